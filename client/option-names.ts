@@ -3,7 +3,7 @@
 import type { Names } from '../lambdas/foundation/shared/known-options.ts'
 import type { BulkOptions } from './bulk.ts'
 import type { ClientOptions } from './connect.ts'
-import type { CallOptions, MatchOptions, Queue } from './queue.ts'
+import type { CallOptions, ItemOptions, MatchOptions, PushItem, Queue } from './queue.ts'
 import type { RetryOptions } from './retry.ts'
 import type { ScheduleInput } from './schedules.ts'
 
@@ -40,14 +40,15 @@ export const schedule: Names<ScheduleInput<unknown>> = {
 }
 
 const pushMany: Second<'pushMany'> = { respondAsync: 0, ...key }
-const push: Second<'push'> = {
+const item: Names<ItemOptions> = {
   priority: 0,
   expiresInSeconds: 0,
   expiresAt: 0,
   delaySeconds: 0,
   deliverAt: 0,
-  ...pushMany,
 }
+export const pushItem: Names<PushItem<unknown>> = { item: 0, ...item }
+const push: Second<'push'> = { ...item, ...pushMany }
 const pop: First<'pop'> = {
   count: 0,
   requireAck: 0,

@@ -16,7 +16,7 @@ import { present } from '../lambdas/foundation/shared/present.ts'
 import type { PushAnswer } from './api-types.ts'
 import { delay } from './delay.ts'
 import { PushPopError } from './errors.ts'
-import { optionNames } from './option-names.ts'
+import { optionNames, pushItem } from './option-names.ts'
 import type { AsyncOptions, CallOptions, KeyOptions, PushItem, Queue } from './queue.ts'
 import { newKey, pathOf } from './queue-calls.ts'
 import { textOf } from './raw-json.ts'
@@ -58,6 +58,7 @@ export function pushCalls<T>(pusher: Pusher, id: string): Pick<Queue<T>, 'push' 
     },
     async pushMany(items, options = {}) {
       checkOptions(options, optionNames.pushMany)
+      for (const [index, item] of items.entries()) checkOptions(item, pushItem, `items[${index}]`)
       const call = { verb: 'pushMany', items, options } as const
       const { ids, isReplay, inInbox } = await pusher.push(path, call)
       if (inInbox !== undefined) return { itemsPushed: 0, ids, ...inInbox }

@@ -189,8 +189,8 @@ export interface Queue<T = Json> {
   /** Takes its own settings away; answers what applies then: those of its prefix, or the default. */
   unconfigure(options?: MatchOptions): Promise<Configuration>
   /**
-   * Takes back up to 100 items that wait or are scheduled, in the order of the ids. After a lost answer another try says `gone`
-   * of those that the first has cancelled.
+   * Takes back up to 100 items that wait or are scheduled, in the order of the ids. After a lost answer another try
+   * says `gone` of those that the first has cancelled.
    */
   cancel(ids: readonly string[], options?: CallOptions): Promise<readonly CancelResult[]>
   /**

@@ -1,12 +1,7 @@
 // Times as callers give them: a Date, or a number of milliseconds. The wire has seconds.
 
+import { looksLikeSeconds } from '../lambdas/foundation/shared/epoch.ts'
 import { PushPopError } from './errors.ts'
-
-/**
- * As milliseconds these are times from 1970 to 1973, which nobody means; as seconds they reach from 1973 to 5138. The
- * service would take each for a time in the past: now, or over already.
- */
-const looksLikeSeconds = (ms: number): boolean => ms >= 1e8 && ms < 1e11
 
 /** In seconds. Refuses what is no time, and names it. */
 export function secondsOf(field: string, time: Date | number | undefined): number | undefined {

@@ -21,7 +21,9 @@ export const importItems = command({
   notes: [
     'Cut off, it is simply repeated: what it pushed already it does not push again, for 24 hours\n' +
       '(idempotencyTtl of the deployment), as long as the lines before it are the same. Such a push\n' +
-      'costs one and a half times as much. Items come to the end of the queue, with new ids and times.',
+      'costs one and a half times as much. Items come to the end of the queue, with new ids and times. Of a\n' +
+      'line, import reads "item" and "priority" and nothing else, so what it pushes is for now and does not\n' +
+      'expire (unless the queue says so). It refuses the lines of scheduled, which are for later.',
   ],
   examples: ['pushpop import orders --file orders.jsonl'],
   async run({ given, words, io, isJson, interrupt, print, tell, target }) {

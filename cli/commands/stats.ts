@@ -36,9 +36,9 @@ export const stats = command({
   words: [{ name: 'QUEUE', kind: 'queue', optional: true, many: true }],
   options,
   notes: [
-    'COUNT includes LOCKED. DEAD are on their way to the dead-letter queue. OLDEST counts from the push;\n' +
-      'what is still for later is not here: see scheduled. --sort looks at 1,000 queues at most, a request\n' +
-      'each; by count, at 100,000.',
+    'COUNT includes LOCKED. DEAD are on their way to the dead-letter queue. OLDEST counts from the push.\n' +
+      'SCHEDULED are still for later and not in COUNT; NEXT says when the first of them is due. --sort looks\n' +
+      'at 1,000 queues at most, a request each; by count, at 100,000.',
   ],
   examples: [
     'pushpop stats',

@@ -15,7 +15,10 @@ export type Surgery = {
   readonly engine: Engine
   /** All objects of a queue. */
   objects(queue: string): AsyncIterable<FoundObject>
-  /** Keys of all chunk and batch rows of a queue, and of rows of its scheduled items; reads, and pays for, the whole table. */
+  /**
+   * Keys of all chunk and batch rows of a queue, and of rows of its scheduled items; reads, and pays for, the whole
+   * table.
+   */
   rows(queue: string, onRead: (rows: number) => void): AsyncIterable<Row>
   close(): void
 }

@@ -27,7 +27,10 @@ function isJson(text: string): boolean {
 
 export type Stored = { readonly text: string; readonly priority: number }
 
-/** The item and priority of a line that drain or export wrote; the item as the text it is. */
+/**
+ * The item and priority of a line that drain or export wrote; the item as the text it is. What else is in the line
+ * tells where the item was, and is not read. Only the command `scheduled` tells `due_at` and no `deliveries`.
+ */
 export function readStored(line: string): Stored | string {
   const raw = new Map<string, string>()
   try {
@@ -40,6 +43,9 @@ export function readStored(line: string): Stored | string {
   }
   const text = raw.get('item')
   if (text === undefined) return 'it has no "item" (lines that are items themselves are for push)'
+  if (raw.has('due_at') && !raw.has('deliveries')) {
+    return 'it is an item for later, which import would push for now (see push --deliver-at)'
+  }
   const priority = Number(raw.get('priority') ?? 0)
   if (!Number.isInteger(priority) || priority < 0 || priority > PRIORITY_MAX) {
     return `its "priority" is not an integer from 0 to ${PRIORITY_MAX}`

@@ -17,6 +17,8 @@ export const detailsOf = (item: Shown) => ({
   id: item.id,
   pushed_at: seconds(item.pushedAtMs),
   deliveries: item.deliveries,
+  scheduled_id: item.scheduledId,
+  due_at: item.dueMs && seconds(item.dueMs),
   expires_at: item.expiresAtMs && seconds(item.expiresAtMs),
   state: item.state,
   retry_at: item.retryAtMs && seconds(item.retryAtMs),

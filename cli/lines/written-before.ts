@@ -39,11 +39,13 @@ export async function writtenBefore(name: string): Promise<WrittenBefore | undef
   }
 }
 
-/** The details at a line's end; within the item or a reason, what looks like them ends otherwise. */
-const detailsForm =
-  /,"priority":\d+,"id":"([^"\\]+)","pushed_at":[\d.]+,"deliveries":\d+(?:,"reason":"(?:[^"\\]|\\.)*")?(?:,"dead_lettered_at":[\d.]+,"prior_deliveries":\d+)?\}$/
-
+/** What is in the item is inside of it: only the line's own id counts. */
 function idIn(line: string): string[] {
-  const id = detailsForm.exec(line)?.[1]
-  return id === undefined ? [] : [id]
+  try {
+    const { id } = JSON.parse(line)
+    return typeof id === 'string' ? [id] : []
+  } catch {
+    // No line of ours: it says nothing about any item.
+    return []
+  }
 }

@@ -10,6 +10,8 @@ const columns: readonly Column[] = [
   { title: 'LOCKED', align: 'right' },
   { title: 'DEAD', align: 'right' },
   { title: 'OLDEST', align: 'right' },
+  { title: 'SCHEDULED', align: 'right' },
+  { title: 'NEXT', align: 'right' },
   { title: 'SEGMENTS', align: 'right' },
   { title: 'OFFLOADED', align: 'right' },
   { title: 'STORED' },
@@ -26,9 +28,12 @@ export function statsLines(
 }
 
 function queueRows(state: State, nowMs: number): string[][] {
-  const { queue, count, lockedCount, deadCount, oldestPushedAtMs, lanes } = state
+  const { queue, count, lockedCount, deadCount, scheduledCount, oldestPushedAtMs, lanes } = state
   const oldest = oldestPushedAtMs === undefined ? '' : age(nowMs - oldestPushedAtMs)
-  const own = [grouped(count), orNothing(lockedCount), orNothing(deadCount), oldest]
+  const own = [
+    ...[grouped(count), orNothing(lockedCount), orNothing(deadCount), oldest],
+    ...[orNothing(scheduledCount), nextDue(state, nowMs)],
+  ]
   // Lanes that are empty stay a while: an application's priorities come back.
   const filled = lanes.filter((lane) => lane.count > 0)
   const [only] = filled
@@ -38,13 +43,17 @@ function queueRows(state: State, nowMs: number): string[][] {
   return [[queue, '', ...own, '', '', ''], ...filled.map(laneRow)]
 }
 
+/** A time that has passed is told too: nobody has come since, or the queue has no room. */
+function nextDue({ nextDueMs }: State, nowMs: number): string {
+  if (nextDueMs === undefined) return ''
+  return nextDueMs > nowMs ? `in ${age(nextDueMs - nowMs)}` : `${age(nowMs - nextDueMs)} ago`
+}
+
 const laneRow = (lane: LaneState): string[] => [
   '',
   String(lane.priority),
   grouped(lane.count),
-  '',
-  '',
-  '',
+  ...['', '', '', '', ''],
   ...segmentCells(lane),
 ]
 

@@ -20,7 +20,7 @@ export type DeployedSchedules = {
 export type DeployedResult = ScheduleName &
   (
     | { readonly result: 'as_it_was' | 'put' | 'deleted' | 'gone' }
-    /** A caller had put or changed it, and the deployment has it. */
+    /** A caller had put it otherwise than the deployment has it. */
     | { readonly result: 'replaced'; readonly before: Schedule }
     /** The deployment does not have it any more, and a caller has put it since: it stays. */
     | { readonly result: 'kept' }

@@ -1,4 +1,4 @@
-// biome-ignore-all lint/style/noExcessiveLinesPerFile: one class, because each way in which a request can fail is dealt with once
+// biome-ignore-all lint/style/noExcessiveLinesPerFile: one class, because it deals once with each way to fail
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import {
   BatchGetCommand,

@@ -9,5 +9,7 @@ export type FunctionName =
   | 'Housekeep'
   | 'Health'
 
-/** Those that a service has only with a setting, or unless one says otherwise: with events, with an inbox, with Wake. */
+/**
+ * Those that a service has only with a setting, or unless one says otherwise: with events, with an inbox, with Wake.
+ */
 export type OptionalFunctionName = 'Announce' | 'ApplyInbox' | 'Wake'

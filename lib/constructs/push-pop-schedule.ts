@@ -26,7 +26,9 @@ export type PushPopScheduleProps = {
   readonly startsAt?: Date
   /** Not due after; whole seconds. */
   readonly endsAt?: Date
-  /** What happens to occurrences that were missed: left out, one for all, or each of the last 1,000; `one` unless set. */
+  /**
+   * What happens to occurrences that were missed: left out, one for all, or each of the last 1,000; `one` unless set.
+   */
   readonly missed?: Missed
 }
 

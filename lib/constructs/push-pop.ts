@@ -230,7 +230,8 @@ export class PushPop extends Construct {
   }
 
   /**
-   * To call those that configure, cancel, move, purge and redrive; of all queues, those that configure rate limits as well.
+   * To call those that configure, cancel, move, purge and redrive; of all queues, those that configure rate limits as
+   * well.
    * A move can put items of these queues into any other: IAM does not see where they go.
    */
   grantManage(grantee: IGrantable, queues?: readonly string[]): Grant {

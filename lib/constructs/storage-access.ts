@@ -28,7 +28,8 @@ const moveItems = {
 /**
  * Every function's rights. A transaction has no action of its own: it needs those of the writes in it.
  * No function scans the table or lists the bucket. The sweeper forgets empty queues, Manage deletes schedules, and Pop,
- * Wake and the sweeper join due items: these alone may delete rows by their conditions. `test/infrastructure/engine-rights.test.ts` runs the engine under exactly these.
+ * Wake and the sweeper join due items: these alone may delete rows by their conditions.
+ * `test/infrastructure/engine-rights.test.ts` runs the engine under exactly these.
  */
 export const storageAccess = {
   Push: moveItems,

@@ -159,6 +159,43 @@ describe.each(places)('on $name', ({ start }) => {
     expect((await pushpop(`push ${q} --deliver-at soon 3`)).code).toBe(2)
   })
 
+  test('an item that was for later says so once it is there, and is exported and imported', async () => {
+    const q = queue()
+    await pushpop(`push ${q} --delay 1 --expires-in 1h 7`)
+    const [waits] = jsonLines((await pushpop(`scheduled ${q} --json`)).stdout)
+    await expect
+      .poll(async () => (await pushpop(`pop ${q} --ack --ttl 1 --json`)).stdout, {
+        timeout: 10_000,
+      })
+      .toContain(`"scheduled_id":"${waits?.id}","due_at":${waits?.due_at}`)
+    const peeked = await pushpop(`peek ${q} --json`)
+    expect(jsonLines(peeked.stdout)).toMatchObject([
+      { item: 7, scheduled_id: waits?.id, due_at: waits?.due_at },
+    ])
+    await pushpop(`export ${q} --file ${file(q)}`)
+    const [line] = jsonLines(readFileSync(file(q), 'utf8'))
+    expect(line).toMatchObject({ scheduled_id: waits?.id, due_at: waits?.due_at })
+    expect(await pushpop(`import ${q}-copy --file ${file(q)}`)).toMatchObject({ code: 0 })
+    const [copy] = jsonLines((await pushpop(`peek ${q}-copy --json`)).stdout)
+    expect(Object.keys(copy ?? {})).toEqual([
+      'item',
+      'priority',
+      'id',
+      'pushed_at',
+      'deliveries',
+      'state',
+    ])
+  })
+
+  test('an import refuses what is still for later', async () => {
+    const q = queue()
+    await pushpop(`push ${q} --delay 600 1`)
+    const { stdout } = await pushpop(`scheduled ${q} --json`)
+    const refused = await pushpop(`import ${q}`, { stdin: stdout })
+    expect(refused.code).toBe(2)
+    expect(refused.stderr).toContain('line 1 of stdin because it is an item for later')
+  })
+
   test('scheduled shows what is for later, and cancel and move take its ids', async () => {
     const q = queue()
     expect((await pushpop(`scheduled ${q}`)).code).toBe(3)
@@ -243,7 +280,8 @@ describe.each(places)('on $name', ({ start }) => {
 
   test('drain goes on behind what a file holds, without what is in it already', async () => {
     const q = queue()
-    await pushpop(`push ${q} 1 2 3`)
+    // What expires has more to tell.
+    await pushpop(`push ${q} 1 2 3 --expires-in 1h`)
     await pushpop(`export ${q} --file ${file(q)}`)
     const whole = readFileSync(file(q), 'utf8').replaceAll(',"state":"ready"', '')
     const [first = '', second = ''] = whole.split('\n')
@@ -330,7 +368,7 @@ describe.each(places)('on $name', ({ start }) => {
     const { stdout } = await pushpop('stats --prefix stats-')
     const [title, total, ...lanes] = stdout.trimEnd().split('\n')
     expect(title).toMatch(
-      /^QUEUE +PRIORITY +COUNT +LOCKED +DEAD +OLDEST +SEGMENTS +OFFLOADED +STORED$/,
+      /^QUEUE +PRIORITY +COUNT +LOCKED +DEAD +OLDEST +SCHEDULED +NEXT +SEGMENTS +OFFLOADED +STORED$/,
     )
     expect(total).toMatch(new RegExp(`^${q} +3 +1 +\\d+ s$`))
     expect(lanes).toEqual([
@@ -338,6 +376,16 @@ describe.each(places)('on $name', ({ start }) => {
       expect.stringMatching(/^ +9 +1 +0 +record 1$/),
     ])
     expect((await pushpop('stats --prefix no-such')).stderr).toBe('There is no queue yet.\n')
+  })
+
+  test('stats show how many items are for later, and when the next is due', async () => {
+    const q = queue()
+    await pushpop(`push ${q} --delay 150m 1 2`)
+    await pushpop(`push ${q} --delay 7d 3`)
+    const { stdout } = await pushpop(`stats ${q}`)
+    expect(stdout.trimEnd().split('\n')[1]).toMatch(new RegExp(`^${q} +0 +3 +in 2 h$`))
+    const { queues: states } = JSON.parse((await pushpop(`stats ${q} --json`)).stdout)
+    expect(states).toMatchObject([{ scheduled_count: 3, next_due_at: expect.any(Number) }])
   })
 
   test('with --json, stdout is JSON and stderr is empty', async () => {

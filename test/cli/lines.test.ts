@@ -123,6 +123,31 @@ describe('a line of an item', () => {
     expect(withItems(['1.0', '[ ]'], { count: 2 })).toBe('{"items":[1.0,[ ]],"count":2}')
   })
 
+  test('tells when an item that was pushed for later was due, and its id until then', () => {
+    const later = { ...item, scheduledId: 't-s43qtc-0-AAAAAAAA', dueMs: 2_000, expiresAtMs: 9_000 }
+    expect(JSON.parse(itemLine(later))).toEqual({
+      ...{ item: 1, priority: 3, id: 'a-0-0', pushed_at: 1.5, deliveries: 1 },
+      ...{ scheduled_id: 't-s43qtc-0-AAAAAAAA', due_at: 2, expires_at: 9 },
+    })
+  })
+
+  test.each([
+    [
+      'is read, whatever else is in it',
+      '{"item":1,"new":[{}],"priority":3,"due_at":1,"deliveries":0}',
+    ],
+    ['of a schedule has a time and no other id', itemLine({ ...item, dueMs: 2_000 })],
+  ])('%s', (_, line) => {
+    expect(readStored(line)).toEqual({ text: '1', priority: 3 })
+  })
+
+  test('of an item that is still for later is refused, because an import pushes for now', () => {
+    const line = '{"item":1,"priority":0,"id":"t-a","pushed_at":1,"due_at":4102444800}'
+    expect(readStored(line)).toBe(
+      'it is an item for later, which import would push for now (see push --deliver-at)',
+    )
+  })
+
   test.each(['1.0', '1e400', '{"a":1,"a":2}', '"\\u00e4 \\" ,\\"id\\":"', '[[],{}]', 'null'])(
     'is read back as it was: %s',
     (text) => {
@@ -145,10 +170,18 @@ describe('a line of an item', () => {
         deadLetteredAtMs: 1_500,
         priorDeliveries: 3,
       }),
+      itemLine({ ...item, id: 'five-0-0', scheduledId: 't-b', dueMs: 1_500, expiresAtMs: 9_000 }),
+      'no line of ours',
     ]
     writeFileSync(name, `${lines.join('\n')}\n{"item":`)
     const before = await writtenBefore(name)
-    expect([...(before?.ids ?? [])]).toEqual(['one-0-0', 'two-0-0', 'three-0-0', 'four-0-0'])
+    expect([...(before?.ids ?? [])]).toEqual([
+      'one-0-0',
+      'two-0-0',
+      'three-0-0',
+      'four-0-0',
+      'five-0-0',
+    ])
     expect(readFileSync(name).subarray(before?.bytes).toString()).toBe('{"item":')
     expect(await writtenBefore(file('none'))).toBeUndefined()
   })

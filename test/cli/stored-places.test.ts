@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { placesOf } from '../../cli/stats/show.ts'
+import { placesOf, statsLines } from '../../cli/stats/show.ts'
 
 it('What the record leaves out of its stretches is shown as unknown.', () => {
   const stored = [
@@ -9,4 +9,20 @@ it('What the record leaves out of its stretches is shown as unknown.', () => {
   ] as const
   expect(placesOf({ head: 100, end: 1_050, stored })).toBe('batch-s3 250, rows 100, unknown 600')
   expect(placesOf({ head: 900, end: 1_050, stored: stored.slice(1) })).toBe('rows 100, batch-s3 50')
+})
+
+it('What is for later is told with when it is due, or how long it has been due without a place.', () => {
+  const state = {
+    ...{ queue: 'q', version: 1, count: 0, lockedCount: 0, waitingCount: 0, deadCount: 0 },
+    ...{ scheduledCount: 2_000, lanes: [], locks: [] },
+  }
+  const [, ahead, past] = statsLines(
+    [
+      { ...state, nextDueMs: 5_000_000 },
+      { ...state, nextDueMs: 820_000 },
+    ],
+    1_000_000,
+  )
+  expect(ahead).toMatch(/^q +0 +2,000 +in 1 h$/)
+  expect(past).toMatch(/^q +0 +2,000 +3 min ago$/)
 })

@@ -105,6 +105,25 @@ test.each(calls)(
 )
 
 test.each([
+  ['pushMany', {}, {}],
+  ['pushMany of a client that lingers', { linger: true }, {}],
+  ['pushMany with respondAsync', {}, { respondAsync: true }],
+])(
+  '%s refuses a name in an item that it does not know, and sends nothing',
+  async (_, options, how) => {
+    const { queue, asked } = clientOf([succeeds], options)
+    const items = [{ item: 1 }, { item: 2, delay_seconds: 60 }]
+    await expect(queue.pushMany(items, how)).rejects.toThrow(
+      new TypeError('Unknown option "delay_seconds" in items[1]: it is delaySeconds'),
+    )
+    await expect(queue.pushMany([given({ order: 17 })], how)).rejects.toThrow(
+      'Unknown option "order" in items[0]: there are item, priority, expiresInSeconds,',
+    )
+    expect(asked).toEqual([])
+  },
+)
+
+test.each([
   [{ cron: '0 9 * * *', timezone: 'Europe/Berlin' }, '"timezone" in the schedule: it is timeZone'],
   [{ everySeconds: 10, startsAtMs: 5 }, '"startsAtMs" in the schedule: it is startsAt'],
   [

@@ -178,7 +178,11 @@ describe('A schedule in code', () => {
     [{ priority: -1 }, 'of `priority`: priority must be an integer from 0 to'],
     [{ missed: 'two' }, 'of `missed`: missed must be skip, one or all'],
     [{ startsAt: new Date(1_500) }, 'of `startsAt`: startsAt must be whole seconds'],
-    [{ endsAt: new Date('soon') }, 'of `endsAt`: endsAt must be whole seconds'],
+    [{ endsAt: new Date('soon') }, 'of `endsAt`: endsAt must be a time'],
+    [
+      { startsAt: new Date(1_800_000_000) },
+      'of `startsAt`: startsAt takes milliseconds in code, and 1800000000 looks like seconds',
+    ],
     [
       { startsAt: new Date('2027-01-01'), endsAt: new Date('2026-01-01') },
       'of `endsAt`: endsAt must not be before startsAt',

@@ -6,8 +6,9 @@ import type { Times } from './schedule-times.ts'
 type CronTiming = Extract<Timing, { cron: string }>
 
 /**
- * The times of a cron expression; it throws if the calendar cannot read the expression. The caller hands in the calendar,
- * so that a process without cron schedules never loads it. It takes all times from its caller, and none from a clock.
+ * The times of a cron expression; it throws if the calendar cannot read the expression. The caller hands in the
+ * calendar, so that a process without cron schedules never loads it. It takes all times from its caller, and none from
+ * a clock.
  */
 export function cronTimes(Calendar: typeof Cron, timing: CronTiming): Times {
   checkCron(timing.cron)

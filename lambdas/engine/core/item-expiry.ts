@@ -1,6 +1,7 @@
 import { QueueError } from '../../foundation/errors.ts'
 import { ITEM_TTL_SECONDS_MAX } from './limits.ts'
 import type { PushItem } from './push-request.ts'
+import { checkMs } from './time-in-ms.ts'
 
 // The expiry that an item is pushed with.
 
@@ -12,8 +13,10 @@ const TIME_MS_MAX = 8_640_000_000_000_000
 /** Refuses an invalid expiry, naming the field; `at`: where the item is in a request, `items[3].`. */
 export function checkExpiry({ expiresInSeconds, expiresAtMs }: Given, at: string): void {
   if (expiresInSeconds === undefined) {
-    if (expiresAtMs === undefined || isTime(expiresAtMs)) return
-    throw invalid(`${at}expires_at`, 'must be a time in epoch seconds')
+    if (expiresAtMs === undefined) return
+    checkMs(expiresAtMs, `${at}expires_at`)
+    if (expiresAtMs >= 0 && expiresAtMs <= TIME_MS_MAX) return
+    throw invalid(`${at}expires_at`, 'must be a time since 1970')
   }
   if (expiresAtMs !== undefined) {
     throw invalid(`${at}expires_at`, `cannot be given together with ${at}expires_in_seconds`)
@@ -22,8 +25,6 @@ export function checkExpiry({ expiresInSeconds, expiresAtMs }: Given, at: string
   if (isWhole && expiresInSeconds >= 0 && expiresInSeconds <= ITEM_TTL_SECONDS_MAX) return
   throw invalid(`${at}expires_in_seconds`, `must be an integer from 0 to ${ITEM_TTL_SECONDS_MAX}`)
 }
-
-const isTime = (ms: number): boolean => Number.isFinite(ms) && ms >= 0 && ms <= TIME_MS_MAX
 
 /** When it expires. A time in the past means now: the item is stored, and no pop returns it. */
 export const expiresAtMsOf = (

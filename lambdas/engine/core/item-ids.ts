@@ -2,7 +2,9 @@ import type { Placed } from './append.ts'
 import { itemId } from './keys.ts'
 import type { PushItem } from './push-request.ts'
 
-/** The items' ids in the order of the request, from where each lane's share was placed; `scheduled` ones have theirs. */
+/**
+ * The items' ids in the order of the request, from where each lane's share was placed; `scheduled` ones have theirs.
+ */
 export function idsOf(
   items: readonly PushItem[],
   placed: Placed,

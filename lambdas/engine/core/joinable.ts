@@ -80,8 +80,9 @@ const isRowDue = ({ nextDue }: Scheduled, nowMs: number): boolean =>
   nextDue !== undefined && isDue(nextDue, nowMs)
 
 /**
- * When Wake or the sweeper is to look: Wake for due items; the sweeper for those that find no room or no lane, because a
- * pop that makes room joins them itself, and for a record that is larger than it need be. `isStuck`: a join has just tried.
+ * When Wake or the sweeper is to look: Wake for due items; the sweeper for those that find no room or no lane, because
+ * a pop that makes room joins them itself, and for a record that is larger than it need be. `isStuck`: a join has just
+ * tried.
  */
 export function scheduledCheckAtMs(
   record: QueueRecord,

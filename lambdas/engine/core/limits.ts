@@ -218,7 +218,9 @@ export const REFUSED_RETRY_MS = 10 * 60_000
  * record, for all of them come in one write.
  */
 export const TIMES_PER_PUSH_MAX = 64
-/** What a scheduled entry counts for beyond its text: so 8,000 bytes are 97 at most, and their rows fit one transaction. */
+/**
+ * What a scheduled entry counts for beyond its text: so 8,000 bytes are 97 at most, and their rows fit one transaction.
+ */
 export const SCHEDULED_ENTRY_BYTES = 48
 /** The push that carries the scheduled entries of the record over this seals them. */
 export const SCHEDULED_SOFT_BYTES = 2_000

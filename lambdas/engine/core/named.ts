@@ -67,8 +67,8 @@ function notAnId(index: number, id: string): QueueError {
 }
 
 /**
- * `waiting`: free, or in a retry lock, or in one whose time is over. `gone`: settled, on its way to the dead letters, never
- * there, or of a lane that was made anew since.
+ * `waiting`: free, or in a retry lock, or in one whose time is over. `gone`: settled, on its way to the dead letters,
+ * never there, or of a lane that was made anew since.
  */
 export type Standing = 'waiting' | 'locked' | 'gone'
 

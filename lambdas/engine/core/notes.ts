@@ -11,7 +11,8 @@ import type { Lane, QueueRecord } from './record.ts'
 /*
  * What the record remembers of a push with a key, until its receipt is written. Each note is an attribute of its
  * own, under a dot and the hash of the key, so that an append can make it blindly:
- *   <hash of the body: 22> <pushed at: 8 base-36 digits of ms> <tag: 4> <places> [! <seconds it is remembered>] [@ <seals>]
+ *   <hash of the body: 22> <pushed at: 8 base-36 digits of ms> <tag: 4> <places>
+ *     [! <seconds it is remembered>] [@ <seals>]
  * The tag is random: it tells an append whose answer was lost from another with the same key. The places, with
  * commas between, tell of each lane where the push's items begin:
  *   <priority> . <anchor> [. <offset>]    so many items after the append's first entry, which is in the tail

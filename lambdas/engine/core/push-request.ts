@@ -1,4 +1,5 @@
 import { QueueError } from '../../foundation/errors.ts'
+import { checkOptions, type Names } from '../../foundation/shared/known-options.ts'
 import { checkExpiry, checkOutlasts } from './item-expiry.ts'
 import {
   DELAY_SECONDS_MAX,
@@ -7,6 +8,7 @@ import {
   PRIORITY_MAX,
   PUSH_BYTES_MAX,
 } from './limits.ts'
+import { checkMs } from './time-in-ms.ts'
 
 export type PushItem = {
   /** The item as JSON text; stored and returned byte for byte. */
@@ -22,6 +24,30 @@ export type PushItem = {
   /** The same as a time; a time in the past means now. */
   readonly deliverAtMs?: number | undefined
 }
+
+const itemNames: Names<PushItem> = {
+  text: 0,
+  priority: 0,
+  expiresInSeconds: 0,
+  expiresAtMs: 0,
+  sinceMs: 0,
+  delaySeconds: 0,
+  deliverAtMs: 0,
+}
+
+/** What pops and lists tell of an item besides: so it may be pushed to another queue as it came. */
+export const toldNames = {
+  id: 0,
+  pushedAtMs: 0,
+  deliveries: 0,
+  scheduledId: 0,
+  dueMs: 0,
+  reason: 0,
+  deadLetteredAtMs: 0,
+  priorDeliveries: 0,
+  state: 0,
+  retryAtMs: 0,
+} as const
 
 export type PushRequest = {
   readonly items: readonly PushItem[]
@@ -42,6 +68,7 @@ export function checkPush(items: readonly PushItem[]): void {
   let bytes = 0
   for (const [index, item] of items.entries()) {
     const field = items.length === 1 ? 'item' : `items[${index}]`
+    checkNames(item, field)
     checkPriority(item.priority ?? 0, items.length === 1 ? 'priority' : `${field}.priority`)
     checkExpiry(item, items.length === 1 ? '' : `${field}.`)
     bytes += checkText(item.text, field)
@@ -53,6 +80,14 @@ export function checkPush(items: readonly PushItem[]): void {
       `Cannot push ${bytes} bytes at once because the limit is ${PUSH_BYTES_MAX}`,
       { field: 'items' },
     )
+  }
+}
+
+/** An unknown name may be the time that the item is for. */
+function checkNames(item: PushItem, field: string): void {
+  for (const name in item) {
+    if (Object.hasOwn(itemNames, name) || Object.hasOwn(toldNames, name)) continue
+    checkOptions({ [name]: item[name as keyof PushItem] }, itemNames, field)
   }
 }
 
@@ -95,10 +130,7 @@ function checkTimes({ delaySeconds, deliverAtMs }: PushItem, prefix: string): vo
     const field = `${prefix}delay_seconds`
     if (!isOne) throw wrongTime(field, `${field} must be a number from 0 to ${DELAY_SECONDS_MAX}`)
   }
-  if (deliverAtMs !== undefined && !Number.isFinite(deliverAtMs)) {
-    const field = `${prefix}deliver_at`
-    throw wrongTime(field, `${field} must be a time in epoch seconds`)
-  }
+  if (deliverAtMs !== undefined) checkMs(deliverAtMs, `${prefix}deliver_at`)
 }
 
 /** By the clock of the process that pushes. What may have been pushed before may be over by now, before it is due. */
@@ -118,9 +150,7 @@ export function checkTimesAhead(
 }
 
 export function checkAhead(ms: number, nowMs: number, field: string): void {
-  if (!Number.isFinite(ms)) {
-    throw wrongTime(field, `${field} must be a time in epoch seconds`)
-  }
+  checkMs(ms, field)
   if (ms > nowMs + 1_000 * DELAY_SECONDS_MAX) {
     throw wrongTime(field, `${field} must be within five years`)
   }

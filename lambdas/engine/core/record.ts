@@ -51,8 +51,8 @@ export type QueueRecord = {
   /** The last message of the inbox that was applied: a queue that has none was never pushed to by it. */
   readonly sequence: string | undefined
   /**
-   * Of format 2: some item had times of its own, or all have, or one was taken out by its id ahead of the frontier. Engines that
-   * do not know of these must leave the record alone.
+   * Of format 2: some item had times of its own, or all have, or one was taken out by its id ahead of the frontier.
+   * Engines that do not know of these must leave the record alone.
    */
   readonly timed: boolean
   /** Items whose time has not come: they are in no lane. */

@@ -1,6 +1,7 @@
 import { QueueError } from '../../foundation/errors.ts'
 import { EVERY_SECONDS_MAX, EVERY_SECONDS_MIN, SCHEDULED_UNTIL_MS } from './limits.ts'
 import { checkPush } from './push-request.ts'
+import { checkMs } from './time-in-ms.ts'
 
 /** What happens to occurrences that were missed, because the stack was down or the schedule paused. */
 export type Missed = 'skip' | 'one' | 'all'
@@ -105,6 +106,7 @@ export function checkScheduleInput(input: ScheduleInput): void {
     ['ends_at', endsAtMs],
   ] as const) {
     if (ms === undefined) continue
+    checkMs(ms, field)
     if (Number.isInteger(ms / 1000) && 0 <= ms && ms <= SCHEDULED_UNTIL_MS) continue
     const most = SCHEDULED_UNTIL_MS / 1000
     throw invalid(field, `${field} must be whole seconds since 1970, up to ${most} (the year 9999)`)

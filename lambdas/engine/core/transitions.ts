@@ -134,9 +134,9 @@ function wasDrained(before: QueueRecord | undefined, after: QueueRecord): boolea
 }
 
 /**
- * Nothing is stored, or scheduled, any more but what is on its way to the dead-letter queue. This goes by `dry`, because
- * the writer of the last settlement may not know that it is the last: the flag is looked at whenever
- * it is set, and at every write while it is there.
+ * Nothing is stored, or scheduled, any more but what is on its way to the dead-letter queue. This goes by `dry`,
+ * because the writer of the last settlement may not know that it is the last: the flag is looked at whenever it is set,
+ * and at every write while it is there.
  */
 const isDrained = (record: QueueRecord): boolean =>
   record.dry && record.scheduled.items === 0 && countIn(record) === 0

@@ -41,7 +41,8 @@ const timerOf = (later: Later, { scheduled }: QueueRecord, nowMs: number): numbe
 
 /**
  * Lowers the queue's timer, unless it ends sooner. An update cannot take the lesser of two numbers, so it goes by the
- * timer as seen; if that has moved, the record comes with the refusal. `orAtMs`: what sets the timer where there is none.
+ * timer as seen; if that has moved, the record comes with the refusal. `orAtMs`: what sets the timer where there is
+ * none.
  */
 export function lowerTimer(
   update: Expression,

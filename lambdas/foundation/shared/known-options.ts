@@ -11,9 +11,10 @@ export function checkOptions(
   /** The option that these are inside of. */
   within?: string,
 ) {
-  const given = Object.entries(options ?? {})
-  const [unknown] =
-    given.find(([name, value]) => value !== undefined && !Object.hasOwn(names, name)) ?? []
+  const given = (options ?? {}) as Readonly<Record<string, unknown>>
+  const unknown = Object.keys(given).find(
+    (name) => given[name] !== undefined && !Object.hasOwn(names, name),
+  )
   if (unknown === undefined) return
   const known = Object.keys(names)
   const [first] = known

@@ -2,6 +2,7 @@ import type { BrowsePage, Queues, ScheduledItem } from '../../engine/queues.ts'
 import { present } from '../../foundation/shared/present.ts'
 import { ok, secondsText } from '../answer.ts'
 import { endpoint } from '../endpoint.ts'
+import { detailFields, itemTexts } from '../item-fields.ts'
 import { msOf } from '../ms-of.ts'
 import {
   browseCall,
@@ -13,7 +14,6 @@ import {
 import { scheduledCall } from '../schemas/later.ts'
 import { stateBody, summaryBody } from '../state-body.ts'
 import { configurationAnswer, configurationBody, queuePatternsAnswer } from './configuration.ts'
-import { detailFields, itemTexts } from './pop.ts'
 import { scheduleEndpoints } from './schedules.ts'
 
 type BrowsedItem = BrowsePage['items'][number]

@@ -3,6 +3,7 @@ import { present } from '../../foundation/shared/present.ts'
 import { countPopped } from '../../runtime/count-popped.ts'
 import { type Answer, ok, secondsText } from '../answer.ts'
 import { endpoint } from '../endpoint.ts'
+import { detailFields, itemTexts } from '../item-fields.ts'
 import { QueueLocked } from '../queue-locked.ts'
 import { retryAfter } from '../rate-headers.ts'
 import { popCall } from '../schemas/pop.ts'
@@ -61,24 +62,4 @@ function nothingPopped({ itemsAcknowledged, waitedMs, more }: Empty, requireAck:
   return ok(body, headers)
 }
 
-export const itemTexts = (items: readonly PoppedItem[]): string =>
-  `[${items.map(({ text }) => text).join(',')}]`
-
-/** An id is made of characters that need no escape; a reason is anything. */
 const detailsText = (item: PoppedItem): string => `{${detailFields(item)}}`
-
-export function detailFields(item: PoppedItem): string {
-  const { id, priority, pushedAtMs, deliveries, scheduledId, dueMs, expiresAtMs } = item
-  const { reason, deadLetteredAtMs, priorDeliveries } = item
-  const pushedAt = secondsText(pushedAtMs)
-  const always = `"id":"${id}","priority":${priority},"pushed_at":${pushedAt},"deliveries":${deliveries}`
-  const expiry = expiresAtMs === undefined ? '' : `,"expires_at":${secondsText(expiresAtMs)}`
-  const scheduled = scheduledId === undefined ? '' : `,"scheduled_id":"${scheduledId}"`
-  const due = dueMs === undefined ? '' : `,"due_at":${secondsText(dueMs)}`
-  const fields = always + expiry + scheduled + due
-  if (reason === undefined) return fields
-  const why = `${fields},"reason":${JSON.stringify(reason)}`
-  if (deadLetteredAtMs === undefined) return why
-  const at = secondsText(deadLetteredAtMs)
-  return `${why},"dead_lettered_at":${at},"prior_deliveries":${priorDeliveries}`
-}

@@ -4,6 +4,7 @@
 import * as v from 'valibot'
 import { PRIORITY_MAX } from '../../engine/core/limits.ts'
 import { IDS_MAX } from '../../engine/core/partial.ts'
+import { EPOCH_SECONDS_MAX } from '../../foundation/shared/epoch.ts'
 
 export const integer = (min: number, max: number) => {
   const sentence = `must be an integer from ${min} to ${max}`
@@ -15,8 +16,6 @@ export const integer = (min: number, max: number) => {
   )
 }
 
-/** The year 5138: as a number of milliseconds, 1973. */
-const EPOCH_SECONDS_MAX = 99_999_999_999
 const sentence = 'must be a time in epoch seconds'
 
 export const epochSeconds = () =>

@@ -1,5 +1,5 @@
-// ReceiveRequestAttemptId: a client that lost the answer of a receive from a FIFO queue asks again by the same id, and gets
-// the same messages, instead of waiting until they are visible again.
+// ReceiveRequestAttemptId: a client that lost the answer of a receive from a FIFO queue asks again by the same id, and
+// gets the same messages, instead of waiting until they are visible again.
 
 import type { Message, Received } from './message.ts'
 import type { Shelf } from './shelf.ts'

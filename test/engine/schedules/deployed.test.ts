@@ -148,12 +148,18 @@ describe('Schedules of a deployment', () => {
     const { queue, name, ...input } = a
     await stage.engine().putSchedule(queue, name, input)
     await stage.engine().putSchedule(QUEUE, 'b', { everySeconds: 60, text: '"mine"' })
-    const report = await stage.engine().deploySchedules([a, b], 'one')
+    const { queue: _, name: __, ...withoutItem } = c
+    await stage.engine().putSchedule(QUEUE, 'c', { ...withoutItem, text: '"mine"' })
+    const report = await stage.engine().deploySchedules([a, b, c], 'one')
     expect(byName(report.results)).toMatchObject([
-      { name: 'a', result: 'replaced' },
+      // It was as the deployment has it: nobody loses anything.
+      { name: 'a', result: 'put' },
       { name: 'b', result: 'replaced', before: { timing: { everySeconds: 60 } } },
+      { name: 'c', result: 'replaced' },
     ])
-    expect(await deploy(stage.engine(), 'none')).toMatchObject({ a: 'deleted', b: 'deleted' })
+    expect(await stage.engine().schedule(QUEUE, 'a')).toMatchObject({ deployed: true })
+    const gone = { a: 'deleted', b: 'deleted', c: 'deleted' }
+    expect(await deploy(stage.engine(), 'none')).toMatchObject(gone)
   })
 
   it('may have ended: that is no failure, and nothing comes of them.', async () => {

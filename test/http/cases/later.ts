@@ -44,10 +44,15 @@ export const laterCases: Cases = {
       items: [
         { item: 1, deliver_at: 5 },
         { item: 2, delay_seconds: 0 },
+        // In 1970, which the engine would not take from a program: there it looks like seconds.
+        { item: 3, deliver_at: 1_700_000 },
       ],
     })
     expect(ids.some((id: string) => id.startsWith('t-'))).toBe(false)
-    expect((await q.pop('count=2')).items).toEqual([1, 2])
+    const moved = expectOk(await q.post('move', { ids: [ids[2]], deliver_at: 1_700_000 }))
+    expect(moved.results).toMatchObject([{ result: 'moved' }])
+    expectOk(await q.call('GET', 'scheduled', { query: 'from=1700000&to=1700001' }))
+    expect((await q.pop('count=3')).items).toEqual([1, 2, 3])
   },
 
   'two times for one item are refused, and name the field': async ({ q }) => {

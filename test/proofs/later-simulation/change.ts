@@ -1,4 +1,8 @@
-import type { Call } from './fate.ts'
+import { cancelled, moved, moving } from './account/changes.ts'
+import { mayBeGone } from './account/deliveries.ts'
+import type { Call } from './account/fate.ts'
+import { shown } from './account/listings.ts'
+import { purged, purgeUnknown, purging } from './account/purges.ts'
 import { DELAY_SECONDS_MAX } from './push.ts'
 import { answerOf, type Process, QUEUES, type World } from './world.ts'
 
@@ -47,7 +51,7 @@ export async function moveAbout(world: World, moves: number): Promise<void> {
     const call = process.call()
     const mayBeOld = world.isSettling()
     const { items } = await process.queues.scheduled(queue, { limit: 5 })
-    world.account.shown(queue, items, call, mayBeOld)
+    shown(world.account, queue, items, call, mayBeOld)
     const last = items.at(-1)
     if (last !== undefined) await move(world, process, queue, [last.id], random)
   }
@@ -69,7 +73,7 @@ async function idsIn(
     const mayBeOld = world.isSettling()
     const page = await answerOf(world, process.queues.scheduled(queue, { limit, fromMs }))
     if (page.kind === 'answered') {
-      account.shown(queue, page.value.items, call, mayBeOld)
+      shown(account, queue, page.value.items, call, mayBeOld)
       ids.push(...page.value.items.map(({ id }) => id))
     }
   }
@@ -79,7 +83,7 @@ async function idsIn(
     const mayBeOld = world.isSettling()
     const page = await answerOf(world, process.queues.browse(queue, { limit }))
     if (page.kind === 'answered') {
-      account.shown(queue, page.value.items, call, mayBeOld)
+      shown(account, queue, page.value.items, call, mayBeOld)
       ids.push(...page.value.items.map(({ id }) => id))
     }
   }
@@ -90,8 +94,8 @@ async function cancel(world: World, process: Process, queue: string, ids: readon
   const { account } = world
   const call = process.call()
   const answer = await answerOf(world, process.queues.cancel(queue, ids))
-  if (answer.kind === 'answered') account.cancelled(queue, answer.value, process.answered(call))
-  else if (answer.kind === 'unknown') account.mayBeGone(textsOf(world, ids), 'cancelled')
+  if (answer.kind === 'answered') cancelled(account, queue, answer.value, process.answered(call))
+  else if (answer.kind === 'unknown') mayBeGone(account, textsOf(world, ids), 'cancelled')
 }
 
 const textsOf = ({ account }: World, ids: readonly string[]): string[] =>
@@ -113,11 +117,12 @@ async function move(
   const deliverAtMs = isLater ? laterMs + random.integer(1_000) : undefined
   const place = { queue: to ?? queue, ...(deliverAtMs !== undefined && { dueMs: deliverAtMs }) }
   const call = process.call()
-  account.moving(ids, place)
+  moving(account, ids, place)
   const asked = process.queues.move(queue, { ids, queue: to, priority, deliverAtMs })
   const answer = await answerOf(world, asked)
   const results = answer.kind === 'answered' ? answer.value : []
-  account.moved(
+  moved(
+    account,
     queue,
     ids,
     answer.kind === 'unknown' ? undefined : results,
@@ -128,9 +133,9 @@ async function move(
 
 async function purge(world: World, process: Process, queue: string) {
   const { account } = world
-  const there = account.purging(queue)
+  const there = purging(account, queue)
   const moves = there.map((fate) => fate.moves)
   const answer = await answerOf(world, process.queues.purge(queue))
-  if (answer.kind === 'answered') account.purged(queue, there, moves)
-  else if (answer.kind === 'unknown') account.purgeUnknown(queue)
+  if (answer.kind === 'answered') purged(account, queue, there, moves)
+  else if (answer.kind === 'unknown') purgeUnknown(account, queue)
 }

@@ -1,3 +1,4 @@
+import { mayBeGone, released, seen, taken } from './account/deliveries.ts'
 import { answerOf, type Process, QUEUES, type World } from './world.ts'
 
 /** Takes for good, over a network that works, by a clock that is wrong. */
@@ -21,8 +22,9 @@ export async function take(
   const outcome = await process.queues.pop(queue, { count, competing: true })
   if (outcome.kind === 'locked') return false
   if (outcome.kind === 'empty') return outcome.more === true
-  account.seen(queue, outcome.items, process.answered(call))
-  account.taken(
+  seen(account, queue, outcome.items, process.answered(call))
+  taken(
+    account,
     queue,
     outcome.items.map(({ text }) => text),
   )
@@ -58,7 +60,7 @@ async function lockOnce(
   const answer = await answerOf(world, process.queues.pop(queue, request))
   if (answer.kind !== 'answered' || answer.value.kind !== 'items') return
   const { items, lock: held } = answer.value
-  account.seen(queue, items, process.answered(call))
+  seen(account, queue, items, process.answered(call))
   if (held === undefined || random.chance(0.35)) return
   await world.sleep(3_000 * random.next())
   const some = random.chance(0.4) ? items.slice(0, 1 + random.integer(items.length)) : items
@@ -69,8 +71,8 @@ async function lockOnce(
   }
   if (random.chance(0.5)) {
     const done = await answerOf(world, process.queues.acknowledge(queue, settle))
-    if (done.kind === 'answered') account.taken(queue, texts)
-    else if (done.kind === 'unknown') account.mayBeGone(texts, 'acknowledged')
+    if (done.kind === 'answered') taken(account, queue, texts)
+    else if (done.kind === 'unknown') mayBeGone(account, texts, 'acknowledged')
     return
   }
   const delaySeconds = random.integer(20)
@@ -83,5 +85,5 @@ async function lockOnce(
       ...(delaySeconds > 0 && { delaySeconds, overtake }),
     }),
   )
-  if (given.kind === 'answered') account.released(texts, fromMs + 1_000 * delaySeconds)
+  if (given.kind === 'answered') released(account, texts, fromMs + 1_000 * delaySeconds)
 }

@@ -1,4 +1,5 @@
 import type { PushItem } from '../../../lambdas/engine/queues.ts'
+import { pushed, pushing, refused, repeating } from './account/pushes.ts'
 import type { Process, World } from './world.ts'
 import { answerOf, QUEUES } from './world.ts'
 
@@ -13,27 +14,27 @@ export type Pushing = {
 }
 
 /** Pushes for now and for later, one process a push. Who has a key asks again, whatever the answer was. */
-export async function produce(world: World, name: string, pushing: Pushing): Promise<void> {
+export async function produce(world: World, name: string, producing: Pushing): Promise<void> {
   const { account, sleep } = world
   const random = world.random.fork()
-  for (let n = 0; n < pushing.pushes; n += 1) {
+  for (let n = 0; n < producing.pushes; n += 1) {
     const process = random.chance(0.3) ? world.skewed() : world.faulty()
     const queue = random.pick(QUEUES)
     const size = random.next()
     const count = size < 0.75 ? 1 + random.integer(3) : size < 0.97 ? 5 + random.integer(15) : 60
-    const items = Array.from({ length: count }, itemsOf(process, `${name}${n}`, random, pushing))
+    const items = Array.from({ length: count }, itemsOf(process, `${name}${n}`, random, producing))
     const idempotencyKey = random.chance(0.35) ? `${name}${n}` : undefined
-    const push = account.pushing(queue, items, process.clockMs())
+    const push = pushing(account, queue, items, process.clockMs())
     for (let sending = 0; sending < (idempotencyKey === undefined ? 1 : 3); sending += 1) {
       // Some ask again when what they had pushed is due, or over.
       if (sending > 0) await sleep(random.chance(0.2) ? 40_000 * random.next() : 0)
-      account.repeating(push)
+      repeating(push)
       const request = { items, ...(idempotencyKey && { idempotencyKey }) }
       const answer = await answerOf(world, process.queues.push(queue, request))
       const clockMs = process.clockMs()
-      if (answer.kind === 'answered') account.pushed(push, answer.value.ids, clockMs)
-      else if (answer.kind === 'unknown') account.refused(push, 'unknown', clockMs)
-      else account.refused(push, answer.error.code, clockMs)
+      if (answer.kind === 'answered') pushed(account, push, answer.value.ids, clockMs)
+      else if (answer.kind === 'unknown') refused(account, push, 'unknown', clockMs)
+      else refused(account, push, answer.error.code, clockMs)
     }
     await sleep(8_000 * random.next() * random.next())
   }

@@ -1,3 +1,6 @@
+import { buried } from './account/deliveries.ts'
+import { pushed, pushing } from './account/pushes.ts'
+import { verdict } from './account/verdict.ts'
 import { change, moveAbout } from './change.ts'
 import { lock, take, takeForGood } from './pop.ts'
 import { DELAY_SECONDS_MAX, produce } from './push.ts'
@@ -36,7 +39,7 @@ export async function runSeed(seed: number): Promise<SeedResult> {
     ...(random.chance(0.4) && { expired: 'dead_letter' as const }),
   }
   const keepsExpired = new Set(settings.expired === undefined ? [] : ['q0'])
-  const pushing = {
+  const producing = {
     pushes: 4 + random.integer(8),
     fill: random.pick([4, 180, 180, 1_500]),
     expiring: random.chance(0.5) ? 0.3 : 0,
@@ -53,7 +56,7 @@ export async function runSeed(seed: number): Promise<SeedResult> {
     if (random.chance(WIDE)) await widen(world, 'q1')
     for (const name of ['a', 'b']) {
       producersLeft += 1
-      void guard(produce(world, name, pushing)).then(() => {
+      void guard(produce(world, name, producing)).then(() => {
         producersLeft -= 1
       })
     }
@@ -78,7 +81,7 @@ export async function runSeed(seed: number): Promise<SeedResult> {
   const lastMs = nowMs() + END_MS
   while (!isDrained && nowMs() < lastMs) await time.run(nowMs() + 60_000)
   if (!isDrained) account.violate('the queues are not drained')
-  account.verdict(keepsExpired)
+  verdict(account, keepsExpired)
   void guard(forget(world))
   await time.run(nowMs() + FORGOTTEN_MS + 60_000)
   return { history: account.history, violations: [...account.violations] }
@@ -91,9 +94,9 @@ async function widen({ account, well }: World, queue: string): Promise<void> {
     text: JSON.stringify(`wide:${n}`),
     priority: 100 + n,
   }))
-  const push = account.pushing(queue, items, process.clockMs())
+  const push = pushing(account, queue, items, process.clockMs())
   const { ids } = await process.queues.push(queue, { items })
-  account.pushed(push, ids, process.clockMs())
+  pushed(account, push, ids, process.clockMs())
 }
 
 async function sweep(world: World): Promise<void> {
@@ -122,7 +125,7 @@ async function drain(world: World): Promise<void> {
     for (;;) {
       const outcome = await well.queues.pop(dead, { count: 100 })
       if (outcome.kind !== 'items') break
-      account.buried(queue, outcome.items)
+      buried(account, queue, outcome.items)
     }
   }
 }

@@ -9,8 +9,8 @@ import {
 import { SimulatedStore } from '../../../testing/simulated/simulated-store.ts'
 import { createVirtualTime, type VirtualTime } from '../../../testing/simulated/virtual-time.ts'
 import { faultyNetwork } from '../inbox-simulation/faulty-network.ts'
-import { Account } from './account.ts'
-import type { Call, When } from './fate.ts'
+import { Account } from './account/account.ts'
+import type { Call, When } from './account/fate.ts'
 
 // One seed's store and clocks, and how somebody comes to an engine of their own.
 

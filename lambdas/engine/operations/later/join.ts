@@ -43,8 +43,8 @@ import { lookLater, takeBack } from './take-back.ts'
 const ATTEMPTS_MAX = 24
 
 /**
- * `stuck`: something is due, and nothing of it can join now. `lost`: it may, but other writes came first too often, or its
- * rows are not as they were read. Nothing has changed, and the next pop or sweep tries again.
+ * `stuck`: something is due, and nothing of it can join now. `lost`: it may, but other writes came first too often, or
+ * its rows are not as they were read. Nothing has changed, and the next pop or sweep tries again.
  */
 export type Joined = {
   readonly kind: 'joined' | 'stuck' | 'lost'

@@ -13,6 +13,7 @@ import {
   type ScheduledEntry,
   scheduledId,
 } from '../../core/scheduled.ts'
+import { checkMs } from '../../core/time-in-ms.ts'
 import { behind, partitionOf, scheduledRows } from '../../store/scheduled-rows.ts'
 import type { ScheduledItem, ScheduledPage, ScheduledRequest } from '../../verbs.ts'
 import { type Engine, readRecord } from '../attempts/engine.ts'
@@ -37,6 +38,8 @@ export async function listScheduled(
   checkQueueId(queue)
   const { limit = PAGE_DEFAULT, cursor } = request
   checkLimit(limit, ITEMS_PER_POP_MAX)
+  checkMs(request.fromMs ?? 0, 'from')
+  checkMs(request.toMs ?? 0, 'to')
   const place = cursor === undefined ? undefined : placeIn(cursor)
   const record = await readRecord(engine, queue)
   if (record === undefined || record.scheduled.items === 0) return { items: [] }

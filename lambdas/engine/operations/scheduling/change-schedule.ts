@@ -54,18 +54,22 @@ export async function deploySchedule(
   fence: Fence,
 ): Promise<DeployedResult> {
   const decide = putting(engine, queue, name, input, { deployed: true })
-  let seen: Schedule | undefined
-  let isChanged = false
+  const last: { before: Schedule | undefined; put: Put } = {
+    before: undefined,
+    put: { kind: 'as-it-is' },
+  }
   const changing = async (before: Schedule | undefined) => {
-    const change = await decide(before)
-    seen = before
-    isChanged = change.kind === 'change'
-    return change
+    last.before = before
+    last.put = await decide(before)
+    return last.put
   }
   await changeSchedule(engine, queue, name, changing, fence)
-  if (!isChanged) return { queue, name, result: 'as_it_was' }
-  if (seen === undefined || seen.deployed) return { queue, name, result: 'put' }
-  return { queue, name, result: 'replaced', before: seen }
+  const { before, put } = last
+  if (put.kind === 'as-it-is') return { queue, name, result: 'as_it_was' }
+  if (before === undefined || before.deployed || put.isAlike) {
+    return { queue, name, result: 'put' }
+  }
+  return { queue, name, result: 'replaced', before }
 }
 
 /** What a deployment does with a name that it no longer has: what callers put or changed stays. */
@@ -94,13 +98,16 @@ async function pushOwed(engine: Engine, before: Schedule): Promise<void> {
   await pushDue(engine, before, Number.POSITIVE_INFINITY)
 }
 
+/** `isAlike`: only whose it is changes. */
+type Put = Change & { readonly isAlike?: boolean }
+
 function putting(
   engine: Engine,
   queue: string,
   name: string,
   input: ScheduleInput,
   { deployed }: Pick<Schedule, 'deployed'> = {},
-): (before: Schedule | undefined) => Promise<Change> {
+): (before: Schedule | undefined) => Promise<Put> {
   checkQueueId(queue)
   checkScheduleName(name)
   checkScheduleInput(input)
@@ -110,14 +117,14 @@ function putting(
     const nowMs = engine.clock.nowMs()
     const definition = definitionOf(input, before, nowMs)
     const times = await timesOf(definition)
-    if (before === undefined) {
-      await checkCount(engine, queue)
-      // Equal or not, a put says whose the schedule is from now on: without this, a deployment would delete what a
-      // caller has put.
-    } else if (isDefinedAlike(definition, before) && before.deployed === deployed) {
-      const item = await readScheduleItem(engine, before)
-      if (item?.mark === before.itemMark && item.text === text) return { kind: 'as-it-is' }
-    }
+    if (before === undefined) await checkCount(engine, queue)
+    const isAlike =
+      before !== undefined &&
+      isDefinedAlike(definition, before) &&
+      (await hasItem(engine, before, text))
+    // Equal or not, a put says whose the schedule is from now on: without this, a deployment would delete what a
+    // caller has put.
+    if (isAlike && before.deployed === deployed) return { kind: 'as-it-is' }
     const goesOn = before !== undefined && isGoingOn(definition, before, times, nowMs)
     if (deployed && before !== undefined && !goesOn) await pushOwed(engine, before)
     // Another process, whose clock may be ahead, has found that the last one was due.
@@ -138,8 +145,13 @@ function putting(
       // The change may be what it waits for.
       ...(goesOn && before.retryAtMs !== undefined && { retryAtMs: nowMs }),
     }
-    return { kind: 'change', after: put, item: { mark: tag, text } }
+    return { kind: 'change', after: put, item: { mark: tag, text }, isAlike }
   }
+}
+
+async function hasItem(engine: Engine, schedule: Schedule, text: string): Promise<boolean> {
+  const item = await readScheduleItem(engine, schedule)
+  return item?.mark === schedule.itemMark && item.text === text
 }
 
 /** The times stay, or only later ones change: the occurrence that is due and not yet pushed is in both. */

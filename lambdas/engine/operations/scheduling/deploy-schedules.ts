@@ -26,8 +26,8 @@ type Pass = {
 /**
  * Puts the schedules of a deployment whose hash is new, and deletes those of earlier deployments that it does not have.
  * A row says what is left, so a sweeper that dies in between leaves the rest to its next run. What callers do to a
- * schedule afterwards holds until the next change in the app. Each step happens once, and only while no other deployment
- * has begun: a sweeper with an older environment cannot undo what a newer one does.
+ * schedule afterwards holds until the next change in the app. Each step happens once, and only while no other
+ * deployment has begun: a sweeper with an older environment cannot undo what a newer one does.
  */
 export async function deploySchedules(
   unbounded: Engine,

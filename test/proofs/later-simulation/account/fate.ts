@@ -1,4 +1,4 @@
-import type { PushItem } from '../../../lambdas/engine/queues.ts'
+import type { PushItem } from '../../../../lambdas/engine/queues.ts'
 
 // What became of each item, as far as its callers know.
 
