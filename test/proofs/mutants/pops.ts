@@ -26,7 +26,7 @@ export const popMutants: readonly Mutant[] = [
       "return decideTake(engine, record, plan, Array(itemsIn(plan.picks)).fill(''), command, view)"],
      [take,
       'const known = await leaveDryQuietly(engine, after)',
-      `const read = await engine.items.read(record, plan.picks, ANSWER_BYTES_MAX)
+      `const read = await engine.items.read(record, plan.picks)
 if (read.kind === 'missing') return { kind: 'missing', record }
 entries = read.entries
 const known = await leaveDryQuietly(engine, after)`]], simulation(300)),
