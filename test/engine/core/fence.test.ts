@@ -7,7 +7,7 @@ import {
   MARKS_KEPT,
 } from '../../../lambdas/engine/core/limits.ts'
 import { endLock } from '../../../lambdas/engine/core/locks.ts'
-import { markAfter, type QueueRecord } from '../../../lambdas/engine/core/record.ts'
+import { type Lane, markAfter, type QueueRecord } from '../../../lambdas/engine/core/record.ts'
 import { settle } from '../../../lambdas/engine/core/settling.ts'
 import { NEAR_MS, patiently } from '../../../lambdas/engine/core/timers.ts'
 import { checkRecount } from '../ledger.ts'
@@ -32,6 +32,14 @@ describe('Every fenced write', () => {
     const after = write(record, settle(record, [at(0, 0, 2)]))
     expect(after.lanes.get(0)).toMatchObject({ sealed: 2, head: 2 })
     checkRecount(after)
+  })
+
+  it('prunes no tail that it appends to, because one update names a list once.', () => {
+    const record = aRecord({ 0: aLane({ tail: tailOf(3), frontier: 2 }) })
+    const settled = settle(record, [at(0, 0, 2)])
+    const lane = settled.lanes.get(0) as Lane
+    const lanes = new Map([[0, { ...lane, tail: [...lane.tail, ...tailOf(1)] }]])
+    expect(write(record, { ...settled, lanes }).lanes.get(0)?.tail).toHaveLength(4)
   })
 
   it('lets claims in again.', () => {

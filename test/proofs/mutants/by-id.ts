@@ -55,7 +55,7 @@ export const byIdMutants: readonly Mutant[] = [
   mutant('moved-entries-cut-from-the-tail-they-go-to', 'one update names a list once',
     ['engine/core/fence.ts',
      'if (lane === was || lane.tail.length > (was?.tail.length ?? 0)) continue',
-     'if (lane === was) continue'], test(moveTest), simulation(300)),
+     'if (lane === was) continue'], test('test/engine/core/fence.test.ts', 'names a list once')),
   mutant('move-into-a-full-tail', 'the tail has a cap for every append',
     [fencedUpdate, 'if (guards.tailBytesMax !== undefined) update.condition(`b<=${update.value(guards.tailBytesMax)}`)', ''],
     test(updateTest)),
