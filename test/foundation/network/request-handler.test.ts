@@ -200,7 +200,9 @@ describe('An answer', () => {
         this.push(chunk)
       },
     })
-    const [handler, server] = await open((_, response) => endless.pipe(response))
+    // A busy machine takes seconds for so much.
+    const busy = { answerTimeoutMs: 60_000 }
+    const [handler, server] = await open((_, response) => endless.pipe(response), busy)
     const sending = handler.handle(requestTo(server.port))
     await expect(sending).rejects.toThrow('an answer from 127.0.0.1 of more than 134217728 bytes')
     await untilClosed(server)
