@@ -201,6 +201,22 @@ it('Whatever the lane, doing what is planned is sound, and leads to having nothi
   )
 })
 
+describe('What was offloaded joins what is there', () => {
+  const there = lane({ sealed: 200, offloaded: range(2, 6) })
+  const cases: readonly [string, Lane, typeof none, typeof none][] = [
+    ['where it follows on', there, range(6, 10), range(2, 10)],
+    ['where another run was faster', there, range(4, 10), range(2, 10)],
+    ['not behind a gap', there, range(7, 10), range(2, 6)],
+    ['not where all of it is there', there, range(3, 6), range(2, 6)],
+    ['not where the frontier has come near', { ...there, frontier: 55 }, range(6, 10), range(2, 6)],
+  ]
+  it.each(cases)('%s.', (_, before, offloaded, expected) => {
+    const work = { priority: 0, epoch: before.epoch, offloaded }
+    const after = movePointers(aRecord({ 0: before }), [work])
+    expect(after.lanes.get(0)?.offloaded).toEqual(expected)
+  })
+})
+
 it('Work that was planned from another state than it meets is sound all the same.', () => {
   fc.assert(
     fc.property(lanes, lanes, (old, now) => {

@@ -57,7 +57,7 @@ describe('A purge', () => {
       aRecord({ 0: aLane({ tail: tailOf(6), frontier: 4, dead }) }, { locks }),
     )
     expect(items).toBe(2)
-    expect(draft.lanes.get(0)).toMatchObject({ head: 0, dead })
+    expect(draft.lanes.get(0)).toMatchObject({ head: 0, frontier: 6, dead })
   })
 
   it('of nothing changes nothing.', () => {

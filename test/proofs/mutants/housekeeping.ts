@@ -30,7 +30,7 @@ export const housekeepingMutants: readonly Mutant[] = [
   mutant('offloaded-range-with-a-gap', '§6.5 offloaded is one contiguous range',
     [pointers,
      'if (to < segments.from || to >= segments.to || to < firstAllowed) return lane',
-     'void [to, firstAllowed]'], simulation(300, 'segments')),
+     'void [to, firstAllowed]'], test('test/engine/core/housekeeping.test.ts', 'not ')),
   mutant('copies-committed-before-they-are-made', '§5.1 every pointer has its object',
     [segmentRound,
      'act: () => eachOf(offloaded, (n) => copySegment(engine, record, lane, n)),',

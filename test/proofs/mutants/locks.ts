@@ -103,7 +103,7 @@ return { lane: { ...lane, holes: union(lane.holes, intersect(ranges, unsettledIn
      'if (place === undefined || (lane !== undefined && lane.epoch !== place.epoch))',
      'if (place === undefined)'], test('test/engine/core/partial.test.ts')),
   mutant('purge-forgets-the-frontier', '§6.5 head ≤ frontier',
-    [purge, '{ ...lane, frontier: endOf(lane) }', '{ ...lane }'], simulation(300)),
+    [purge, '{ ...lane, frontier: endOf(lane) }', '{ ...lane }'], test('test/engine/core/purge.test.ts', 'leaves what is dead')),
   mutant('purge-leaves-the-locks', '§4 purge: locks dropped',
     [purge, ": endLock(draft, lockId, 'purged', nowMs)", ': draft'], simulation(300)),
   mutant('locks-in-the-order-of-a-map', 'a map has no order in DynamoDB',
