@@ -34,7 +34,10 @@ const LOOKS_PER_PASS = 8
 
 /** What a call knows of its way through expired items. */
 export type Passing = {
+  /** Writes that were to pass over some. */
   passes: number
+  /** One of them landed. */
+  hasPassed: boolean
   /** It met some in a claim of its own: what follows is for the fence. */
   metInClaim: boolean
   /** A write of its own settled the lock before: an error may not say that nothing was changed. */
@@ -43,6 +46,7 @@ export type Passing = {
 
 export const startPassing = (): Passing => ({
   passes: 0,
+  hasPassed: false,
   metInClaim: false,
   hasAcknowledged: false,
 })
@@ -95,7 +99,7 @@ const boundsOf = ({ plan: { draft, picks }, command }: Popping): Bounds => ({
 function takeThose(popping: Popping, { entries }: Found): Decision<PopOutcome> {
   const { engine, record, plan, command, view, passing } = popping
   if (entries.length > 0) return decideTake(engine, record, plan, entries, command, view)
-  return passing.passes > 0 ? stopHere(popping, []) : refuse(tooManyDead(record))
+  return passing.hasPassed ? stopHere(popping, []) : refuse(tooManyDead(record))
 }
 
 /** One write: what is over goes, what is not is taken. If all of it is over, the call goes on behind it. */
@@ -116,7 +120,10 @@ function passAndTake(popping: Popping, { over, kept, entries }: Found): Decision
     kind: 'write',
     change: changeOf(engine, record, draft, { nowMs, setsDry: engine.events }),
     isExtra: true,
-    landed: again,
+    landed(after) {
+      passing.hasPassed = true
+      return again(after)
+    },
   })
 }
 
