@@ -21,7 +21,7 @@ import { NOTHING_CHANGED, QueueError } from './errors.ts'
 import { fromAttributes } from './lean/attribute-values.ts'
 import { answerTimeoutsMs } from './network/answer-timeouts.ts'
 import { failureOf } from './outcome.ts'
-import { briefPatience, isPassing, type Passing, patienceFor } from './patience.ts'
+import { briefPatience, isPassing, type Passing, type Patience, patienceFor } from './patience.ts'
 import { withoutSdkRetry } from './sdk-retry.ts'
 import type { Clock, Random } from './system.ts'
 import type { Key, Row } from './table.ts'
@@ -39,8 +39,12 @@ export type Transacted =
   | { readonly kind: 'failed'; readonly reasons: readonly Cancellation[] }
   | { readonly kind: 'unknown'; readonly cause: unknown }
 
-/** How long a request has been tried for, and when it was sent last. */
-type Waited = { ms: number; sentMs: number }
+/**
+ * How long a request has been tried for, and when it was sent last. Refusals count for the patience that they are met
+ * with: a throttle after many conflicts is the first of its kind.
+ */
+type Waited = { ms: number; sentMs: number; readonly refusals: Map<Patience, number> }
+const startWaiting = (): Waited => ({ ms: 0, sentMs: 0, refusals: new Map() })
 const ANSWER_COUNTS_MS_MAX = 500
 
 /** A read may be repeated after any failure. */
@@ -155,8 +159,8 @@ export class Dynamo {
     input: TransactWriteCommandInput,
     { isBrief = false }: { readonly isBrief?: boolean | undefined } = {},
   ): Promise<Transacted> {
-    const waited: Waited = { ms: 0, sentMs: 0 }
-    for (let attempt = 1; ; attempt += 1) {
+    const waited = startWaiting()
+    for (;;) {
       this.#checkDeadline()
       waited.sentMs = this.#clock.nowMs()
       try {
@@ -166,7 +170,7 @@ export class Dynamo {
         const failure = failureOf(error)
         if (failure === 'unknown') return { kind: 'unknown', cause: error }
         if (isPassing(failure)) {
-          await this.#backOff(attempt, error, failure, { waited, isBrief })
+          await this.#backOff(error, failure, { waited, isBrief })
           continue
         }
         if (failure !== 'cancelled') throw error
@@ -174,7 +178,7 @@ export class Dynamo {
         if (reasons.some(({ failed }) => failed)) return { kind: 'failed', reasons }
         // Refused for now, and nothing changed.
         const why = isConflict(error) ? 'conflict' : 'throttled'
-        await this.#backOff(attempt, error, why, { waited, isBrief })
+        await this.#backOff(error, why, { waited, isBrief })
       }
     }
   }
@@ -206,8 +210,9 @@ export class Dynamo {
   ): Promise<{ rows: Row[]; unread?: { readonly keys: readonly Key[]; readonly error: unknown } }> {
     const rows: Row[] = []
     let left = [...keys]
+    const waited = startWaiting()
     try {
-      for (let attempt = 1; left.length > 0; ) {
+      while (left.length > 0) {
         const asked = left.slice(0, BATCH_GET_KEYS_MAX)
         const output = await this.#read<{
           Responses?: Record<string, Row[]>
@@ -224,8 +229,7 @@ export class Dynamo {
         left = [...unprocessed, ...left.slice(BATCH_GET_KEYS_MAX)]
         // A page of 16 MB makes progress; only one that brought nothing counts against the limit.
         if (unprocessed.length === asked.length) {
-          await this.#backOff(attempt, new Error('BatchGetItem processed nothing'), 'throttled')
-          attempt += 1
+          await this.#backOff(new Error('BatchGetItem processed nothing'), 'throttled', { waited })
         }
       }
     } catch (error) {
@@ -259,7 +263,8 @@ export class Dynamo {
     // 16 MB is the limit of one call: 25 rows of at most 400 KB are below it.
     for (let at = 0; at < requests.length; at += BATCH_WRITE_ROWS_MAX) {
       let left: readonly Row[] = requests.slice(at, at + BATCH_WRITE_ROWS_MAX)
-      for (let attempt = 1; left.length > 0; attempt += 1) {
+      const waited = startWaiting()
+      while (left.length > 0) {
         const asked = left
         const output = await this.#idempotent<{ UnprocessedItems?: Record<string, Row[]> }>(
           () => new BatchWriteCommand({ RequestItems: { [this.tableName]: [...asked] } }),
@@ -268,15 +273,15 @@ export class Dynamo {
         left = output.UnprocessedItems?.[this.tableName] ?? []
         if (left.length > 0) {
           const cause = new Error('BatchWriteItem left rows unprocessed')
-          await this.#backOff(attempt, cause, 'throttled', { isEager: eager })
+          await this.#backOff(cause, 'throttled', { isEager: eager, waited })
         }
       }
     }
   }
 
   async #write(command: () => object, isEager = false): Promise<Written> {
-    const waited: Waited = { ms: 0, sentMs: 0 }
-    for (let attempt = 1; ; attempt += 1) {
+    const waited = startWaiting()
+    for (;;) {
       this.#checkDeadline()
       waited.sentMs = this.#clock.nowMs()
       try {
@@ -291,7 +296,7 @@ export class Dynamo {
           case 'throttled':
           case 'conflict':
           case 'unsent':
-            await this.#backOff(attempt, error, failure, { isEager, waited })
+            await this.#backOff(error, failure, { isEager, waited })
             break
           default:
             throw error
@@ -306,8 +311,8 @@ export class Dynamo {
   }
 
   async #read<T>(command: () => object, isEager = false): Promise<T> {
-    const waited: Waited = { ms: 0, sentMs: 0 }
-    for (let attempt = 1, lost = 0; ; attempt += 1) {
+    const waited = startWaiting()
+    for (let lost = 0; ; ) {
       this.#checkDeadline()
       waited.sentMs = this.#clock.nowMs()
       try {
@@ -317,27 +322,25 @@ export class Dynamo {
         if (!isPassing(failure)) throw error
         if (failure === 'unknown') lost += 1
         if (lost === READ_ATTEMPTS_MAX) throw unavailable(error)
-        await this.#backOff(attempt, error, failure, { isEager, waited })
+        await this.#backOff(error, failure, { isEager, waited })
       }
     }
   }
 
   async #backOff(
-    attempt: number,
     cause: unknown,
     failure: Passing,
     {
+      waited,
       isEager = false,
       isBrief = false,
-      waited = { ms: 0, sentMs: this.#clock.nowMs() },
-    }: { readonly isEager?: boolean; readonly isBrief?: boolean; readonly waited?: Waited } = {},
+    }: { readonly waited: Waited; readonly isEager?: boolean; readonly isBrief?: boolean },
   ): Promise<void> {
     if (failure === 'throttled') this.#lastThrottled.ms = this.#clock.nowMs()
-    const {
-      attemptsMax,
-      lastsMs = Number.POSITIVE_INFINITY,
-      pauseMs,
-    } = isBrief ? briefPatience : patienceFor(failure, isEager)
+    const patience = isBrief ? briefPatience : patienceFor(failure, isEager)
+    const { attemptsMax, lastsMs = Number.POSITIVE_INFINITY, pauseMs } = patience
+    const attempt = (waited.refusals.get(patience) ?? 0) + 1
+    waited.refusals.set(patience, attempt)
     if (attempt >= attemptsMax || waited.ms >= lastsMs) {
       throw failure === 'conflict' ? inTheWay(cause) : unavailable(cause)
     }

@@ -3,7 +3,7 @@ import type { Random } from './system.ts'
 
 // How often a request that was refused for now is sent, and after which pauses.
 
-type Patience = {
+export type Patience = {
   readonly attemptsMax: number
   /** Of pauses in all, after which it is over. */
   readonly lastsMs?: number

@@ -122,6 +122,15 @@ it('A plain write that meets transactions for good is given up after three secon
   }
 })
 
+it('A plain write that meets a throttle after many transactions tries on, as after the first throttle.', async () => {
+  const met = Object.assign(new Error(), { name: 'TransactionConflictException', $metadata })
+  for (const write of Object.values(writes)) {
+    const { dynamo, sent } = scripted(...Array.from({ length: 20 }, () => met), throttled(), {})
+    expect(await write(dynamo)).toMatchObject({ kind: 'done' })
+    expect(sent).toHaveLength(22)
+  }
+})
+
 describe('A seal’s update', () => {
   it('is sent as often as it takes while the store throttles.', async () => {
     const { dynamo, sent } = scripted(...Array.from({ length: 100 }, throttled), {})

@@ -10,12 +10,12 @@ import { isDone, stretchesIn } from '../../../../lambdas/engine/core/record.ts'
 import { showRanges } from './lane-view.ts'
 import type { Write } from './snapshot.ts'
 
-/** First in, first out within a lane, and no lane passed over, by the record right before. */
-export function checkOrder(
+/** What is wrong, unless it is first in, first out within a lane, with no lane passed over, by the record right before. */
+export function disorderIn(
   { model, queue, before, after }: Write,
   takes: ReadonlyMap<number, Ranges>,
   passed: ReadonlyMap<number, Ranges>,
-): void {
+): string | undefined {
   const worst = Math.max(...takes.keys())
   for (const [priority] of before.record.lanes) {
     if (priority > worst) continue
@@ -41,12 +41,10 @@ export function checkOrder(
     const taken = takes.get(priority) ?? none
     const first = priority === worst ? take(visible, countOf(taken)) : visible
     if (!sameRanges(taken, first)) {
-      model.violated(
-        'a pop takes the first visible items and passes over none',
-        `${queue} lane ${priority}: took ${showRanges(taken)} where ${showRanges(visible)} were visible; worst priority taken ${worst}`,
-      )
+      return `${queue} lane ${priority}: took ${showRanges(taken)} where ${showRanges(visible)} were visible; worst priority taken ${worst}`
     }
   }
+  return undefined
 }
 
 function sameRanges(a: Ranges, b: Ranges): boolean {

@@ -11,7 +11,7 @@ import type { CommandOf } from '../command.ts'
 import type { Operation, Take } from '../operation.ts'
 import { checkLimit } from './check-limits.ts'
 import { checkLocksAtPop } from './check-locks-at-pop.ts'
-import { checkOrder } from './check-order.ts'
+import { disorderIn } from './check-order.ts'
 import { mayBeOver, passedOver } from './expiry.ts'
 import type { LaneChange } from './lane-change.ts'
 import type { Model } from './model.ts'
@@ -61,8 +61,29 @@ export function checkTaking(write: Write, changes: readonly LaneChange[]): void 
   }
   noteTake(write, popping, take, taken)
   checkLimit(model, before, 'popLimit', popping)
-  checkOrder(write, takes, passed)
+  checkOrder(write, lockId, takes, passed)
   checkLocksAtPop(write, popping, lockId, takes)
+}
+
+/** What may have expired while the pop ran was taken, or passed over: one of the two must be in order. */
+function checkOrder(
+  write: Write,
+  lockId: string | undefined,
+  takes: ReadonlyMap<number, Ranges>,
+  passed: ReadonlyMap<number, Ranges>,
+): void {
+  const disorder = disorderIn(write, takes, passed)
+  if (disorder === undefined) return
+  const [sure, over] = [new Map(takes), new Map(passed)]
+  for (const [priority, numbers] of takes) {
+    const perhaps = lockId === undefined ? mayBeOver(write, priority, numbers) : none
+    const left = subtract(numbers, perhaps)
+    if (left.length > 0) sure.set(priority, left)
+    else sure.delete(priority)
+    over.set(priority, union(passed.get(priority) ?? none, perhaps))
+  }
+  if (disorderIn(write, sure, over) === undefined) return
+  write.model.violated('a pop takes the first visible items and passes over none', disorder)
 }
 
 const isAcknowledged = (operation: Operation | undefined, lockId: string): boolean =>
