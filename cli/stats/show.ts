@@ -43,7 +43,7 @@ function queueRows(state: State, nowMs: number): string[][] {
   return [[queue, '', ...own, '', '', ''], ...filled.map(laneRow)]
 }
 
-/** A time that has passed is told too: nobody has come since, or the queue has no room. */
+/** It shows a time that has passed, too: nobody has popped since, or the queue has no room. */
 function nextDue({ nextDueMs }: State, nowMs: number): string {
   if (nextDueMs === undefined) return ''
   return nextDueMs > nowMs ? `in ${age(nextDueMs - nowMs)}` : `${age(nowMs - nextDueMs)} ago`

@@ -11,7 +11,7 @@ it('What the record leaves out of its stretches is shown as unknown.', () => {
   expect(placesOf({ head: 900, end: 1_050, stored: stored.slice(1) })).toBe('rows 100, batch-s3 50')
 })
 
-it('What is for later is told with when it is due, or how long it has been due without a place.', () => {
+it('The table shows when the next item for later is due, or for how long it has been due.', () => {
   const state = {
     ...{ queue: 'q', version: 1, count: 0, lockedCount: 0, waitingCount: 0, deadCount: 0 },
     ...{ scheduledCount: 2_000, lanes: [], locks: [] },

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { onSimulated } from './stage.ts'
 import { named, popItems, push } from './traffic.ts'
-import { timedOut } from './wire.ts'
+import { losingRaces, timedOut } from './wire.ts'
 
 // Pops on their way through expired items, while others are at work and answers are lost.
 
@@ -34,16 +34,8 @@ it('A pop that loses all its races for expired items says that there is more beh
   await push(rival, queue, old.slice(0, 1_000))
   await push(rival, queue, old.slice(1_000))
   stage.clock.pass(10_000)
-  let lost = 0
-  const queues = stage.engine({
-    async before({ name, input }) {
-      const isFenced =
-        name === 'UpdateCommand' && String(input.UpdateExpression).startsWith('SET v=')
-      if (!isFenced || lost === 30) return
-      lost += 1
-      await rival.configure(queue, { maxDeliveries: lost })
-    },
-  })
+  const losing = losingRaces(30, (race) => rival.configure(queue, { maxDeliveries: race }))
+  const queues = stage.engine(losing)
   expect(await queues.pop(queue)).toEqual({ kind: 'empty', more: true })
-  expect(lost).toBe(30)
+  expect(losing.lost).toBe(30)
 })

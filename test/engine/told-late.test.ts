@@ -12,7 +12,7 @@ import {
   textsOf,
   tidy,
 } from './traffic.ts'
-import { timedOut } from './wire.ts'
+import { losingRaces, timedOut } from './wire.ts'
 
 // Answers and writes that go by a record which has moved on since: others purge, settle and end locks meanwhile.
 
@@ -146,16 +146,8 @@ it('A pop that stops on its way through expired items marks the queue as dry if 
   const { stage, queue, queues: rival } = onSimulated()
   await push(rival, queue, [{ text: '"old"', expiresInSeconds: 10 }])
   stage.clock.pass(10_000)
-  let lost = 0
-  const queues = stage.engine({
-    async before({ name, input }) {
-      const isFenced =
-        name === 'UpdateCommand' && String(input.UpdateExpression).startsWith('SET v=')
-      if (!isFenced || lost === 20) return
-      lost += 1
-      await rival.configure(queue, { maxDeliveries: lost })
-    },
-  })
+  const losing = losingRaces(20, (race) => rival.configure(queue, { maxDeliveries: race }))
+  const queues = stage.engine(losing)
   expect(await queues.pop(queue)).toEqual({ kind: 'empty', more: true })
   expect((await stage.record(queue)).dry).toBe(true)
 })

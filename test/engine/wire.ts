@@ -50,6 +50,21 @@ export class Wire {
   }
 }
 
+/** Lets a rival write first, before each of so many writes under the fence: they lose their races. */
+export function losingRaces(races: number, rival: (race: number) => Promise<unknown>) {
+  const losing = {
+    lost: 0,
+    async before({ name, input }: Request) {
+      const isFenced =
+        name === 'UpdateCommand' && String(input.UpdateExpression).startsWith('SET v=')
+      if (!isFenced || losing.lost === races) return
+      losing.lost += 1
+      await rival(losing.lost)
+    },
+  }
+  return losing
+}
+
 /** Holds one request back until it is let go. */
 export const freezeAt = (request: number): Frozen => freeze((_, number) => number === request)
 

@@ -1,5 +1,5 @@
-// Times are epoch seconds on the wire, and milliseconds in code. Who mixes them up names a time that nobody means:
-// milliseconds taken for seconds are tens of thousands of years ahead, and seconds taken for milliseconds are in 1970.
+// Times are epoch seconds on the wire, and milliseconds in code. A caller who mixes them up names a time that nobody
+// means: milliseconds taken for seconds are tens of thousands of years ahead, and seconds taken for milliseconds are in 1970.
 
 /** The year 5138. As milliseconds it is March 1973. */
 export const EPOCH_SECONDS_MAX = 99_999_999_999

@@ -74,7 +74,7 @@ export const scheduleMutants: readonly Mutant[] = [
   mutant('deployed-schedules-older-over-newer', '0038: each step of a deployment happens only while no other has begun',
     [deployedRow, "ConditionExpression: 'r=:r AND", "ConditionExpression: ':r=:r AND"],
     test(deployed, 'undoes nothing once a newer one has begun')),
-  mutant('deployed-schedules-a-step-twice', '0038: each is applied once, whoever of several sweepers does it',
+  mutant('deployed-schedules-a-step-twice', '0038: of several sweepers, one applies each step',
     [deployedRow, 'AND n.#n=:left', 'AND :left=:left'],
     test(deployed, 'is applied once by two sweepers')),
   mutant('deployed-schedules-two-begin-as-one', '0038: a deployment begins from the row that it saw',

@@ -20,7 +20,7 @@ export class Account {
   readonly endedIds = new Map<string, Ended>()
   /** A purge of these may still be carried out. */
   readonly openPurges = new Set<string>()
-  /** How far two clocks may be apart, because an item joins by the clock of whoever comes first. */
+  /** How far two clocks may be apart, because an item joins by the clock of the first process that comes. */
   readonly apartMs: number
   readonly #nowMs: () => number
   #moment = 0

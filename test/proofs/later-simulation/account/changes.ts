@@ -6,7 +6,7 @@ import type { Fate, When } from './fate.ts'
 type Named = { readonly id: string }
 type Place = { readonly queue: string; readonly dueMs?: number }
 
-/** Whoever asked for it at that time saw it ahead; nothing if that time came during the call. */
+/** Whether a caller who asked for this time saw it ahead; undefined if the time came during the call. */
 function isAhead(dueMs = 0, { call, clockMs }: When): boolean | undefined {
   const secondMs = 1_000 * Math.ceil(dueMs / 1_000)
   if (secondMs <= call.clockMs) return false

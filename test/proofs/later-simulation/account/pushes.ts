@@ -55,7 +55,7 @@ export function pushed(
 export function refused(account: Account, push: Push, why: string, clockMs: number): void {
   account.note(`${why}: ${push.fates.map(({ item }) => item.text).join()}`)
   push.untilMs = clockMs
-  // Whoever knows the key answers as before, whatever it would say to the call now.
+  // A queue that knows the key answers as before, even if it would refuse the call now.
   if (push.outcome === 'pushed' && why.startsWith('INVALID')) {
     account.violate(`${push.fates[0]?.item.text} was pushed, and its repetition got ${why}`)
   }
