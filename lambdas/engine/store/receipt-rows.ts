@@ -41,7 +41,7 @@ export function receiptRows(
  * The key may be pushed anew before this row is written: by a record that a process has remembered for long, or
  * after a pause of the process. Then the receipt of that push must stay.
  */
-export const mayHaveSuccessor = ({ ttl }: Receipt, nowMs: number): boolean =>
+export const mayHaveSuccessor = ({ ttl }: Pick<Receipt, 'ttl'>, nowMs: number): boolean =>
   isOver(ttl - CLOCKS_APART_SECONDS, nowMs)
 
 /** The put of such a row. */
