@@ -184,6 +184,33 @@ describe('Where clocks differ', () => {
     expect(third).toEqual({ ...second, kind: 'repeated' })
   })
 
+  it('a process that sleeps over the key’s time sends no receipt again over a younger one.', async () => {
+    const [stage, queue] = [openSimulated(), 'queue']
+    await push(stage.engine(), queue, named('z', 1))
+    await appendPushes(engineOf(stage), queue, keyed)
+    const [reached, thawed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    let isLost = false
+    const after = async ({ name }: { readonly name: string }) => {
+      if (name !== 'PutCommand' || isLost) return
+      isLost = true
+      reached.resolve()
+      await thawed.promise
+      throw timedOut()
+    }
+    const sealing = moveNotes(engineOf(stage, { after }), await stage.record(queue))
+    const refused = expect(sealing).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    await reached.promise
+    stage.clock.pass(DAY_MS + 60_000)
+    const other = engineOf(stage)
+    const [second] = await appendPushes(other, queue, keyed)
+    await moveNotes(other, await stage.record(queue))
+    thawed.resolve()
+    await refused
+    const [third] = await appendPushes(engineOf(stage), queue, keyed)
+    expect(second?.kind).toBe('pushed')
+    expect(third).toEqual({ ...second, kind: 'repeated' })
+  })
+
   it.each([
     ['the key was pushed anew', 601],
     ['DynamoDB has deleted its receipt', 301],

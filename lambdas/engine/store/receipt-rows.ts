@@ -44,6 +44,10 @@ export function receiptRows(
 export const mayHaveSuccessor = ({ ttl }: Pick<Receipt, 'ttl'>, nowMs: number): boolean =>
   isOver(ttl - CLOCKS_APART_SECONDS, nowMs)
 
+/** Until when none of these has one. */
+export const withoutSuccessorUntilMs = (rows: readonly Receipt[]): number =>
+  1_000 * (Math.min(...rows.map(({ ttl }) => ttl)) - CLOCKS_APART_SECONDS)
+
 /** The put of such a row. */
 export const putUnlessSucceeded = (row: Receipt): Omit<PutCommandInput, 'TableName'> => ({
   Item: row,
