@@ -82,7 +82,7 @@ export class Dynamo {
     const bounded = new Dynamo(this.#port, this.tableName, this.#clock, this.#random)
     bounded.#port = this.#port
     bounded.#lastThrottled = this.#lastThrottled
-    bounded.#deadlineMs = deadlineMs
+    bounded.#deadlineMs = Math.min(deadlineMs, this.#deadlineMs)
     return bounded
   }
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { hashOf } from '../../lambdas/engine/core/hash.ts'
 import { EMPTY_LANES_KEPT } from '../../lambdas/engine/core/housekeeping.ts'
 import { receiptKey } from '../../lambdas/engine/core/keys.ts'
-import { FORGET_AFTER_MS } from '../../lambdas/engine/core/limits.ts'
+import { FORGET_AFTER_MS, LANES_MAX } from '../../lambdas/engine/core/limits.ts'
 import { markOf } from '../../lambdas/engine/core/notes.ts'
 import type { PushItem } from '../../lambdas/engine/queues.ts'
 import { openSimulated, type Stage } from './stage.ts'
@@ -11,6 +11,7 @@ import {
   drain,
   expectCode,
   idsOf,
+  lockItems,
   named,
   popItems,
   push,
@@ -305,6 +306,43 @@ function twoOfOneMark(queue: string): [string, string] {
     known.set(mark, `${n}`)
   }
 }
+
+it.each(['free', 'taken by items that are done'])(
+  'A push is a repetition, and not one too many, where another with its key has the last room, which was %s.',
+  async (room) => {
+    const [stage, queue] = [openSimulated(), 'queue']
+    await stage.engine().configure(queue, { capacity: 3 })
+    await push(stage.engine(), queue, named('z', room === 'free' ? 1 : 3))
+    if (room !== 'free') {
+      const { lock } = await lockItems(stage.engine(), queue, { count: 3, competing: true })
+      await stage.engine().acknowledge(queue, { lockId: lock.id })
+    }
+    // Before its append, or before it makes room.
+    const frozen = freezeAt(room === 'free' ? 3 : 4)
+    const request = { items: named('a', 2), idempotencyKey: 'key' }
+    const slow = stage.engine(frozen).push(queue, request)
+    await frozen.reached
+    const first = await stage.engine().push(queue, request)
+    expect((await stage.record(queue)).room).toBeLessThan(2)
+    frozen.thaw()
+    expect(await slow).toEqual({ ...first, repeated: true })
+  },
+)
+
+it('A push is a repetition where its priority is gone, and as many others have items as can.', async () => {
+  const [stage, queue] = [openSimulated(), 'queue']
+  await push(stage.engine(), queue, named('z', 1))
+  const frozen = freezeAtUpdate()
+  const request = { items: named('a', 1, 5), idempotencyKey: 'key' }
+  const slow = stage.engine(frozen).push(queue, request)
+  await frozen.reached
+  const first = await stage.engine().push(queue, request)
+  await drain(stage.engine(), queue)
+  const others = Array.from({ length: LANES_MAX }, (_, n) => ({ text: '1', priority: 1_000 + n }))
+  await push(stage.engine(), queue, others)
+  frozen.thaw()
+  expect(await slow).toEqual({ ...first, repeated: true })
+})
 
 it('A lone producer that seals first does not push over another push with its key.', async () => {
   const [stage, queue] = [openSimulated(), 'queue']

@@ -1,4 +1,7 @@
+import { DeleteCommand } from '@aws-sdk/lib-dynamodb'
 import { describe, expect, it } from 'vitest'
+import { hashOf } from '../../lambdas/engine/core/hash.ts'
+import { receiptKey } from '../../lambdas/engine/core/keys.ts'
 import { createEngine } from '../../lambdas/engine/create-engine.ts'
 import { moveNotes } from '../../lambdas/engine/operations/lanes/seal.ts'
 import { appendPushes } from '../../lambdas/engine/operations/pushing/append-pushes.ts'
@@ -9,6 +12,7 @@ import { type Steering, timedOut, Wire } from './wire.ts'
 
 // Pushes with keys where the queue is full, wide or quiet, the store away, a process slow, or a clock wrong.
 
+const DAY_MS = 86_400_000
 const CLOCKS_APART_MS = 60 * 60_000
 
 it('A push with a key to many priorities is not refused by a record that the process only remembers.', async () => {
@@ -178,6 +182,67 @@ describe('Where clocks differ', () => {
     const [third] = await appendPushes(engineOf(stage, {}, ttl), queue, keyed)
     expect(second?.kind).toBe('pushed')
     expect(third).toEqual({ ...second, kind: 'repeated' })
+  })
+
+  it('a process that sleeps over the key’s time sends no receipt again over a younger one.', async () => {
+    const [stage, queue] = [openSimulated(), 'queue']
+    await push(stage.engine(), queue, named('z', 1))
+    await appendPushes(engineOf(stage), queue, keyed)
+    const [reached, thawed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    let isLost = false
+    const after = async ({ name }: { readonly name: string }) => {
+      if (name !== 'PutCommand' || isLost) return
+      isLost = true
+      reached.resolve()
+      await thawed.promise
+      throw timedOut()
+    }
+    const sealing = moveNotes(engineOf(stage, { after }), await stage.record(queue))
+    const refused = expect(sealing).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    await reached.promise
+    stage.clock.pass(DAY_MS + 60_000)
+    const other = engineOf(stage)
+    const [second] = await appendPushes(other, queue, keyed)
+    await moveNotes(other, await stage.record(queue))
+    thawed.resolve()
+    await refused
+    const [third] = await appendPushes(engineOf(stage), queue, keyed)
+    expect(second?.kind).toBe('pushed')
+    expect(third).toEqual({ ...second, kind: 'repeated' })
+  })
+
+  it.each([
+    ['the key was pushed anew', 601],
+    ['DynamoDB has deleted its receipt', 301],
+  ])('a push whose answer was lost takes nothing back because %s.', async (why, items) => {
+    const [stage, queue] = [openSimulated(), 'queue']
+    await push(stage.engine(), queue, named('z', 1))
+    const [reached, thawed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const slow = stage.engine({
+      after: async ({ name }) => {
+        if (name !== 'UpdateCommand') return
+        reached.resolve()
+        await thawed.promise
+        throw timedOut()
+      },
+    })
+    const request = { items: named('x', 300), idempotencyKey: 'key' }
+    const refused = expect(slow.push(queue, request)).rejects.toMatchObject({ outcome: 'unknown' })
+    await reached.promise
+    await moveNotes(engineOf(stage), await stage.record(queue))
+    stage.clock.pass(DAY_MS - 5 * 60_000)
+    if (why === 'the key was pushed anew') {
+      const ahead = { clock: stage.clock.skewed(10 * 60_000) }
+      await stage.engine(ahead).push(queue, request)
+      await moveNotes(engineOf(stage, {}, ahead), await stage.record(queue))
+    } else {
+      const { tableName: TableName, dynamodb } = stage.store
+      const Key = receiptKey(queue, hashOf(queue, 'key'))
+      await dynamodb.send(new DeleteCommand({ TableName, Key }) as never)
+    }
+    thawed.resolve()
+    await refused
+    expect(await drain(stage.engine(), queue)).toHaveLength(items)
   })
 })
 

@@ -315,6 +315,18 @@ describe('A store with a deadline', () => {
     expect(await writes.update?.(dynamo.until(1_001))).toEqual({ kind: 'done' })
   })
 
+  it.each([
+    [2_000, 9_000],
+    [9_000, 2_000],
+  ])('keeps the earlier of two, %i and %i.', async (first, second) => {
+    const { dynamo, sent, setForward } = scripted({})
+    const bounded = dynamo.until(first).until(second)
+    await bounded.get(key, true)
+    setForward(2_000)
+    await expect(bounded.get(key, true)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    expect(sent).toHaveLength(1)
+  })
+
   it('tells the store that it was made of when it was throttled.', async () => {
     const { dynamo } = scripted(throttled(), {})
     await writes.update?.(dynamo.until(2_000))

@@ -41,8 +41,12 @@ export function receiptRows(
  * The key may be pushed anew before this row is written: by a record that a process has remembered for long, or
  * after a pause of the process. Then the receipt of that push must stay.
  */
-export const mayHaveSuccessor = ({ ttl }: Receipt, nowMs: number): boolean =>
+export const mayHaveSuccessor = ({ ttl }: Pick<Receipt, 'ttl'>, nowMs: number): boolean =>
   isOver(ttl - CLOCKS_APART_SECONDS, nowMs)
+
+/** Until when none of these has one. */
+export const withoutSuccessorUntilMs = (rows: readonly Receipt[]): number =>
+  1_000 * (Math.min(...rows.map(({ ttl }) => ttl)) - CLOCKS_APART_SECONDS)
 
 /** The put of such a row. */
 export const putUnlessSucceeded = (row: Receipt): Omit<PutCommandInput, 'TableName'> => ({

@@ -12,7 +12,12 @@ import {
   sealed,
   sealedAndAppended,
 } from '../../core/seal.ts'
-import { mayHaveSuccessor, putUnlessSucceeded, receiptRows } from '../../store/receipt-rows.ts'
+import {
+  mayHaveSuccessor,
+  putUnlessSucceeded,
+  receiptRows,
+  withoutSuccessorUntilMs,
+} from '../../store/receipt-rows.ts'
 import { chunkRows } from '../../store/segment-rows.ts'
 import { attempts } from '../attempts/attempts.ts'
 import { commit } from '../attempts/commit.ts'
@@ -161,10 +166,13 @@ async function writeRows(
   const idOf = ({ pk, tag, ttl }: Receipt) => `${pk} ${tag} ${ttl}`
   const receipts = receiptRows(record, notes, nowMs).filter((row) => !written.has(idOf(row)))
   const ending = receipts.filter((row) => mayHaveSuccessor(row, nowMs))
-  const all: Row[] = [...rows.flat(), ...receipts.filter((row) => !ending.includes(row))]
+  const others = receipts.filter((row) => !ending.includes(row))
+  const all: Row[] = [...rows.flat(), ...others]
   const requests = ending.map((row) => putReceipt(engine, row))
+  // A process may sleep before it sends them again.
+  const dynamo = engine.dynamo.until(withoutSuccessorUntilMs(others))
   for (let at = 0; at < all.length; at += ROWS_PER_REQUEST) {
-    requests.push(engine.dynamo.putMany(all.slice(at, at + ROWS_PER_REQUEST), true))
+    requests.push(dynamo.putMany(all.slice(at, at + ROWS_PER_REQUEST), true))
   }
   // Wait for all of them, so that none lands after the clean-up has looked.
   for (const end of await Promise.allSettled(requests)) {

@@ -134,6 +134,9 @@ function knownOf({ addition, newBy }: Appending, { record, inDoubt }: View): App
     : { kind: 'look', record, inDoubt }
 }
 
+const isStillNew = ({ addition, newBy }: Appending, record: QueueRecord): boolean =>
+  newBy === undefined || isNew(addition, newBy, record)
+
 /** For a lone producer whose push would fill the tail. If this is not the moment, it pushes as any other. */
 async function sealFirst(
   { engine, queue, addition }: Appending,
@@ -217,10 +220,13 @@ async function clearTheWay(
     if (appending.newBy !== undefined) return again(record)
     return makeRecord(engine, queue, addition, (made) => placedIn(addition, made))
   }
+  // Another push with its key was first, which may have taken the very room that this one lacks.
+  if (!isStillNew(appending, record)) return again(record)
   switch (obstacle.kind) {
     case 'full': {
       const now = await makeRoom(engine, record, addition.items)
-      if (now !== undefined && now.room < addition.items) throw queueFull(now, addition.items)
+      if (now === undefined || !isStillNew(appending, now)) return again(now)
+      if (now.room < addition.items) throw queueFull(now, addition.items)
       return again(now)
     }
     case 'too-many-lanes':

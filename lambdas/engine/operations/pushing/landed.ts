@@ -1,6 +1,8 @@
 import { type Append, type Placed, placedBy } from '../../core/append.ts'
 import { decodeNote, isOver, ttlOf } from '../../core/notes.ts'
+import type { Receipt } from '../../core/receipt.ts'
 import type { QueueRecord } from '../../core/record.ts'
+import { mayHaveSuccessor } from '../../store/receipt-rows.ts'
 import { type Engine, outcomeUnknown } from '../attempts/engine.ts'
 import { placesIn, receiptsOf } from './first-answers.ts'
 
@@ -31,6 +33,13 @@ export async function landedAs(
     }
     const receipt = receipts.get(hash)
     if (receipt?.tag === sent.tag) return placedBy(addition, sent, placesIn(receipt), record)
+    if (mayBeReplaced(engine, ttlOf(sent), receipt)) {
+      throw outcomeUnknown(queue, new Error('By another clock the time of its key may be over'))
+    }
   }
   return undefined
 }
+
+/** Its receipt may have been here: the key was pushed anew since, or DynamoDB has deleted it. */
+const mayBeReplaced = ({ clock }: Engine, ttl: number, found: Receipt | undefined): boolean =>
+  mayHaveSuccessor({ ttl }, clock.nowMs()) && (found === undefined || found.ttl > ttl)
