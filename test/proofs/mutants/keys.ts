@@ -144,7 +144,7 @@ export const keyMutants: readonly Mutant[] = [
     [failing, 'error: unsent(error)', 'error'],
     test(strainTest, 'for certain')),
   mutant('repetitions-refused-by-a-full-queue', rule,
-    [failing, 'await answerKnown(engine, queue, alike(), record)', 'void record'],
+    [failing, 'await answerKnown(engine, queue, alike(), await readRecord(engine, queue))', ''],
     test(strainTest, 'ask a full queue')),
   mutant('keys-dropped-by-a-clock-ahead', '0005 a key is remembered for a day',
     [notes, 'isOver(ttlOf(note) + CLOCKS_APART_SECONDS, nowMs)', 'isOver(ttlOf(note), nowMs)'],
