@@ -172,6 +172,29 @@ describe('A plain push in one append with a keyed one whose answer is lost', () 
     expect(outcomes).toEqual(left.map(({ id }) => ({ kind: 'pushed', ids: [id] })))
   })
 
+  it.each(['notes', 'receipts'])(
+    'tells each push its ids by its own key, where their items have left the tail and the keys are %s.',
+    async (kept) => {
+      const [stage, queue] = [openSimulated(), 'queue']
+      await push(stage.engine(), queue, [...named('z', 1), ...named('z', 1, 1)])
+      const ids: string[] = []
+      let lost = 0
+      const engine = engineOf(stage, {
+        after: async ({ name }) => {
+          if (name !== 'UpdateCommand' || lost++ > 0) return
+          for (const { id, text } of await drain(stage.engine(), queue)) {
+            if (text !== '"z0"') ids.push(id)
+          }
+          if (kept === 'receipts') await moveNotes(engineOf(stage), await stage.record(queue))
+          throw timedOut()
+        },
+      })
+      const keyed = [0, 1].map((n) => ({ items: named('k', 1, n, n), idempotencyKey: `${n}` }))
+      const outcomes = await appendPushes(engine, queue, keyed)
+      expect(outcomes).toEqual(ids.map((id) => ({ kind: 'pushed', ids: [id] })))
+    },
+  )
+
   it('is pushed where the same key came in from another process in the same millisecond.', async () => {
     for (const becomes of ['note', 'receipt']) {
       const [stage, queue] = [openSimulated(), 'queue']

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { hashOf } from '../../lambdas/engine/core/hash.ts'
 import { receiptKey } from '../../lambdas/engine/core/keys.ts'
 import { createEngine } from '../../lambdas/engine/create-engine.ts'
+import { remember } from '../../lambdas/engine/operations/attempts/engine.ts'
 import { moveNotes } from '../../lambdas/engine/operations/lanes/seal.ts'
 import { appendPushes } from '../../lambdas/engine/operations/pushing/append-pushes.ts'
 import type { Pushed } from '../../lambdas/engine/queues.ts'
@@ -92,22 +93,28 @@ describe('A thousand pushes with keys that linger', () => {
     expect(sent.length).toBeLessThan(50)
   })
 
-  it('that were in before get their answers where the process has lost the record that says so.', async () => {
-    const [stage, queue] = [openSimulated(), 'queue']
-    await stage.engine().configure(queue, { capacity: 600 })
-    const [items, idempotencyKey] = [named('x', 600), 'key']
-    await stage.engine().push(queue, { items, idempotencyKey })
-    const engine = engineOf(stage, {
-      // As a transaction of another call does.
-      before: ({ name }) => {
-        if (name === 'BatchWriteCommand' || name === 'DeleteObjectsCommand')
-          engine.memory.delete(queue)
-      },
-    })
-    const [full, again] = await appendPushes(engine, queue, [{ items }, { items, idempotencyKey }])
-    expect(full).toMatchObject({ kind: 'failed', error: { code: 'QUEUE_FULL' } })
-    expect(again).toMatchObject({ kind: 'repeated' })
-  })
+  it.each(['lost the record', 'an older record'])(
+    'that were in before get their answers where the process has %s of the queue.',
+    async (memory) => {
+      const [stage, queue] = [openSimulated(), 'queue']
+      await stage.engine().configure(queue, { capacity: 600 })
+      const older = await stage.record(queue)
+      const [items, idempotencyKey] = [named('x', 600), 'key']
+      await stage.engine().push(queue, { items, idempotencyKey })
+      const engine = engineOf(stage, {
+        // As a transaction of another call does, or the late answer to a read.
+        before: ({ name }) => {
+          if (name !== 'BatchWriteCommand' && name !== 'DeleteObjectsCommand') return
+          if (memory === 'lost the record') engine.memory.delete(queue)
+          else remember(engine, older)
+        },
+      })
+      const pushes = [{ items }, { items, idempotencyKey }]
+      const [full, again] = await appendPushes(engine, queue, pushes)
+      expect(full).toMatchObject({ kind: 'failed', error: { code: 'QUEUE_FULL' } })
+      expect(again).toMatchObject({ kind: 'repeated' })
+    },
+  )
 
   it('go in few appends where they use the same key over and over between plain ones.', async () => {
     const [stage, queue] = [openSimulated(), 'queue']

@@ -164,6 +164,14 @@ describe('A pop that waits', () => {
     expect(place.ms).toBeLessThan(100)
   })
 
+  it('does not wait until a clock that was set back has caught up.', async () => {
+    const place = new Place()
+    const nowMs = () => place.clock.nowMs() - (place.ms > 1_000 ? 3_600_000 : 0)
+    const engine = place.engine({ clock: { ...place.clock, nowMs } })
+    expect((await place.in(wait(engine, { waitSeconds: 3 }))).kind).toBe('empty')
+    expect(place.ms).toBeLessThan(5_000)
+  })
+
   it('says "unknown" if it fails after it has acknowledged.', async () => {
     const place = new Place()
     await place.pushTo(Q, 'a')

@@ -8,16 +8,7 @@ import {
   SEALS_BEHIND_MAX,
   TAIL_SOFT_BYTES,
 } from './limits.ts'
-import {
-  decodeNote,
-  isSameNote,
-  mayHaveLeft,
-  type Note,
-  noteBytes,
-  type Place,
-  type Places,
-  placesOf,
-} from './notes.ts'
+import { mayHaveLeft, noteBytes, type Place } from './notes.ts'
 import { endOf, type Lane, type QueueRecord } from './record.ts'
 import { isApplied, type Sequence } from './sequence.ts'
 
@@ -206,60 +197,3 @@ export const placedAt = (record: QueueRecord, starts: ReadonlyMap<number, number
       return [priority, { epoch, start }]
     }),
   )
-
-/** Where a push finds its own entries (tags make them its own), after its answer was lost. */
-export function findAppend(append: Append, record: QueueRecord): Map<number, number> | undefined {
-  const starts = new Map<number, number>()
-  for (const [priority, entries] of append.lanes) {
-    const lane = record.lanes.get(priority)
-    const at = lane === undefined ? -1 : indexOfRun(lane.tail, entries)
-    if (lane === undefined || at === -1) return undefined
-    let sequence = lane.sealed
-    for (const entry of lane.tail.slice(0, at)) sequence += spanOf(entry)
-    starts.set(priority, sequence)
-  }
-  return starts
-}
-
-/** The same for an append with notes, from the first of them that the record has. */
-export function findNoted(append: Append, record: QueueRecord): Placed | undefined {
-  for (const [hash, sent] of append.notes ?? []) {
-    const note = record.notes.get(hash)
-    if (note === undefined || !isSameNote(note, sent)) continue
-    return placedBy(append, decodeNote(sent), placesOf(record, decodeNote(note)), record)
-  }
-  return undefined
-}
-
-/**
- * The same from where one of its pushes is. By now a lane may be another, with another epoch: the push's own place says
- * which it was. Lanes are missing in which that push has nothing, and of which the tail has not the entries any more.
- */
-export function placedBy(
-  append: Append,
-  sent: Note,
-  found: Places,
-  record: QueueRecord | undefined,
-): Placed {
-  const placed = new Map<number, Place>()
-  for (const [priority, { epoch, start }] of found) {
-    const place = sent.places.get(priority)
-    if (place === undefined || 'epoch' in place) continue
-    placed.set(priority, { epoch, start: start - place.offset })
-  }
-  for (const [priority, entries] of append.lanes) {
-    if (placed.has(priority) || record === undefined) continue
-    const others = findAppend({ ...append, lanes: new Map([[priority, entries]]) }, record)
-    for (const [lane, place] of placedAt(record, others ?? new Map())) placed.set(lane, place)
-  }
-  return placed
-}
-
-function indexOfRun(tail: readonly string[], run: readonly string[]): number {
-  const first = run[0]
-  if (first === undefined) return -1
-  for (let at = tail.indexOf(first); at !== -1; at = tail.indexOf(first, at + 1)) {
-    if (run.every((entry, index) => tail[at + index] === entry)) return at
-  }
-  return -1
-}

@@ -3,13 +3,13 @@ import {
   type Append,
   appendOf,
   crossesSealLine,
-  findAppend,
   obstacleTo,
   startsAfterAppend,
   type TailLimits,
   tailBytesAllowed,
 } from '../../../lambdas/engine/core/append.ts'
 import { encodeReference } from '../../../lambdas/engine/core/entry.ts'
+import { findAppend } from '../../../lambdas/engine/core/find-append.ts'
 import {
   LANES_MAX,
   LANES_PER_APPEND,

@@ -4,6 +4,7 @@ import { type Mutant, mutant, simulation, test } from './mutant.ts'
 const appendUpdate = 'engine/store/append-update.ts'
 const fencedUpdate = 'engine/store/fenced-update.ts'
 const append = 'engine/core/append.ts'
+const findAppend = 'engine/core/find-append.ts'
 const notes = 'engine/core/notes.ts'
 const seal = 'engine/operations/lanes/seal.ts'
 const forget = 'engine/operations/sweeping/forget.ts'
@@ -24,7 +25,7 @@ export const keyMutants: readonly Mutant[] = [
     [appendUpdate, 'update.condition(`attribute_not_exists(${update.name(noteName(hash))})`)', 'void hash'],
     test(keyTest, 'still a note'), simulation(300)),
   mutant('key-answered-with-the-ids-of-another-lane', rule,
-    [append, 'placed.set(priority, { epoch, start: start - place.offset })', 'placed.set(priority, { epoch: record?.lanes.get(priority)?.epoch ?? epoch, start: start - place.offset })'],
+    [findAppend, 'placed.set(priority, { epoch, start: start - place.offset })', 'placed.set(priority, { epoch: record?.lanes.get(priority)?.epoch ?? epoch, start: start - place.offset })'],
     test(keyTest, 'names its own item')),
   mutant('key-whose-note-has-left-by-its-mark', rule,
     [appendUpdate, 'update.condition(`NOT contains(km,${update.value(mark)})`)', 'void mark'],
@@ -67,7 +68,7 @@ export const keyMutants: readonly Mutant[] = [
     [fencedUpdate, 'update.condition(`attribute_not_exists(${name})`)', ''],
     test(keyTest, 'lone producer')),
   mutant('push-in-doubt-called-a-repetition', 'a push whose answer was lost may itself have had the effect',
-    [append, 'if (note === undefined || !isSameNote(note, sent)) continue', 'if (note === undefined || sent !== undefined) continue'],
+    [findAppend, 'if (note === undefined || !isSameNote(note, sent)) continue', 'if (note === undefined || sent !== undefined) continue'],
     test(keyTest, 'answer lost')),
   mutant('first-push-with-its-note-in-a-new-record', rule,
     ['engine/operations/pushing/append.ts', 'if (appending.newBy !== undefined) return again(record)', ''],
@@ -98,17 +99,23 @@ export const keyMutants: readonly Mutant[] = [
     ['engine/operations/pushing/calls.ts', 'keys.has(keyHash) ||', ''],
     test(pushesTest, 'same key')),
   mutant('append-in-doubt-not-known-by-its-receipt', '§5.5 a lost answer is never guessed',
-    ['engine/operations/pushing/landed.ts', 'if (receipt?.tag === sent.tag) return', 'if (receipt?.tag === undefined && receipt !== undefined) return'],
+    ['engine/operations/pushing/landed.ts', 'if (receipt?.tag === sent.tag) {', 'if (receipt?.tag === undefined && receipt !== undefined) {'],
     test(pushesTest, 'become a receipt meanwhile')),
   mutant('append-in-doubt-whose-note-has-moved-taken-for-lost', '§5.5 a lost answer is never guessed',
-    ['engine/operations/pushing/landed.ts', 'if (receipt?.tag === sent.tag) return', "if (receipt?.tag === sent.tag && sent.tag === '') return"],
+    ['engine/operations/pushing/landed.ts', 'if (receipt?.tag === sent.tag) {', "if (receipt?.tag === sent.tag && sent.tag === '') {"],
     simulation(600, 'lost')),
   mutant('append-in-doubt-taken-for-lost-by-its-successor', '§5.5 a lost answer is never guessed',
-    ['engine/operations/pushing/landed.ts', 'if (mayBeReplaced(engine, ttlOf(sent), receipt)) {', 'if (receipt?.ttl === 0) {'],
+    ['engine/operations/pushing/landed.ts', 'if (placed === undefined && isReplaced) {', 'if (placed !== undefined && isReplaced) {'],
     test(strainTest, 'was pushed anew')),
   mutant('append-in-doubt-taken-for-lost-without-its-receipt', '§5.5 a lost answer is never guessed',
     ['engine/operations/pushing/landed.ts', '(found === undefined || found.ttl > ttl)', '(found !== undefined && found.ttl > ttl)'],
     test(strainTest, 'has deleted its receipt')),
+  mutant('pushes-in-doubt-told-by-the-last-note-alone', '§5.5 a lost answer is never guessed',
+    [findAppend, 'placed = placedBy(append, decodeNote(sent), found, record, placed)', 'placed = placedBy(append, decodeNote(sent), found, record)'],
+    test(pushesTest, 'keys are notes')),
+  mutant('pushes-in-doubt-told-by-the-last-receipt-alone', '§5.5 a lost answer is never guessed',
+    ['engine/operations/pushing/landed.ts', 'placesIn(receipt), record, placed)', 'placesIn(receipt), record)'],
+    test(pushesTest, 'keys are receipts')),
   mutant('append-in-doubt-taken-for-its-twin', '§5.5 a lost answer is never guessed',
     [notes, 'recorded.slice(0, PLACES_AT) === sent.slice(0, PLACES_AT)', 'recorded.slice(0, TAG_AT) === sent.slice(0, TAG_AT)'],
     test(pushesTest, 'same millisecond')),
@@ -137,7 +144,7 @@ export const keyMutants: readonly Mutant[] = [
     [failing, 'error: unsent(error)', 'error'],
     test(strainTest, 'for certain')),
   mutant('repetitions-refused-by-a-full-queue', rule,
-    [failing, 'await answerKnown(engine, queue, alike(), record)', 'void record'],
+    [failing, 'await answerKnown(engine, queue, alike(), await readRecord(engine, queue))', ''],
     test(strainTest, 'ask a full queue')),
   mutant('keys-dropped-by-a-clock-ahead', '0005 a key is remembered for a day',
     [notes, 'isOver(ttlOf(note) + CLOCKS_APART_SECONDS, nowMs)', 'isOver(ttlOf(note), nowMs)'],

@@ -1,4 +1,5 @@
-import { type Append, findAppend } from '../../core/append.ts'
+import type { Append } from '../../core/append.ts'
+import { findAppend } from '../../core/find-append.ts'
 import { scheduledSortKey } from '../../core/keys.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { decodeScheduled, type ScheduledId, unseenBeside } from '../../core/scheduled.ts'

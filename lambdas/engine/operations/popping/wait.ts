@@ -78,12 +78,17 @@ async function waitFor(
   untilMs: number,
 ): Promise<PopOutcome> {
   const { clock, random } = engine
-  const { signal } = request
+  const { signal, waitSeconds = 0 } = request
+  let pausesMs = 0
   // With the key, if it has one: a first sending of this call may have got the items.
   const command = commandFor(engine, queue, request, checkPop(request))
   for (let looks = 0; ; looks += 1) {
-    await clock.sleep(lookPauseMs(looks, untilMs - clock.nowMs(), random()), signal)
-    const isOver = signal?.aborted || clock.nowMs() >= untilMs
+    const pauseMs = lookPauseMs(looks, untilMs - clock.nowMs(), random())
+    await clock.sleep(pauseMs, signal)
+    pausesMs += pauseMs
+    // A clock that was set back must not hold up its caller.
+    const hasWaited = clock.nowMs() >= untilMs || pausesMs > 1_000 * waitSeconds
+    const isOver = signal?.aborted || hasWaited
     if (!isOver && !(await looksFree(engine, queue, command))) continue
     const outcome = await pop(engine, queue, request, limit)
     if (isOver || outcome.kind === 'items') return outcome

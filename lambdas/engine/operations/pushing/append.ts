@@ -1,6 +1,5 @@
 import {
   type Append,
-  findNoted,
   goesByRecord,
   isNew,
   isNext,
@@ -10,6 +9,7 @@ import {
   placedAt,
   startsAfterAppend,
 } from '../../core/append.ts'
+import { findNoted } from '../../core/find-append.ts'
 import { recordKey } from '../../core/keys.ts'
 import { LANES_PER_APPEND } from '../../core/limits.ts'
 import type { QueueRecord } from '../../core/record.ts'

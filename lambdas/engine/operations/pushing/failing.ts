@@ -70,8 +70,8 @@ async function failAlike(
   const alike = () => pending(calls).filter(({ push }) => push.items.length >= itemsMin)
   try {
     if (alike().some(({ keyHash }) => keyHash !== undefined)) {
-      const record = engine.memory.get(queue) ?? (await readRecord(engine, queue))
-      await answerKnown(engine, queue, alike(), record)
+      // Not from memory: the answer to an older read may have come since (rule 7).
+      await answerKnown(engine, queue, alike(), await readRecord(engine, queue))
     }
   } catch (cause) {
     for (const call of pending(calls)) call.outcome = { kind: 'failed', error: cause }

@@ -1,4 +1,5 @@
-import { type Append, type Placed, placedBy } from '../../core/append.ts'
+import type { Append, Placed } from '../../core/append.ts'
+import { placedBy } from '../../core/find-append.ts'
 import { decodeNote, isOver, ttlOf } from '../../core/notes.ts'
 import type { Receipt } from '../../core/receipt.ts'
 import type { QueueRecord } from '../../core/record.ts'
@@ -25,6 +26,8 @@ export async function landedAs(
   const receipts = await receiptsOf(engine, queue, [...notes.keys()]).catch((error: unknown) => {
     throw outcomeUnknown(queue, error)
   })
+  let placed: Placed | undefined
+  let isReplaced = false
   for (const [hash, note] of notes) {
     const sent = decodeNote(note)
     // Its receipt may be gone already.
@@ -32,12 +35,14 @@ export async function landedAs(
       throw outcomeUnknown(queue, new Error('The time of its key is over'))
     }
     const receipt = receipts.get(hash)
-    if (receipt?.tag === sent.tag) return placedBy(addition, sent, placesIn(receipt), record)
-    if (mayBeReplaced(engine, ttlOf(sent), receipt)) {
-      throw outcomeUnknown(queue, new Error('By another clock the time of its key may be over'))
-    }
+    if (receipt?.tag === sent.tag) {
+      placed = placedBy(addition, sent, placesIn(receipt), record, placed)
+    } else isReplaced ||= mayBeReplaced(engine, ttlOf(sent), receipt)
   }
-  return undefined
+  if (placed === undefined && isReplaced) {
+    throw outcomeUnknown(queue, new Error('By another clock the time of its key may be over'))
+  }
+  return placed
 }
 
 /** Its receipt may have been here: the key was pushed anew since, or DynamoDB has deleted it. */
