@@ -2,43 +2,71 @@ import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** Those of six seconds and more, the longest first: begun last, one of them would run alone at the end. */
+/**
+ * Those of four seconds and more, the longest first: begun last, one of them would run alone at the end. Those
+ * that mostly wait are further up than they are long, so that others compute meanwhile.
+ */
 const long = [
   'proofs/simulation/simulation',
   'consumer/stack',
+  'proofs/crash/crash',
+  'local/due-after-restart',
   'package/package',
+  'http/over-http',
   'examples/recipes',
   'proofs/kill/kill',
-  'proofs/crash/crash',
-  'http/over-http',
-  'proofs/ends/ends',
   'cli/verify/verify',
-  'proofs/soak/soak',
   'proofs/linearisability/linearisability',
+  'proofs/many-simulation/many',
   'rate/over-http',
-  'client/stack',
+  'proofs/consumer-simulation/lost-wakeup',
+  'proofs/soak/soak',
   'foundation/network/first-call',
+  'proofs/ends/ends',
   'local/watch',
+  'client/stack',
+  'infrastructure/deploy',
   'cli/rate',
+  'local/end',
+  'http/contract',
   'background/announcements/none-missed',
   'background/announcements/end-to-end',
-  'infrastructure/deploy',
-  'proofs/consumer-simulation/lost-wakeup',
-  'proofs/many-simulation/many',
-  'local/end',
-  'proofs/rate-simulation/rate-simulation',
-  'http/contract',
-  'local/queues',
-  'local/restart',
   'cli/commands',
-  'examples/orders',
-  'examples/inbox',
   'proofs/schedule-simulation/schedule-simulation',
-  'testing/embedded',
   'infrastructure/synth',
-  'local/refusals',
+  'engine/reading',
+  'proofs/rate-simulation/rate-simulation',
+  'local/schedules-in-code',
+  'engine/frozen',
+  'local/restart',
+  'local/queues',
+  'infrastructure/consumer-bundle',
+  'engine/housekeep',
+  'testing/embedded',
+  'engine/large-answers',
+  'examples/orders',
   'cli/interrupt',
+  'http/generated',
   'local/streams',
+  'infrastructure/consumer',
+  'examples/deploy',
+  'local/refusals',
+  'local/start',
+  'local/functions/function-pool',
+  'http/upkeep',
+  'engine/transact-item',
+  'infrastructure/cfn-lint',
+  'local/functions/function-process',
+  'events/invoke',
+  'rate/engine/requests',
+  'engine/many-lanes',
+  'infrastructure/schedule',
+  'consumer/many',
+  'infrastructure/bundles',
+  'infrastructure/nag',
+  'engine/sweep',
+  'examples/inbox',
+  'cli/many-queues',
 ].map((name) => `/test/${name}.test.ts`)
 
 class LongestFirst extends BaseSequencer {
@@ -61,14 +89,15 @@ export default defineConfig({
     // environment, and none of that is separate between threads.
     pool: 'forks',
     // There are more processes than cores, so helpers of the garbage collector only take time from
-    // others; and with room for what is young it runs seldom.
-    execArgv: ['--single-threaded-gc', '--max-semi-space-size=64'],
+    // others; and with room for what is young, from the start, it runs seldom.
+    execArgv: ['--single-threaded-gc', '--min-semi-space-size=64', '--max-semi-space-size=64'],
     // One process works many files, one after the other, and loads what they share once: that is a
     // sixth of all the time. So a file puts back what it changes in its process.
     isolate: false,
-    // One more than there are cores: what runs on the local stack mostly waits, for a lock to expire
-    // or a window to pass, and somebody else can compute meanwhile.
-    maxWorkers: availableParallelism() + 1,
+    // Two more than there are cores. One, because what runs on the local stack mostly waits, for a lock to
+    // expire or a window to pass, and others can compute meanwhile. And one for the simulation: its processes
+    // take only what the others leave (test/proofs/simulation/pool.ts), so no core is ever idle.
+    maxWorkers: availableParallelism() + 2,
     // The embedded stores start on a busy two-core machine as well.
     testTimeout: 60_000,
     hookTimeout: 60_000,

@@ -2,6 +2,7 @@
 
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
+import { constants, setPriority } from 'node:os'
 
 type WorkerProcess<Question, Answer> = {
   /** Fails when the process ends first. */
@@ -16,16 +17,21 @@ const READY = 'ready'
 
 /**
  * There is one process a core: helpers of the garbage collector would only take time from the others. With
- * room for what is young, it runs seldom. Together that is an eighth of a simulation's time.
+ * room for what is young, from the start, it runs seldom. Together that is a quarter of a simulation's time.
  */
-const execArgv = ['--single-threaded-gc', '--max-semi-space-size=64']
+const execArgv = ['--single-threaded-gc', '--min-semi-space-size=64', '--max-semi-space-size=64']
 
 /** Resolves when the script is ready; it finds the setting by `settingOfWorker`. */
 export async function startWorker<Question, Answer>(
   script: URL,
   setting: object = {},
+  options: {
+    /** It takes only what other processes leave of the cores. */
+    readonly patient?: boolean
+  } = {},
 ): Promise<WorkerProcess<Question, Answer>> {
   const child = fork(script, [JSON.stringify(setting)], { execArgv })
+  if (options.patient && child.pid) setPriority(child.pid, constants.priority.PRIORITY_LOW)
   const waiting = new Map<number, (answer: Answer) => void>()
   const ended = once(child, 'exit')
   const death = ended.then(([code, signal]): never => {

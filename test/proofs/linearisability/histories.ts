@@ -10,7 +10,11 @@ import { createRecorder, type RecordedCall, type Recorder } from './recorder.ts'
 import type { CreateQueues, Play, Played, WorkerSetting } from './worker.ts'
 
 export type Workers = {
-  play(message: Play): Promise<readonly Played[]>
+  /** Each with a seed of its own, and a clock that is wrong by so much. */
+  play(
+    message: Omit<Play, 'clockSkewMs'>,
+    clockSkewMs: (worker: number) => number,
+  ): Promise<readonly Played[]>
   stop(): Promise<void>
 }
 
@@ -40,22 +44,26 @@ export type History = {
 
 export async function startWorkers(
   count: number,
-  setting: Omit<WorkerSetting, 'name' | 'clockSkewMs'>,
-  clockSkewMs: (worker: number) => number,
+  setting: Omit<WorkerSetting, 'name'>,
 ): Promise<Workers> {
   const workers = await Promise.all(
     Array.from({ length: count }, (_, index) =>
       startWorker<Play, Played>(new URL('./worker.ts', import.meta.url), {
         ...setting,
         name: `w${index}`,
-        clockSkewMs: clockSkewMs(index),
       }),
     ),
   )
   return {
-    play: (message) =>
+    play: (message, clockSkewMs) =>
       Promise.all(
-        workers.map((worker, index) => worker.ask({ ...message, seed: message.seed + index })),
+        workers.map((worker, index) =>
+          worker.ask({
+            ...message,
+            seed: message.seed + index,
+            clockSkewMs: clockSkewMs(index),
+          }),
+        ),
       ),
     async stop() {
       await Promise.all(workers.map((worker) => worker.stop()))
@@ -70,8 +78,9 @@ export type Coordinator = {
 
 /** Prepares queues before the workers come, and drains them when they have gone. */
 export async function createCoordinator(
-  setting: Omit<WorkerSetting, 'name' | 'clockSkewMs'>,
+  setting: Omit<WorkerSetting, 'name'>,
   workers: Workers,
+  clockSkewMs: (worker: number) => number,
 ): Promise<Coordinator> {
   const { createQueues } = (await import(setting.engine)) as { createQueues: CreateQueues }
   const connections: Connections = connectEmbedded(setting)
@@ -89,12 +98,8 @@ export async function createCoordinator(
       const recorder = createRecorder(queues, queue, 'coordinator', style.characters)
       await queues.configure(queue, plan.configuration)
       await prefill(plan, recorder)
-      const played = await workers.play({
-        queue,
-        seed: plan.seed,
-        operations: plan.operationsEach,
-        style,
-      })
+      const { seed, operationsEach: operations } = plan
+      const played = await workers.play({ queue, seed, operations, style }, clockSkewMs)
       const isDrained = await drain(recorder, style)
 
       const failures: Record<string, number> = {}

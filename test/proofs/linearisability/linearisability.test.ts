@@ -42,19 +42,14 @@ const STEPS_TO_EXPLAIN = 100_000
 const PROBLEMS_MAX = 10
 
 let embedded: Embedded
+let setting: Parameters<typeof startWorkers>[1]
+/** Of both tests: the second starts with code that is compiled, but with clients and engines of its own. */
+let workers: Workers
 const stopLast: (() => unknown)[] = []
 
 async function prepare(clockSkewMs: (worker: number) => number) {
-  const setting = {
-    dynamodbEndpoint: embedded.dynamodbEndpoint,
-    s3Endpoint: embedded.s3Endpoint,
-    tableName: 'histories',
-    bucketName: 'histories',
-    engine,
-  }
-  const workers: Workers = await startWorkers(WORKERS, setting, clockSkewMs)
-  const coordinator: Coordinator = await createCoordinator(setting, workers)
-  stopLast.unshift(coordinator.stop, workers.stop)
+  const coordinator: Coordinator = await createCoordinator(setting, workers, clockSkewMs)
+  stopLast.unshift(coordinator.stop)
   return coordinator
 }
 
@@ -63,6 +58,15 @@ beforeAll(async () => {
   stopLast.push(embedded.stop)
   await embedded.createTable('histories')
   await embedded.createBucket('histories')
+  setting = {
+    dynamodbEndpoint: embedded.dynamodbEndpoint,
+    s3Endpoint: embedded.s3Endpoint,
+    tableName: 'histories',
+    bucketName: 'histories',
+    engine,
+  }
+  workers = await startWorkers(WORKERS, setting)
+  stopLast.unshift(workers.stop)
 })
 
 afterAll(async () => {

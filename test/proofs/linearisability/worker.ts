@@ -16,7 +16,6 @@ export type WorkerSetting = StoreEndpoints & {
   readonly bucketName: string
   /** The module that exports `createQueues`. */
   readonly engine: string
-  readonly clockSkewMs: number
 }
 
 export type Play = {
@@ -24,6 +23,8 @@ export type Play = {
   readonly seed: number
   readonly operations: number
   readonly style: Style
+  /** How wrong this process's clock is, on this queue. */
+  readonly clockSkewMs: number
 }
 
 export type Played = {
@@ -50,7 +51,7 @@ const { createQueues } = (await import(setting.engine)) as { createQueues: Creat
 const background = watchBackground()
 
 /** Each queue gets its own clients, so that a fault meets the operation it is meant for. */
-function connect(): { queues: Queues; lossy: Lossy; disconnect(): void } {
+function connect(clockSkewMs: number): { queues: Queues; lossy: Lossy; disconnect(): void } {
   const connections = connectEmbedded(setting)
   const lossy = lossyClients(connections)
   const queues = createQueues({
@@ -59,7 +60,7 @@ function connect(): { queues: Queues; lossy: Lossy; disconnect(): void } {
     dynamodb: connections.dynamodb,
     s3: connections.s3,
     clock: {
-      nowMs: () => Date.now() + setting.clockSkewMs,
+      nowMs: () => Date.now() + clockSkewMs,
       sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
     },
     onBackgroundError: background.onBackgroundError,
@@ -67,10 +68,13 @@ function connect(): { queues: Queues; lossy: Lossy; disconnect(): void } {
   return { queues, lossy, disconnect: connections.disconnect }
 }
 
-const idle: ReturnType<typeof connect>[] = []
+/** By their clocks. */
+const idle = new Map<number, ReturnType<typeof connect>[]>()
 
-async function playOn({ queue, seed, operations, style }: Play): Promise<Played> {
-  const connection = idle.pop() ?? connect()
+async function playOn({ queue, seed, operations, style, clockSkewMs }: Play): Promise<Played> {
+  const idleNow = idle.get(clockSkewMs) ?? []
+  idle.set(clockSkewMs, idleNow)
+  const connection = idleNow.pop() ?? connect(clockSkewMs)
   const { queues, lossy } = connection
   const before = lossy.faults()
   const recorder = createRecorder(queues, queue, setting.name, style.characters)
@@ -82,7 +86,7 @@ async function playOn({ queue, seed, operations, style }: Play): Promise<Played>
     recorder,
     lossy,
   })
-  idle.push(connection)
+  idleNow.push(connection)
   const backgroundFailed = background.failed
   background.failed = 0
   return {

@@ -10,6 +10,8 @@ type PoolOptions = {
   readonly workers?: number
   /** The script that the processes run. */
   readonly worker: URL
+  /** They take only what other processes leave of the cores. */
+  readonly patient?: boolean
   /** Stop handing out seeds after this many have failed. */
   readonly failuresMax?: number
   readonly onProgress?: (done: number, failures: number) => void
@@ -35,7 +37,7 @@ export async function runSeeds(options: PoolOptions): Promise<PoolResult> {
   const failuresMax = options.failuresMax ?? 20
   let done = 0
   const work = async (): Promise<void> => {
-    const worker = await startWorker<Job, JobResult>(options.worker)
+    const worker = await startWorker<Job, JobResult>(options.worker, {}, options)
     try {
       while (failures.length < failuresMax) {
         const { value: job } = jobs.next()
