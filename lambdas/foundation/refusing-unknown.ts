@@ -23,11 +23,25 @@ export function refusingUnknown<Verbs extends object>(
     const verb = (verbs as Record<string, Verb>)[name] as Verb
     checked[name] = async (...given) => {
       for (const { at, field, names } of places) {
-        const options = given[at] as Readonly<Record<string, object | undefined>> | undefined
-        checkOptions(field === undefined ? options : options?.[field], names, field)
+        const request = given[at] as Readonly<Record<string, unknown>> | undefined
+        const options = field === undefined ? request : request?.[field]
+        checkObject(options, names, field ?? name)
+        checkOptions(options, names, field)
       }
       return verb(...given)
     }
   }
   return { ...verbs, ...checked }
+}
+
+/** `acknowledge(queue, lockId)`: the value may be the id of a lock, which an error must not tell. */
+function checkObject(
+  options: unknown,
+  names: Readonly<Record<string, 0>>,
+  of: string,
+): asserts options is object | undefined {
+  if (options === undefined) return
+  if (typeof options === 'object' && options !== null && !Array.isArray(options)) return
+  const got = Array.isArray(options) ? 'a list' : options === null ? 'null' : typeof options
+  throw new TypeError(`${of} takes an object with ${Object.keys(names).join(', ')}, and got ${got}`)
 }

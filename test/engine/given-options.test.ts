@@ -55,6 +55,18 @@ describe('An option that the engine does not know is refused', () => {
     await expect((queues as Any)[verb](...given)).rejects.toThrow('Unknown option "zzz": there are')
   })
 
+  it.each([
+    ['acknowledge', 'aLock', 'acknowledge takes an object with lockId, ids, and got string'],
+    [
+      'push',
+      [{ text: '1' }],
+      'push takes an object with items, idempotencyKey, receivedMs, and got',
+    ],
+  ])('by %s of %j, which is no object.', async (verb, request, words) => {
+    const { queues, queue } = await withItem()
+    await expect((queues as Any)[verb](queue, request)).rejects.toThrow(words)
+  })
+
   it('by a schedule, which would begin at once without the time that it is to start.', async () => {
     const { queues, queue } = await withItem()
     const input: Any = { everySeconds: 60, text: '1', startsAt: 5 }
