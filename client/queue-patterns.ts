@@ -1,5 +1,6 @@
 // The settings of prefixes: what a queue has that has none of its own.
 
+import { checkOptions, type Names } from '../lambdas/foundation/shared/known-options.ts'
 import { present } from '../lambdas/foundation/shared/present.ts'
 import { snakeCased } from '../lambdas/foundation/shared/wire-names.ts'
 import type { ConfigureQueuePatternsAnswer, QueuePatternsAnswer } from './api-types.ts'
@@ -52,13 +53,22 @@ export const queuePatternRequests = (send: Send) => ({
     }) as Promise<Answered<ConfigureQueuePatternsAnswer>>,
 })
 
+const patternNames: Names<QueuePattern> = { prefix: 0, settings: 0 }
+
+/** In the API a pattern's settings stand beside its prefix. Here they would be ignored there, and a limit be gone. */
+export const patternBodies = (patterns: readonly QueuePattern<object>[]) =>
+  patterns.map((pattern, index) => {
+    checkOptions(pattern, patternNames, `patterns[${index}]`)
+    const { prefix, settings } = pattern
+    return { prefix, ...snakeCased(settings) }
+  })
+
 export function queuePatternsOf(send: Send): QueuePatternVerbs {
   const { patterns, configurePatterns } = queuePatternRequests(send)
   return {
     queuePatterns: async (options) => viewed(await patterns(options)),
     async configureQueuePatterns(inputs, options) {
-      const bodies = inputs.map(({ prefix, settings }) => ({ prefix, ...snakeCased(settings) }))
-      return viewed(await configurePatterns(bodies, options))
+      return viewed(await configurePatterns(patternBodies(inputs), options))
     },
   }
 }

@@ -1,9 +1,5 @@
-import {
-  createQueues,
-  type Queues,
-  type QueuesOptions,
-  type SweepReport,
-} from '../lambdas/engine/queues.ts'
+import { createQueues } from '../lambdas/engine/careful-queues.ts'
+import type { Queues, QueuesOptions, SweepReport } from '../lambdas/engine/queues.ts'
 import type { Clock } from '../lambdas/foundation/system.ts'
 import { storeEnvironment } from '../local/stores/store-environment.ts'
 import { movableClock } from './clock.ts'

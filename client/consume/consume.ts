@@ -1,3 +1,4 @@
+import { inShort } from '../../lambdas/consumer/core/in-short.ts'
 import { retryOf } from '../../lambdas/consumer/core/retry.ts'
 import { untilGrace } from '../../lambdas/consumer/core/stop.ts'
 import { LOCK_TTL_SECONDS_DEFAULT } from '../../lambdas/foundation/shared/bounds.ts'
@@ -76,7 +77,7 @@ function check(concurrency: number, competing: boolean): void {
 }
 
 function toConsole<T>(failure: ConsumeFailure<T>): void {
-  console.error(`PushPop: ${sentences[failure.kind]}:`, failure.error)
+  console.error(`PushPop: ${sentences[failure.kind]}:`, inShort(failure.kind, failure.error))
 }
 
 const sentences: Readonly<Record<ConsumeFailure['kind'], string>> = {

@@ -2,6 +2,7 @@ import { checkOptions, type Names } from '../../lambdas/foundation/shared/known-
 import { snakeCased } from '../../lambdas/foundation/shared/wire-names.ts'
 import { call } from '../option-names.ts'
 import type { CallOptions, MatchOptions } from '../queue.ts'
+import { patternBodies } from '../queue-patterns.ts'
 import type { Send } from '../transport.ts'
 import { patternRequests, rateRequests } from './requests.ts'
 import {
@@ -128,8 +129,7 @@ export function ratePatternsOf(send: Send): RatePatternVerbs {
   return {
     ratePatterns: async (options) => patternsOf(await patterns(options)),
     async configureRatePatterns(inputs, options) {
-      const bodies = inputs.map(({ prefix, settings }) => ({ prefix, ...snakeCased(settings) }))
-      return patternsOf(await configurePatterns(bodies, options))
+      return patternsOf(await configurePatterns(patternBodies(inputs), options))
     },
   }
 }

@@ -4,6 +4,7 @@ import {
   LOCK_TTL_SECONDS_MAX,
   MAX_DELIVERIES_MAX,
 } from '../engine/core/limits.ts'
+import { checkOptions, type Names } from '../foundation/shared/known-options.ts'
 import { type Environment, numberIn } from '../runtime/environment.ts'
 import { HELD_TTL_SECONDS_MIN, within } from './core/many-options.ts'
 import { type AgainOptions, retryOf } from './core/retry.ts'
@@ -29,6 +30,15 @@ export type ConsumerOptions = {
   readonly competing?: boolean | undefined
 }
 
+const optionNames: Names<ConsumerOptions> = {
+  batchSize: 0,
+  lockTtlSeconds: 0,
+  maxDeliveries: 0,
+  retry: 0,
+  locks: 0,
+  competing: 0,
+}
+
 /** The names that the construct sets; `lib/constructs/push-pop-consumer.ts` imports them. */
 export const variables = {
   name: 'PUSHPOP_CONSUMER_NAME',
@@ -47,6 +57,7 @@ export const LOCKS_MAX = 100
 
 /** Code wins over what the construct set. Values that cannot work are refused before the first pop. */
 export function settingsOf(options: ConsumerOptions, environment: Environment): Settings {
+  checkOptions(options, optionNames)
   const number = (name: 'batchSize' | 'lockTtlSeconds' | 'maxDeliveries' | 'locks') =>
     options[name] ?? numberIn(environment, variables[name])
   const locks = within('locks', number('locks') ?? 1, 1, LOCKS_MAX)

@@ -22,6 +22,7 @@ export {
   type TableKey,
   tableDefinition,
 } from '../foundation/table.ts'
+export { createQueues } from './careful-queues.ts'
 export {
   type Configuration,
   type ConfigurationChange,

@@ -124,7 +124,12 @@ export type PopOutcome = (
       /** It passed over expired items and has not seen the end of them: others may lie behind. */
       readonly more?: true
     }
-  | { readonly kind: 'locked'; readonly expiresAtMs: number }
+  | {
+      readonly kind: 'locked'
+      readonly expiresAtMs: number
+      /** Nobody holds a lock: items that were released with a delay keep the others waiting until then. */
+      readonly forRetry?: true
+    }
 ) & { readonly waitedMs?: number }
 
 export type SettleRequest = { readonly lockId: string; readonly ids?: readonly string[] }

@@ -15,6 +15,7 @@ export {
   type TableKey,
   tableDefinition,
 } from '../foundation/table.ts'
+export { createRateLimits } from './careful-rate-limits.ts'
 export type { Pattern, PatternInput } from './core/patterns.ts'
 export type { Overrides } from './core/settings.ts'
 export type { Turn } from './core/turn.ts'

@@ -29,6 +29,26 @@ export function requestLine(request: RequestRecord, paint: Paint): string {
     .join('  ')
 }
 
+const REPEATED_WITHIN_MS = 2_000
+const SHOWN_IN_A_ROW = 4
+
+/**
+ * Whether a request is to be shown: a consumer that polls would hide all other lines. After some equal GETs, each
+ * within two seconds of the one before, it says so and shows no more of them until one comes later, or fails.
+ */
+export function withoutRepeated(): (request: RequestRecord) => 'show' | 'show-the-last' | 'hide' {
+  const rows = new Map<string, { atMs: number; inARow: number }>()
+  return ({ atMs, method, path, status, otherPort }) => {
+    if (method !== 'GET' || status !== 200) return 'show'
+    const name = `${otherPort ?? ''}${path}`
+    for (const [other, row] of rows) if (atMs - row.atMs > REPEATED_WITHIN_MS) rows.delete(other)
+    const inARow = (rows.get(name)?.inARow ?? 0) + 1
+    rows.set(name, { atMs, inARow })
+    if (inARow > SHOWN_IN_A_ROW) return 'hide'
+    return inARow === SHOWN_IN_A_ROW ? 'show-the-last' : 'show'
+  }
+}
+
 /** What the request cost: write and read units of DynamoDB, and requests to S3. */
 function unitsOf(summary: LogLine): string {
   const units = [

@@ -6,7 +6,7 @@ import { messageOf, StartError } from '../start-error.ts'
 import { type LocalStack, startLocalStack } from '../start-local-stack.ts'
 import { appHere } from './app-here.ts'
 import { banner } from './banner.ts'
-import { noticeLine, outputLine, requestLine } from './lines.ts'
+import { noticeLine, outputLine, requestLine, withoutRepeated } from './lines.ts'
 import { paintFor } from './paint.ts'
 import { progressOn } from './progress.ts'
 import { SAME_SIGNAL_MS } from './same-signal.ts'
@@ -47,6 +47,7 @@ async function run({ port, directory, app, watch }: StartOptions, typed: Typed):
   const startedMs = performance.now()
   const paint = paintFor(process.stdout, process.env)
   const progress = progressOn(process.stdout)
+  const isToBeShown = withoutRepeated()
   const print = (line: string | undefined) => line && process.stdout.write(`${line}\n`)
   // The reader of our output may go before us; then we write to nobody.
   process.stdout.on('error', () => {})
@@ -62,7 +63,12 @@ async function run({ port, directory, app, watch }: StartOptions, typed: Typed):
       signal: asked.signal,
       listeners: {
         onProgress: progress.step,
-        onRequest: (request) => print(requestLine(request, paint)),
+        onRequest: (request) => {
+          const shown = isToBeShown(request)
+          if (shown === 'hide') return
+          const more = shown === 'show-the-last' ? paint('dim', '  … and so on') : ''
+          print(`${requestLine(request, paint)}${more}`)
+        },
         onOutput: (output) => print(outputLine(output, paint)),
         onNotice: (sentence) => print(noticeLine(sentence, paint)),
       },

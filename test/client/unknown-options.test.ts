@@ -124,6 +124,26 @@ test.each([
 )
 
 test.each([
+  [
+    'configureQueuePatterns',
+    ({ client }: Called) =>
+      client.configureQueuePatterns([given({ prefix: 'a', maxDeliveries: 4 })]),
+    'maxDeliveries',
+  ],
+  [
+    'configureRatePatterns',
+    ({ client }: Called) => client.configureRatePatterns([given({ prefix: 'a', maxRequests: 4 })]),
+    'maxRequests',
+  ],
+])('%s refuses settings that stand beside the prefix, and sends nothing', async (_, call, name) => {
+  const called = clientOf([succeeds])
+  await expect(call(called)).rejects.toThrow(
+    new TypeError(`Unknown option "${name}" in patterns[0]: there are prefix, settings`),
+  )
+  expect(called.asked).toEqual([])
+})
+
+test.each([
   [{ cron: '0 9 * * *', timezone: 'Europe/Berlin' }, '"timezone" in the schedule: it is timeZone'],
   [{ everySeconds: 10, startsAtMs: 5 }, '"startsAtMs" in the schedule: it is startsAt'],
   [

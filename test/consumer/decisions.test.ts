@@ -235,6 +235,7 @@ describe('Settings', () => {
     [{ lockTtlSeconds: 4 }, 'lockTtlSeconds must be an integer from 5 to 300, and is 4'],
     [{ maxDeliveries: 1.5 }, 'maxDeliveries must be an integer from 1 to 1000, and is 1.5'],
     [{ locks: 2, competing: false }, 'Cannot hold 2 locks at once without competing consumers'],
+    [{ maxDelivery: 2 } as object, 'Unknown option "maxDelivery": it is maxDeliveries'],
   ])('that cannot be are refused: %j', (options, sentence) => {
     expect(() => settingsOf(options, {})).toThrow(sentence)
   })

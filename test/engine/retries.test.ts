@@ -46,7 +46,7 @@ describe('What is released with a delay', () => {
 
   it('keeps the others of an exclusive queue waiting, and says until when.', async () => {
     const { queues, queue, dueMs } = await released()
-    const locked = { kind: 'locked', expiresAtMs: dueMs }
+    const locked = { kind: 'locked', expiresAtMs: dueMs, forRetry: true }
     expect(await queues.pop(queue)).toEqual(locked)
     expect(await queues.pop(queue, { requireAck: true })).toEqual(locked)
     stage.clock.pass(HOUR_MS)

@@ -1,6 +1,7 @@
 import { checkOptions, type Names } from '../../foundation/shared/known-options.ts'
 import type { Edge } from './edge.ts'
 import type { Handler } from './handler.ts'
+import { inShort } from './in-short.ts'
 import { type List, lookerOf } from './look.ts'
 import { type ConsumeManyOptions, checkWhich, manySettingsOf, type Which } from './many-options.ts'
 import type { Counts } from './run.ts'
@@ -61,7 +62,7 @@ export async function consumeManyWith(
 
 function toConsole(trouble: ManyTrouble): void {
   const where = 'queue' in trouble ? ` of queue "${trouble.queue}"` : ''
-  const cause = 'error' in trouble ? [trouble.error] : []
+  const cause = 'error' in trouble ? [inShort(trouble.kind, trouble.error)] : []
   console.error(`PushPop${where}: ${sentences[trouble.kind]}`, ...cause)
 }
 

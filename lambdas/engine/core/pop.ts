@@ -22,7 +22,7 @@ import {
   type Stretch,
   stretchesOf,
 } from './record.ts'
-import { isOvertaken } from './retry.ts'
+import { isOvertaken, isRetry } from './retry.ts'
 import { settle } from './settling.ts'
 
 export type PopCommand = {
@@ -38,7 +38,8 @@ export type PopCommand = {
 }
 
 export type PopPlan =
-  | { readonly kind: 'locked'; readonly untilMs: number }
+  /** `forRetry`: nobody holds a lock; items that were released with a delay keep the others waiting. */
+  | { readonly kind: 'locked'; readonly untilMs: number; readonly forRetry: boolean }
   | { readonly kind: 'refused'; readonly error: QueueError }
   /** A pop with this key has its lock still. `draft` is there when another is to be acknowledged. */
   | {
@@ -88,7 +89,8 @@ export function planPop(record: QueueRecord, command: PopCommand, nowMs: number)
   const returned = endExpired(acknowledged.draft, nowMs)
   const inTheWay = liveLocks(returned, nowMs).filter(([lockId]) => !isOvertaken(lockId))
   if (!command.competing && inTheWay.length > 0) {
-    return { kind: 'locked', untilMs: Math.max(...inTheWay.map(([, lock]) => lock.expiresAtMs)) }
+    const untilMs = Math.max(...inTheWay.map(([, lock]) => lock.expiresAtMs))
+    return { kind: 'locked', untilMs, forRetry: inTheWay.every(([lockId]) => isRetry(lockId)) }
   }
   // Folding can wait where other locks have used up the expression already.
   const draft = returned === acknowledged.draft ? foldDone(returned, nowMs) : returned

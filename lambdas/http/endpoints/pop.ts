@@ -23,7 +23,7 @@ export const popEndpoints = (queues: Queues) => ({
     })
     const outcome = await queues.pop(queue, request)
     tally.heldMs = outcome.waitedMs ?? 0
-    if (outcome.kind === 'locked') throw new QueueLocked(outcome.expiresAtMs)
+    if (outcome.kind === 'locked') throw new QueueLocked(outcome.expiresAtMs, outcome.forRetry)
     countPopped(tally, outcome)
     tally.count('ItemsAcknowledged', outcome.itemsAcknowledged ?? 0)
     return outcome.kind === 'items' ? popped(outcome) : nothingPopped(outcome, requireAck)

@@ -167,6 +167,7 @@ export const settleCases: Cases = {
     const { blocked_until } = await q.inspect()
     const refused = expectError(await q.call('POST', 'pop'), 423, 'QUEUE_LOCKED')
     expect(refused.lock_expires_at).toBe(blocked_until)
+    expect(refused.message).toBe('Queue waits for items that were released with a delay')
     expectError(await q.post('acknowledge', { lock_id }), 410, 'LOCK_EXPIRED')
     expect((await q.pop('allow_competing_consumers=true')).items).toEqual(['b'])
   },

@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { noticeLine, outputLine, requestLine } from '../../../local/terminal/lines.ts'
+import {
+  noticeLine,
+  outputLine,
+  requestLine,
+  withoutRepeated,
+} from '../../../local/terminal/lines.ts'
 import { type Paint, paintFor } from '../../../local/terminal/paint.ts'
 
 const plain: Paint = (_, text) => text
@@ -40,6 +45,34 @@ describe('the line of a request', () => {
   test('begins with the time of day where somebody reads it', () => {
     const atMs = new Date(2026, 10, 18, 9, 5, 7).getTime()
     expect(requestLine({ ...request, atMs }, plain)).toMatch(/^09:05:07 {2}POST/)
+  })
+})
+
+describe('requests of a consumer that polls', () => {
+  const look = { ...request, method: 'GET', path: '/queues' }
+  const shownOf = (requests: readonly object[]) => {
+    const shown = withoutRepeated()
+    return requests.map((change) => shown({ ...look, ...change }))
+  }
+
+  test('are shown some times, and then no more', () => {
+    const requests = [0, 500, 1_000, 1_500, 2_000, 4_000].map((atMs) => ({ atMs }))
+    expect(shownOf(requests)).toEqual(['show', 'show', 'show', 'show-the-last', 'hide', 'hide'])
+  })
+
+  test('are shown again when there was a pause', () => {
+    const requests = [0, 1, 2, 3, 4, 2_005].map((atMs) => ({ atMs }))
+    expect(shownOf(requests).at(-1)).toBe('show')
+  })
+
+  test.each([
+    ['that changes something', { method: 'POST' }],
+    ['that was refused', { status: 500 }],
+    ['of another path', { path: '/queue/a' }],
+    ['to another API', { otherPort: 8001 }],
+  ])('hide none %s', (_, change) => {
+    const requests = [{}, {}, {}, {}, {}, change]
+    expect(shownOf(requests).slice(-2)).toEqual(['hide', 'show'])
   })
 })
 

@@ -92,7 +92,11 @@ function decideFenced(
   if (!view.isCurrent && takesLess(plan, command)) return look
   switch (plan.kind) {
     case 'locked':
-      return answer({ kind: 'locked', expiresAtMs: plan.untilMs })
+      return answer({
+        kind: 'locked',
+        expiresAtMs: plan.untilMs,
+        ...(plan.forRetry && { forRetry: true }),
+      })
     case 'refused':
       return refuse(plan.error)
     case 'end-expired': {

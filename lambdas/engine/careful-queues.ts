@@ -1,0 +1,17 @@
+import { refusingUnknown } from '../foundation/refusing-unknown.ts'
+import { checkOptions } from '../foundation/shared/known-options.ts'
+import type { QueuesOptions } from './create-engine.ts'
+import { createQueues as createTrustingQueues } from './queues.ts'
+import { optionNames, requestNames } from './request-names.ts'
+import type { Queues } from './verbs.ts'
+
+/**
+ * The engine for callers whom no compiler may have checked. An option that we passed over may be the one that keeps
+ * items: a pop whose `require_ack` we do not see is for good.
+ */
+export function createQueues(options: QueuesOptions): Queues {
+  checkOptions(options, optionNames)
+  return careful(createTrustingQueues(options))
+}
+
+export const careful = (queues: Queues): Queues => refusingUnknown(queues, requestNames)

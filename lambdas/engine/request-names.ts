@@ -1,0 +1,125 @@
+// The names that requests may have. TypeScript checks that all of them are here, and nothing else.
+
+import type { Requests } from '../foundation/refusing-unknown.ts'
+import type { Names } from '../foundation/shared/known-options.ts'
+import type { ScheduleInput } from './core/schedule.ts'
+import type { QueuesOptions } from './create-engine.ts'
+import type {
+  AnnounceRequest,
+  BrowseRequest,
+  HousekeepRequest,
+  InspectRequest,
+  ListRequest,
+  MoveRequest,
+  PopRequest,
+  PurgeRequest,
+  PushRequest,
+  Queues,
+  RedriveRequest,
+  ReleaseRequest,
+  ScheduledRequest,
+  SettleRequest,
+  SweepRequest,
+  WakeRequest,
+} from './verbs.ts'
+
+type Given<Verb extends keyof Queues, At extends number> = Names<
+  NonNullable<Parameters<Queues[Verb]>[At]>
+>
+
+export const optionNames: Names<QueuesOptions> = {
+  tableName: 0,
+  bucketName: 0,
+  dynamodb: 0,
+  s3: 0,
+  clock: 0,
+  random: 0,
+  idempotencyTtlSeconds: 0,
+  events: 0,
+  remindAfterSeconds: 0,
+  waitingPopsMax: 0,
+  linger: 0,
+  onBackgroundError: 0,
+  onItemsExpired: 0,
+  onSegmentMoved: 0,
+}
+
+const push: Names<PushRequest> = { items: 0, idempotencyKey: 0, receivedMs: 0 }
+const pop: Names<PopRequest> = {
+  count: 0,
+  requireAck: 0,
+  ttlSeconds: 0,
+  competing: 0,
+  acknowledge: 0,
+  waitSeconds: 0,
+  idempotencyKey: 0,
+  forConsumer: 0,
+  signal: 0,
+  receivedMs: 0,
+}
+const settle: Names<SettleRequest> = { lockId: 0, ids: 0 }
+const extend: Given<'extend', 1> = { lockId: 0, ttlSeconds: 0 }
+const release: Names<ReleaseRequest> = { ...settle, delaySeconds: 0, overtake: 0 }
+const deadLetter: Given<'deadLetter', 1> = { ...settle, reason: 0 }
+const inspect: Names<InspectRequest> = { consistent: 0, oldest: 0 }
+const browse: Names<BrowseRequest> = { priority: 0, limit: 0, cursor: 0, from: 0, order: 0 }
+const list: Names<ListRequest> = { prefix: 0, ids: 0, detail: 0, limit: 0, cursor: 0 }
+const scheduled: Names<ScheduledRequest> = { limit: 0, cursor: 0, fromMs: 0, toMs: 0 }
+const move: Names<MoveRequest> = { ids: 0, priority: 0, queue: 0, deliverAtMs: 0 }
+const purge: Names<PurgeRequest> = { priority: 0, ids: 0 }
+const redrive: Names<RedriveRequest> = { limit: 0, ids: 0 }
+const match: Given<'configure', 2> = { ifMatch: 0 }
+const schedule: Names<ScheduleInput> = {
+  cron: 0,
+  timeZone: 0,
+  everySeconds: 0,
+  text: 0,
+  priority: 0,
+  startsAtMs: 0,
+  endsAtMs: 0,
+  missed: 0,
+}
+const deadline: Given<'startTimers', 0> = { deadlineMs: 0 }
+const apply: Given<'apply', 2> = { ...deadline, giveUp: 0 }
+const sweep: Names<SweepRequest> = {
+  ...deadline,
+  queuesMax: 0,
+  tidyUntilMs: 0,
+  shards: 0,
+  onNext: 0,
+}
+const wake: Names<WakeRequest> = { ...deadline, untilMs: 0, takesOver: 0 }
+const announce: Names<AnnounceRequest> = { ...deadline, consumersAreGone: 0, prefix: 0, cursor: 0 }
+const housekeep: Names<HousekeepRequest> = { leaveStuck: 0 }
+
+/** By verb. The names in an item of a push are checked with the item, those in settings with the settings. */
+export const requestNames: Requests<Queues> = {
+  push: [{ at: 1, names: push }],
+  pop: [{ at: 1, names: pop }],
+  acknowledge: [{ at: 1, names: settle }],
+  extend: [{ at: 1, names: extend }],
+  release: [{ at: 1, names: release }],
+  deadLetter: [{ at: 1, names: deadLetter }],
+  inspect: [{ at: 1, names: inspect }],
+  browse: [{ at: 1, names: browse }],
+  list: [{ at: 0, names: list }],
+  scheduled: [{ at: 1, names: scheduled }],
+  move: [{ at: 1, names: move }],
+  purge: [{ at: 1, names: purge }],
+  redrive: [{ at: 1, names: redrive }],
+  configure: [{ at: 2, names: match }],
+  unconfigure: [{ at: 1, names: match }],
+  configurePatterns: [{ at: 1, names: match }],
+  putSchedule: [
+    { at: 2, names: schedule },
+    { at: 3, names: match },
+  ],
+  deleteSchedule: [{ at: 2, names: match }],
+  deploySchedules: [{ at: 2, names: deadline }],
+  apply: [{ at: 2, names: apply }],
+  returnExpiredLocks: [{ at: 0, names: sweep }],
+  wake: [{ at: 0, names: wake }],
+  announceWaiting: [{ at: 0, names: announce }],
+  startTimers: [{ at: 0, names: deadline }],
+  housekeep: [{ at: 1, names: housekeep }],
+}

@@ -1,0 +1,110 @@
+// What no compiler has checked: an option that the engine passed over may be the one that keeps items. A pop whose
+// `require_ack` it does not see is for good.
+
+import { describe, expect, it } from 'vitest'
+import { careful } from '../../lambdas/engine/careful-queues.ts'
+import { createQueues } from '../../lambdas/engine/index.ts'
+import { requestNames } from '../../lambdas/engine/request-names.ts'
+import { createRateLimits } from '../../lambdas/rate/index.ts'
+import '../support/engine-loaded.ts'
+import { openSimulated } from './stage.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: what no compiler has checked.
+type Any = any
+
+const rows: readonly (readonly [string, Any, string])[] = [
+  ['pop', { require_ack: true }, '"require_ack": it is requireAck'],
+  ['pop', { ack: true }, '"ack": there are count, requireAck, ttlSeconds'],
+  ['push', { items: [{ text: '1' }], idempotency_key: 'k' }, '"idempotency_key": it is idempot'],
+  ['push', { items: [{ text: '1' }], priority: 5 }, '"priority": there are items, idempotencyKey'],
+  ['acknowledge', { lockId: 'x', id: 'y' }, '"id": it is ids'],
+  ['extend', { lockId: 'x', ttl: 30 }, '"ttl": there are lockId, ttlSeconds'],
+  ['release', { lockId: 'x', delay: 30 }, '"delay": there are lockId, ids, delaySeconds'],
+  ['deadLetter', { lockId: 'x', reasons: 'no' }, '"reasons": it is reason'],
+  ['purge', { prioritys: 5 }, '"prioritys": it is priority'],
+  ['redrive', { limits: 5 }, '"limits": it is limit'],
+  ['move', { ids: ['x'], deliverAt: 5 }, '"deliverAt": it is deliverAtMs'],
+  ['browse', { limits: 5 }, '"limits": it is limit'],
+  ['scheduled', { from: 5 }, '"from": it is fromMs'],
+]
+
+async function withItem() {
+  const stage = openSimulated()
+  const [queues, queue] = [careful(stage.engine()), stage.queue()]
+  await queues.push(queue, { items: [{ text: '17' }] })
+  return { stage, queues, queue }
+}
+
+const places = Object.entries(requestNames).flatMap(([verb, rows]) =>
+  rows.map(({ at }) => [verb, at] as const),
+)
+
+describe('An option that the engine does not know is refused', () => {
+  it.each(rows)('by %s of %j, with the one that is meant.', async (verb, request, words) => {
+    const { queues, queue } = await withItem()
+    const before = await queues.inspect(queue)
+    const called = (queues as Any)[verb](queue, request)
+    await expect(called).rejects.toThrow(new RegExp(`^Unknown option ${words}`))
+    await expect(called).rejects.toBeInstanceOf(TypeError)
+    expect(await queues.inspect(queue)).toEqual(before)
+  })
+
+  it.each(places)('by %s, wherever it takes its request.', async (verb, at) => {
+    const { queues } = await withItem()
+    const given = Array.from({ length: at + 1 }, (_, i) => (i === at ? { zzz: 1 } : undefined))
+    await expect((queues as Any)[verb](...given)).rejects.toThrow('Unknown option "zzz": there are')
+  })
+
+  it.each([
+    ['acknowledge', 'aLock', 'acknowledge takes an object with lockId, ids, and got string'],
+    [
+      'push',
+      [{ text: '1' }],
+      'push takes an object with items, idempotencyKey, receivedMs, and got',
+    ],
+  ])('by %s of %j, which is no object.', async (verb, request, words) => {
+    const { queues, queue } = await withItem()
+    await expect((queues as Any)[verb](queue, request)).rejects.toThrow(words)
+  })
+
+  it('by a schedule, which would begin at once without the time that it is to start.', async () => {
+    const { queues, queue } = await withItem()
+    const input: Any = { everySeconds: 60, text: '1', startsAt: 5 }
+    await expect(queues.putSchedule(queue, 'often', input)).rejects.toThrow(
+      'Unknown option "startsAt": it is startsAtMs',
+    )
+  })
+
+  it('by createQueues.', () => {
+    const options: Any = { tableName: 't', bucketName: 'b', idempotencyTtl: 60 }
+    expect(() => createQueues(options)).toThrow(
+      'Unknown option "idempotencyTtl": it is idempotencyTtlSeconds',
+    )
+  })
+
+  it('by the rate limiter, which would decide by other numbers.', async () => {
+    const limits = createRateLimits({ tableName: 't', dynamodb: { send: unsent } })
+    const calls: readonly (readonly [() => Promise<unknown>, string])[] = [
+      [() => limits.decide('key', { cosst: 5 } as Any), '"cosst": it is cost'],
+      [() => limits.admit('key', { can_wait: true } as Any), '"can_wait": it is canWait'],
+      [() => limits.unconfigure('key', { ifmatch: 1 } as Any), '"ifmatch": it is ifMatch'],
+      [
+        () => limits.decide('key', { overrides: { max: 5 } } as Any),
+        '"max" in overrides: there are',
+      ],
+    ]
+    for (const [called, words] of calls) {
+      await expect(called()).rejects.toThrow(`Unknown option ${words}`)
+    }
+  })
+})
+
+it('An option that is undefined counts as absent.', async () => {
+  const { queues, queue } = await withItem()
+  const request: Any = { requireAck: true, require_ack: undefined }
+  expect(await queues.pop(queue, request)).toMatchObject({ kind: 'items', lock: {} })
+})
+
+const unsent = () => {
+  throw new Error('it was sent')
+}
