@@ -1,11 +1,11 @@
 import type { PushItem } from './core/push-request.ts'
 import type { Sequence } from './core/sequence.ts'
 
-/** What came for a queue by way of the inbox. */
+/** A message that the inbox brought for a queue. */
 export type InboxMessage = {
   readonly sequence: Sequence
   readonly items: readonly PushItem[]
-  /** If the queue has no room for it by then, or no turn in its limit, it does not wait any longer. */
+  /** If the queue's room or its limit has not let it in by then, it stops waiting. */
   readonly waitsUntilMs: number
 } & (
   | { readonly kind: 'push'; readonly idempotencyKey?: string }
@@ -14,9 +14,9 @@ export type InboxMessage = {
 )
 
 export type Applied = {
-  /** So many messages, the first ones, need not come again. */
+  /** How many messages, counted from the first, need not come again. */
   readonly settled: number
-  /** How many of them it pushed now, had pushed before, and sent to the dead letters or gave up. */
+  /** How many of those it pushed now, how many it had pushed before, and how many it dead-lettered or gave up. */
   readonly pushed: number
   readonly repeated: number
   readonly refused: number
@@ -24,21 +24,21 @@ export type Applied = {
   /** Those of them that are for later. */
   readonly itemsScheduled: number
   readonly itemsDeadLettered: number
-  /** Why the next one, and with it all behind it, has to come again. */
+  /** Why the next message, and every one behind it, has to come again. */
   readonly error?: unknown
 }
 
 export interface ApplyingVerbs {
   /**
-   * Applies the messages of a queue in their order, each once, however often they come: the record tells how
-   * far the queue has come with them.
+   * Applies the messages of a queue in order, each once, however often SQS delivers them: the record says how
+   * many it has applied.
    */
   apply(
     queue: string,
     messages: readonly InboxMessage[],
     request?: {
       readonly deadlineMs?: number
-      /** Keeps a message that a dead-letter queue does not take: it has no dead letters of its own. */
+      /** Keeps a message that could not be pushed to a dead-letter queue, which has no dead letters of its own. */
       readonly giveUp?: (message: InboxMessage, reason: string) => Promise<void>
     },
   ): Promise<Applied>

@@ -1,4 +1,4 @@
-// What can be done to items that wait or are scheduled, by their ids.
+// Verbs for items that wait or are scheduled, named by their ids.
 
 export type CancelResult = {
   readonly id: string
@@ -7,10 +7,10 @@ export type CancelResult = {
 
 export type MoveRequest = {
   readonly ids: readonly string[]
-  /** Where they go: another priority, another queue, or both. Each keeps what is not named. */
+  /** Where they go: another priority, another queue, or both. If you name only one, the other stays as it is. */
   readonly priority?: number | undefined
   readonly queue?: string | undefined
-  /** Until when they are scheduled, those that wait as well. A time in the past is now. */
+  /** When they become due; items that already wait are scheduled for then, too. A time in the past means now. */
   readonly deliverAtMs?: number | undefined
 }
 
@@ -25,22 +25,22 @@ export type MoveResult =
 
 export type PurgeRequest = {
   readonly priority?: number | undefined
-  /** These and no others, locked ones too: instead of a priority. */
+  /** Purges only these items, even locked ones. Give either this or a priority. */
   readonly ids?: readonly string[] | undefined
 }
 
 export type RedriveRequest = {
   readonly limit?: number | undefined
-  /** These and no others: instead of a limit. */
+  /** Only these items. Give either this or a limit. */
   readonly ids?: readonly string[] | undefined
 }
 
 export interface ByIdVerbs {
-  /** Takes items that wait or are scheduled out for good; those that are locked stay. In the order of the ids. */
+  /** Removes items that wait or are scheduled; locked items stay. The results have the order of the ids. */
   cancel(queue: string, ids: readonly string[]): Promise<readonly CancelResult[]>
   /**
-   * Puts items that wait at the end of another lane, in their order, and scheduled ones where they are to join
-   * later; or both off to a time ahead. Those that are locked stay.
+   * Moves waiting items to the end of another lane, in their order, and changes which lane scheduled items will
+   * join; or puts both off to a later time. Locked items stay.
    */
   move(queue: string, request: MoveRequest): Promise<readonly MoveResult[]>
   purge(queue: string, request?: PurgeRequest): Promise<{ readonly itemsPurged: number }>

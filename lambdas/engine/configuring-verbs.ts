@@ -7,7 +7,7 @@ export type DeployedPatterns = QueuePatterns & { readonly replaced?: QueuePatter
 
 /** The verbs about settings, of one queue and of prefixes. */
 export interface ConfiguringVerbs {
-  /** What the queue has, or would have if it were pushed to now. */
+  /** The queue's settings, or those that a push would give it now. */
   configuration(queue: string): Promise<Configuration>
   configure(
     queue: string,
@@ -15,18 +15,18 @@ export interface ConfiguringVerbs {
     /** The revision of its own settings, or the tag of any (`configurationTag`). */
     request?: { readonly ifMatch?: number | string | undefined },
   ): Promise<Configuration>
-  /** Takes the queue's own settings away: those of its pattern, or the default, apply again. */
+  /** Removes the queue's own settings, so that those of its pattern, or the defaults, apply again. */
   unconfigure(
     queue: string,
     request?: { readonly ifMatch?: number | string | undefined },
   ): Promise<Configuration>
-  /** The settings of prefixes: a queue without settings of its own has those of the longest. */
+  /** The settings of prefixes. A queue without its own settings takes those of the longest prefix that matches. */
   patterns(): Promise<QueuePatterns>
-  /** Replaces them all. New queues have the new settings within 30 s; those that are there within some minutes. */
+  /** Replaces them all. New queues get the new settings within 30 s, existing queues within a few minutes. */
   configurePatterns(
     patterns: readonly QueuePatternInput[],
     request?: { readonly ifMatch?: number | undefined },
   ): Promise<QueuePatterns>
-  /** The same for what a deployment brings, once for each hash: `replaced` are those from before, if it did. */
+  /** The same for a deployment's patterns, once for each hash. If it replaced any, `replaced` holds the old ones. */
   deployPatterns(patterns: readonly QueuePatternInput[], hash: string): Promise<DeployedPatterns>
 }

@@ -27,29 +27,29 @@ export type QueuesOptions = {
   /** A client, or how to make it when a long queue first needs it. */
   readonly s3: ObjectSource
   readonly clock?: Clock | undefined
-  /** [0, 1); it makes lock ids, so it must not be guessable outside of tests. */
+  /** From [0, 1). Lock ids are made of it, so outside of tests nobody must be able to guess it. */
   readonly random?: Random | undefined
-  /** How long an Idempotency-Key is remembered: a day, unless set. */
+  /** How long the engine remembers an Idempotency-Key. Default: a day. */
   readonly idempotencyTtlSeconds?: number | undefined
-  /** Must be as it is for the stack, where a consumer may wait for an event; true, unless set. */
+  /** Must agree with the stack's setting, because a consumer there may wait for an event. Default: true. */
   readonly events?: boolean | undefined
   /**
-   * Items that nobody takes are announced again after this many seconds, then after twice as many, and so
-   * on up to an hour; 300, unless set. Only with `events`.
+   * After this many seconds, PushPop announces items again that nobody takes, then after twice as many, and so
+   * on up to an hour. Default: 300. Only with `events`.
    */
   readonly remindAfterSeconds?: number | undefined
-  /** How many pops may wait at once, over all processes that say so; any number unless set. */
+  /** How many pops may wait at once, in all processes that set this together. Default: any number. */
   readonly waitingPopsMax?: number | undefined
-  /** Pushes to a queue that come at about the same time go as one. Off unless set. */
+  /** Sends pushes to a queue that come at about the same time as one. Default: off. */
   readonly linger?: boolean | LingerOptions | undefined
-  /** Work that no answer waits for has failed; by default the engine writes it to the console. */
+  /** Called when work that no answer waits for has failed. By default the engine writes it to the console. */
   readonly onBackgroundError?: Engine['onBackgroundError'] | undefined
   /**
-   * Called with the number of expired items that a call has taken out of a queue, discarded or on their way to the
-   * dead letters.
+   * Called with the number of expired items that a call has taken out of a queue, whether it discarded them or sent
+   * them to the dead letters.
    */
   readonly onItemsExpired?: Engine['onItemsExpired'] | undefined
-  /** Told of each segment that goes to S3, and of each read from there: how long it took, and if it failed. */
+  /** Called for each segment that goes to S3, and for each read from there: how long it took, and whether it failed. */
   readonly onSegmentMoved?: ((moved: SegmentMoved) => void) | undefined
 }
 

@@ -1,9 +1,9 @@
-// What callers ask of items for later, and what they get.
+// The requests and answers of the verbs for items for later.
 
 export type ScheduledRequest = {
   readonly limit?: number | undefined
   readonly cursor?: string | undefined
-  /** Only what is due from this time on, and up to that. */
+  /** Only items that are due from this time on, and up to `toMs`. */
   readonly fromMs?: number | undefined
   readonly toMs?: number | undefined
 }
@@ -22,6 +22,6 @@ export type ScheduledPage = {
 }
 
 export interface LaterVerbs {
-  /** What is scheduled, in the order of time. */
+  /** The scheduled items, in the order of time. */
   scheduled(queue: string, request?: ScheduledRequest): Promise<ScheduledPage>
 }

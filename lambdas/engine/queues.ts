@@ -12,7 +12,7 @@ import type { Queues } from './verbs.ts'
 export type * from './verbs.ts'
 export type { QueuesOptions }
 
-/** The engine on a table and bucket: used alike by the Lambdas, the tests and without HTTP. */
+/** The engine on a table and bucket. The Lambdas and the tests use it, and so does code that needs no HTTP. */
 export function createQueues(options: QueuesOptions): Queues {
   const engine = createEngine(options)
   warnWithoutZstd()
@@ -42,7 +42,7 @@ const seldom = [
 
 export type SeldomVerbs = Pick<Queues, (typeof seldom)[number]>
 
-/** No push and no pop loads at its start what it does not do. */
+/** Loads these verbs at their first call, so that no push or pop loads code at its start that it never uses. */
 function loadedByFirstCall(engine: Engine): SeldomVerbs {
   type Verb = (...given: unknown[]) => Promise<unknown>
   const verbs = seldom.map((name): [string, Verb] => [
@@ -55,7 +55,7 @@ function loadedByFirstCall(engine: Engine): SeldomVerbs {
   return Object.fromEntries(verbs) as unknown as SeldomVerbs
 }
 
-/** Here, and not when a pop meets what other processes have compressed. */
+/** Warn here, at the start, and not only when a pop meets items that other processes have compressed. */
 function warnWithoutZstd(): void {
   if (process.versions.zstd !== undefined) return
   process.emitWarning(

@@ -32,8 +32,8 @@ import { wake } from './operations/sweeping/wake.ts'
 import type { SeldomVerbs } from './queues.ts'
 
 /**
- * The verbs that neither a push nor a pop needs. They are one file, because each further file that they were split into
- * would cost every function's cold start half a millisecond.
+ * The verbs that neither a push nor a pop needs. They share one file, because each further file would add half a
+ * millisecond to every function's cold start.
  */
 export const seldomVerbs = (engine: Engine): SeldomVerbs => ({
   apply: (queue, messages, request) => apply(engine, queue, messages, request),

@@ -2,11 +2,11 @@
 
 export type SweepRequest = {
   readonly queuesMax?: number | undefined
-  /** Take no more queues after this time; a minute from now unless set. */
+  /** The sweep takes no more queues after this time. Default: a minute from now. */
   readonly deadlineMs?: number | undefined
-  /** Leave what may take long (housekeeping, forgetting) at this time; the deadline unless set. */
+  /** When to stop waiting for work that may take long (housekeeping, forgetting). Default: the deadline. */
   readonly tidyUntilMs?: number | undefined
-  /** Of the 16 that queues are spread over, those that this call looks at; all unless set. */
+  /** Which of the 16 shards this call looks at. Default: all. */
   readonly shards?: readonly number[] | undefined
   /** Called with `nextDueMs`, if there is one, before the sweep begins work that may take long. */
   readonly onNext?: ((dueMs: number) => void) | undefined
@@ -18,8 +18,8 @@ export type SweepReport = {
   /** Items that schedules pushed. */
   readonly occurrencesPushed: number
   /**
-   * How long the lock that waited longest had been over, of those that were ended; and of the queues
-   * that were met and not served, how long the timer of the first has been.
+   * How long the lock that waited longest had been over, of those that this sweep ended; or how long the earliest
+   * timer has been over, of the queues that it met but did not serve.
    */
   readonly lagMs: number
   readonly failed: readonly SweepFailure[]
@@ -38,21 +38,21 @@ export type SweepFailure = {
 
 export type AnnounceRequest = {
   /**
-   * No run of a consumer is alive anywhere: their locks end first. If a run is alive after all, its items come
-   * twice. Items that wait for their retry go on waiting.
+   * Says that no run of a consumer is alive anywhere, so the call first ends their locks. If a run is alive after all,
+   * its items come twice. Items that wait for their retry go on waiting.
    */
   readonly consumersAreGone?: boolean
-  /** Of the ids; all queues unless set. */
+  /** Only queues whose ids begin with this. Default: all. */
   readonly prefix?: string | undefined
   /** Where an earlier call stopped. */
   readonly cursor?: string | undefined
   readonly deadlineMs?: number | undefined
 }
 export type AnnounceReport = {
-  /** Looked at, whether or not they could be read. */
+  /** How many queues it looked at, whether or not it could read them. */
   readonly queues: number
   readonly announced: number
-  /** Not announced because of an error; the errors went to `onBackgroundError`. */
+  /** How many it could not announce because of an error; the errors went to `onBackgroundError`. */
   readonly failed: number
   /** There are more queues: go on from here. */
   readonly cursor?: string
@@ -61,7 +61,7 @@ export type AnnounceReport = {
 export type StartTimersReport = {
   readonly queues: number
   readonly started: number
-  /** Passed, because their records could not be read or written; a later walk comes to them again. */
+  /** How many it skipped because it could not read or write their records; a later walk comes to them again. */
   readonly failed: number
   /** No further walk is needed, or none would help. */
   readonly finished: boolean

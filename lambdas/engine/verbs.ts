@@ -19,7 +19,7 @@ import type {
 import type { Delay, ItemState, Waiting } from './waiting.ts'
 import type { WakingVerbs } from './waking-verbs.ts'
 
-// What callers of the engine ask for, and what they get.
+// The requests and answers of the engine's verbs.
 
 export type * from './applying-verbs.ts'
 export type * from './by-id-verbs.ts'
@@ -48,8 +48,8 @@ export interface Queues
   pushTransactItem(queue: string, item: PushItem): Promise<TransactItem>
   /**
    * The loop around `pushTransactItem`: pushes the items in a transaction that `send` sends with these
-   * entries. Tries again what is in the queue's way, and throws what is the caller's own. Answers what
-   * `send` did, or nothing where it passed and its answer was lost.
+   * entries. It tries again if the queue is in the way, and throws the caller's own errors. It returns what
+   * `send` returned, or undefined if the transaction passed and its answer was lost.
    */
   transact<T>(
     queue: string,
@@ -76,17 +76,17 @@ export interface Queues
   list(request?: ListRequest): Promise<QueuePage>
   /** Seals, offloads, recalls, trims and dead-letters what the record says is due. */
   housekeep(queue: string, request?: HousekeepRequest): Promise<HousekeepReport>
-  /** Ends expired locks of due queues; bounded a run, and the next run goes on where this one ended. */
+  /** Ends expired locks of due queues. Each run is bounded, and the next one goes on where it ended. */
   returnExpiredLocks(request?: SweepRequest): Promise<SweepReport>
-  /** Announces every queue that has items and nobody at work, for consumers that were mended or are new. */
+  /** Announces every queue that has items and no consumer at work, for consumers that were repaired or are new. */
   announceWaiting(request?: AnnounceRequest): Promise<AnnounceReport>
-  /** Gives a timer to queues whose items came without one; walks when that is due, which is once a day. */
+  /** Gives a timer to queues whose items came without one. Once a day, a walk through all queues is due. */
   startTimers(request: { readonly deadlineMs: number }): Promise<StartTimersReport>
 }
 
 export type Pushed = {
   readonly ids: readonly string[]
-  /** An earlier push with this key did it; this one changed nothing. */
+  /** An earlier push with this key pushed the items; this one changed nothing. */
   readonly repeated?: true
 }
 
@@ -97,14 +97,14 @@ export type PoppedItem = DeadLetter & {
   readonly pushedAtMs: number
   /** 1 the first time. */
   readonly deliveries: number
-  /** No pop returns it from then on. */
+  /** From then on, no pop returns it. */
   readonly expiresAtMs?: number
-  /** Of an item that was pushed for later: its id while it was scheduled, and when it was due. */
+  /** For an item that was pushed for later: its id while it was scheduled, and when it was due. */
   readonly scheduledId?: string
   readonly dueMs?: number
 }
 
-/** `waitedMs`: if it was to wait, and there was nothing at first, for how long it did. 0: too many others do. */
+/** `waitedMs`: how long the pop waited, if it was asked to and found nothing at first. 0: too many others wait. */
 export type PopOutcome = (
   | {
       readonly kind: 'items'
@@ -121,7 +121,7 @@ export type PopOutcome = (
   | {
       readonly kind: 'empty'
       readonly itemsAcknowledged?: number
-      /** It passed over expired items and has not seen the end of them: others may lie behind. */
+      /** The pop passed over expired items and has not seen the end of them: other items may lie behind. */
       readonly more?: true
     }
   | {
@@ -147,7 +147,7 @@ export type AcknowledgeResult =
 
 export type InspectRequest = {
   readonly consistent?: boolean | undefined
-  /** Tell how old the oldest item is, also where that takes a read of each priority. */
+  /** Returns how old the oldest item is, even if that takes a read of each priority. */
   readonly oldest?: boolean | undefined
 }
 
@@ -160,9 +160,9 @@ export type QueueState = Waiting & {
   readonly deadCount: number
   /** Items whose time has not come, or that have found no room since. */
   readonly scheduledCount: number
-  /** When the first of them is due: in the past, if the queue has no room for it. */
+  /** When the first of them is due. If that is in the past, the queue has no room for it. */
   readonly nextDueMs?: number
-  /** There where the record itself tells, or it was asked for; absent too where nothing waits. */
+  /** Present if the record itself tells it, or the caller asked for it; absent if no item waits. */
   readonly oldestPushedAtMs?: number
   readonly lanes: readonly LaneState[]
   readonly locks: readonly {
@@ -178,7 +178,7 @@ export type BrowseRequest = {
   readonly priority?: number | undefined
   readonly limit?: number | undefined
   readonly cursor?: string | undefined
-  /** Begins at this item, or where it was. */
+  /** Begins at this item, or at its former place if it is gone. */
   readonly from?: string | undefined
   /** `newest`: backwards, from the end. */
   readonly order?: 'oldest' | 'newest' | undefined
@@ -190,15 +190,15 @@ export type BrowsePage = {
 
 export type ListRequest = {
   readonly prefix?: string | undefined
-  /** Just these, in this order, whether or not they exist: instead of a prefix and pages. */
+  /** Only these, in this order, whether or not they exist. Give either this, or a prefix and pages. */
   readonly ids?: readonly string[] | undefined
-  /** What each record says beside its count. */
+  /** Returns more of each record than its count. */
   readonly detail?: boolean | undefined
   readonly limit?: number | undefined
   readonly cursor?: string | undefined
 }
 
-/** No count, and no detail, where the record could not be read: it is throttled, or of a newer format. */
+/** Without count and detail if the record could not be read, because it is throttled or has a newer format. */
 export type QueueSummary = {
   readonly queue: string
   readonly count?: number
@@ -207,7 +207,7 @@ export type QueueSummary = {
     readonly deadCount: number
     /** Items whose time has not come, or that have found no room since. */
     readonly scheduledCount: number
-    /** Those that hold items. */
+    /** The lanes that hold items. */
     readonly lanes: readonly { readonly priority: number; readonly count: number }[]
   }
 }
@@ -223,13 +223,13 @@ export type HousekeepReport = {
   readonly recalled: number
   readonly trimmed: number
   readonly deadLettered: number
-  /** False when something is left that this run could not do. */
+  /** False if this run had to leave something undone. */
   readonly finished: boolean
 }
 
 export type HousekeepRequest = {
   /**
-   * Leaves dead items that this process could not move within the last minute to the sweeper: for a
+   * Leaves dead items that this process failed to move within the last minute to the sweeper: for a
    * caller that comes with every change of the queue.
    */
   readonly leaveStuck?: boolean | undefined

@@ -1,17 +1,17 @@
-// What callers ask about items that were released with a delay, and what they are answered.
+// Requests and answers about items that were released with a delay.
 
 export type Delay = {
-  /** How long the items wait until they are back: 0, the default, to 86,400. Others wait behind them. */
+  /** How long the items wait before they come back: 0 (the default) to 86,400. Other items wait behind them. */
   readonly delaySeconds?: number | undefined
-  /** The others do not wait: pops of an exclusive queue pass by these items until then. */
+  /** The other items do not wait: until then, pops of an exclusive queue pass these items. */
   readonly overtake?: boolean | undefined
 }
 
 /** Of a queue. */
 export type Waiting = {
-  /** Items that were released with a delay which is not over. */
+  /** Items that were released with a delay that is not yet over. */
   readonly waitingCount: number
-  /** Until when such items hold back the others from pops that do not compete, if they do. */
+  /** Until when such items hold back the others from pops without `competing`, if they do. */
   readonly blockedUntilMs?: number
 }
 
@@ -19,6 +19,6 @@ export type Waiting = {
 export type ItemState = {
   /** `expired`: still stored, but no pop returns it. */
   readonly state: 'ready' | 'locked' | 'waiting' | 'expired'
-  /** Of one that waits: when it is back. */
+  /** For a waiting item: when it comes back. */
   readonly retryAtMs?: number
 }

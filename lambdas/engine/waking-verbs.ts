@@ -2,8 +2,8 @@ import type { SweepReport } from './verbs.ts'
 
 export interface WakingVerbs {
   /**
-   * Stays awake and ends locks to the second for as long as some end soon. One caller at a time does so; what
-   * others ask for meanwhile, they leave to that one.
+   * Stays awake and ends locks to the second for as long as some end soon. Only one caller at a time does so; others
+   * leave their requests to that one.
    */
   wake(request: WakeRequest): Promise<WakeReport>
 }
@@ -11,7 +11,7 @@ export interface WakingVerbs {
 export type WakeRequest = {
   /** Something comes due at this time, whether or not the index of timers shows it yet. */
   readonly untilMs?: number | undefined
-  /** The run that was awake is known to have ended: this one does not wait until its lease is over. */
+  /** We know that the run that was awake has ended, so this one does not wait for the end of its lease. */
   readonly takesOver?: boolean | undefined
   /** When the caller has to end. */
   readonly deadlineMs: number

@@ -19,27 +19,27 @@ export type Append = {
   readonly items: number
   /** Of entries and notes. */
   readonly bytes: number
-  /** Of its pushes with a key, by the hash of the key: the append passes if the record has none of them. */
+  /** The notes of its pushes with a key, by the key's hash. The append passes only if the record has none of them. */
   readonly notes?: ReadonlyMap<string, string>
-  /** Of the inbox's messages that it brings: it passes if the record has come no further than before the first. */
+  /** The inbox messages that it brings. The append passes only if the record has applied none from the first on. */
   readonly sequence?: { readonly first: Sequence; readonly last: string }
-  /** There is an item with times of its own among them, also where a reference stands for it. */
+  /** At least one item has its own times, even if only a reference stands for it. */
   readonly timed?: true
-  /** What it schedules: in no lane yet, and not among its items. It goes by a record that is known. */
+  /** What it schedules: in no lane yet, and not counted among its items. Needs a record that we have seen. */
   readonly later?: Later
 }
 
-/** Such an append has one effect, however often it is sent. */
+/** Sending such an append again has no further effect. */
 export const isRepeatable = ({ notes, sequence }: Append): boolean =>
   (notes !== undefined && notes.size > 0) || sequence !== undefined
 
-/** Whether it must go by a record that it knows. */
+/** Whether the append depends on a record that we have seen. */
 export const goesByRecord = (append: Append): boolean =>
   isRepeatable(append) || append.later !== undefined
 
 /**
- * Whether its keys and messages, which were new by an earlier record, are new by this one too, and whether the ids
- * of its scheduled items still hold.
+ * Whether its keys and messages, which an earlier record did not know, are new to this record too, and whether the
+ * ids of its scheduled items still hold.
  */
 export function isNew(
   { notes = new Map(), sequence, later }: Append,
@@ -53,7 +53,7 @@ export function isNew(
   return sequence === undefined || !isApplied(sequence.first, record)
 }
 
-/** The same with notes of its pushes, or with the messages that it applies. */
+/** Adds the notes of its pushes, or the inbox messages that it applies, as conditions. */
 export function withGuards(
   append: Append,
   notes: ReadonlyMap<string, string>,
@@ -87,7 +87,7 @@ export function appendOf(
   return { lanes, items, bytes, ...(hasTimed && { timed: true }) }
 }
 
-/** What stands in the way of an append, by the record that refused it. */
+/** What stopped an append, according to the record that refused it. */
 type Obstacle =
   | { readonly kind: 'no-record' }
   | { readonly kind: 'no-lanes'; readonly missing: readonly number[] }
@@ -96,9 +96,9 @@ type Obstacle =
   /** The record's scheduled entries are being sealed. */
   | { readonly kind: 'scheduled-full' }
   | { readonly kind: 'too-many-lanes' }
-  /** More lanes than one expression can name: all are replaced under a full compare. */
+  /** More lanes than one expression can name: the write replaces them all, on condition that none changed. */
   | { readonly kind: 'too-wide' }
-  /** Nothing any more: it lost a race, and may try again. */
+  /** Nothing is left in the way: the append lost a race and may try again. */
   | { readonly kind: 'none' }
 
 export function obstacleTo(
@@ -119,7 +119,7 @@ export function obstacleTo(
 }
 
 /**
- * An append passes while the tail holds at most this. One that is larger than the cap by itself
+ * An append passes while the tail holds at most this. An append that alone exceeds the cap
  * (references to many lanes at once) passes when the tail is below the soft cap.
  */
 export const tailBytesAllowed = (append: Append, limits: TailLimits): number =>
@@ -127,7 +127,7 @@ export const tailBytesAllowed = (append: Append, limits: TailLimits): number =>
 
 /**
  * Whether this append is the one to seal: it carried the tail over the soft cap, or over a further
- * step. Exactly one append crosses each line, so nobody needs to be elected.
+ * step. Exactly one append crosses each line, so we need no election.
  */
 export function crossesSealLine(
   tailBytesAfter: number,
@@ -140,13 +140,13 @@ export function crossesSealLine(
 const stepOf = (tailBytes: number, stepBytes: number): number =>
   tailBytes < TAIL_SOFT_BYTES ? -1 : Math.floor((tailBytes - TAIL_SOFT_BYTES) / stepBytes)
 
-/** Whether this append carried a tail over the lower line of a queue that is deep, by bulk pushes. */
+/** Whether this append carried the tail over the lower line that a queue has when it is deep in bulk pushes. */
 const crossesBulkLine = (record: QueueRecord, bytes: number): boolean =>
   record.tailBytes >= BULK_TAIL_BYTES &&
   record.tailBytes - bytes < BULK_TAIL_BYTES &&
   isDeepInBulk(record)
 
-/** Items are sealed that lie ahead of the tail, and the tail holds references alone. */
+/** Sealed items still wait ahead of the tail, and the tail holds nothing but references. */
 export function isDeepInBulk({ lanes }: QueueRecord): boolean {
   let isDeep = false
   for (const { head, sealed, tail } of lanes.values()) {
@@ -156,15 +156,15 @@ export function isDeepInBulk({ lanes }: QueueRecord): boolean {
   return isDeep
 }
 
-/** Between the two records lies one append, and no fenced write: its producer is alone. */
+/** One append and no fenced write separate the two records, so its producer is alone. */
 export const isNext = (before: QueueRecord, after: QueueRecord): boolean =>
   after.born === before.born &&
   after.version === before.version &&
   after.appends === before.appends + 1
 
 /**
- * Whether a push seals once it is in. A lone producer leaves a full tail to its next push, unless the tail
- * is larger than that push could replace.
+ * Whether a push seals after its append. A lone producer leaves a full tail to its next push, unless the tail
+ * is too large for that push to replace.
  */
 export const sealsAfter = (
   record: QueueRecord,
@@ -176,7 +176,7 @@ export const sealsAfter = (
     ? record.tailBytes >= LONE_TAIL_BYTES
     : crossesSealLine(record.tailBytes, bytes, limits) || crossesBulkLine(record, bytes)
 
-/** First sequence number that an append got in each lane, from the record right after it. */
+/** The first sequence number that an append got in each lane, read from the record right after it. */
 export function startsAfterAppend(append: Append, record: QueueRecord): Map<number, number> {
   const starts = new Map<number, number>()
   for (const [priority, entries] of append.lanes) {
@@ -189,7 +189,7 @@ export function startsAfterAppend(append: Append, record: QueueRecord): Map<numb
   return starts
 }
 
-/** The same with the epochs of the lanes. */
+/** The same, with the lanes' epochs. */
 export const placedAt = (record: QueueRecord, starts: ReadonlyMap<number, number>): Placed =>
   new Map(
     [...starts].map(([priority, start]) => {

@@ -4,7 +4,7 @@ import type { Range } from './ranges.ts'
 import { type Lane, lanesInOrder, type QueueRecord } from './record.ts'
 import { parseScheduledId } from './scheduled.ts'
 
-/** From the front, as pops go, or from the end against it. */
+/** From the front, in the order of pops, or backwards from the end. */
 export type BrowseOrder = 'oldest' | 'newest'
 
 /** Where a page of browsing begins: in this lane, with this number. */
@@ -14,7 +14,7 @@ export type BrowsePlace = {
   readonly sequence: number
 }
 
-/** A cursor of one order is none of the other: the page after it would show what was shown. */
+/** A cursor works for one order only: in the other, the next page would repeat items already shown. */
 export const encodeCursor = (
   { priority, epoch, sequence }: BrowsePlace,
   order: BrowseOrder,
@@ -36,7 +36,7 @@ export const badCursor = (): QueueError =>
     field: 'cursor',
   })
 
-/** The place of an item, which may be gone: then what comes after it in the order is shown first. */
+/** The place of an item. If the item is gone, the page starts with the one after it. */
 export function placeOf(from: string, priority: number | undefined): BrowsePlace {
   const place = parseItemId(from)
   if (place !== undefined && (priority === undefined || priority === place.priority)) return place
@@ -65,7 +65,7 @@ export function lanesFrom(
   if (isNewest) lanes.reverse()
   return lanes.map(([p, lane]) => {
     const all = { from: 0, to: Number.MAX_SAFE_INTEGER }
-    // A lane made anew since then is read from its beginning.
+    // If the lane was made anew since then, we read it from its beginning.
     if (p !== place?.priority || lane.epoch !== place.epoch) return { lane, within: all }
     return {
       lane,

@@ -7,8 +7,8 @@ import { isPatient } from './timers.ts'
 
 /**
  * A claim takes fresh items for one of several competing consumers without the fence: it advances
- * the frontier by k from wherever it is, so claims commute. Its conditions say that nothing a pop
- * would have to serve first can have appeared since the record was seen.
+ * the frontier by k from wherever it is, so claims commute. Its conditions make sure that nothing which a pop
+ * must serve first has appeared since we saw the record.
  */
 export type Claim = {
   readonly seen: QueueRecord
@@ -16,22 +16,22 @@ export type Claim = {
   readonly priority: number
   readonly epoch: string
   readonly count: number
-  /** As asked for, where the lane had not as many or an answer does not hold them. */
+  /** How many the caller asked for, where the lane had fewer or one answer cannot hold them. */
   readonly wanted: number
-  /** The frontier may not be past this: the items up to there are known to exist, for ever. */
+  /** The frontier may not be past this. The items up to there exist, and always will. */
   readonly frontierMax: number
-  /** The frontier is exactly as seen: the items were read, to know how many fit an answer. */
+  /** The frontier must be exactly as seen: we have read the items, to know how many fit an answer. */
   readonly exact: boolean
   readonly nowMs: number
   readonly expiresAtMs: number
   readonly lanesAhead: readonly number[]
-  /** Too many lanes ahead to name: no append at all since. */
+  /** There are too many lanes ahead to name, so no append at all may have come since. */
   readonly noAppends: boolean
   readonly acknowledge: string | undefined
   readonly work: boolean
 }
 
-/** A claim, where one will do; otherwise the pop goes under the fence. */
+/** A claim, if one will do; otherwise the pop needs the fence. */
 export function planClaim(
   record: QueueRecord,
   command: PopCommand,
@@ -43,7 +43,7 @@ export function planClaim(
   // `checkAt` is at most the earliest expiry: while it is ahead, no lock can have expired.
   if (record.checkAtMs === undefined) return undefined
   if (record.checkAtMs <= nowMs || record.checkAtMs > expiresAtMs) return undefined
-  // Wake does not come for such a timer, which would hide the end of this lock.
+  // Wake ignores such a timer, so this lock would end unnoticed.
   if (isPatient(record.checkAtMs)) return undefined
   if (acknowledge !== undefined && standingOf(record, acknowledge, nowMs).kind !== 'live') {
     return undefined
@@ -57,7 +57,7 @@ export function planClaim(
       ahead.push(priority)
       continue
     }
-    // It takes numbers in a row: up to the first that was taken out by its id, ahead of the frontier.
+    // A claim takes neighbouring numbers: it stops at the first one ahead that a call by id took out.
     const end = first.to
     if (first.from !== lane.frontier) return undefined
     const count = Math.min(command.count, end - lane.frontier)

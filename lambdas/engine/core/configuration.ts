@@ -26,14 +26,14 @@ export type QueueSettings = {
   readonly capacity?: number
   /** No pop returns an item once this much time has passed since it was pushed, or was due. */
   readonly itemTtlSeconds?: number
-  /** What becomes of items that expire, by this setting or by a time of their own; discarded unless set. */
+  /** What happens to items that expire, by this setting or by their own time. Default: discarded. */
   readonly expired?: Expired
-  /** Calls that push; those that pop. */
+  /** The rate limits of the calls that push, and of those that pop. */
   readonly pushLimit?: GuardLimit
   readonly popLimit?: GuardLimit
 }
 
-/** Where settings come from: the first of these that there is. */
+/** Where settings come from: the first of these that exists. */
 export type Source =
   | { readonly from: 'queue' }
   | { readonly from: 'pattern'; readonly prefix: string }
@@ -41,19 +41,19 @@ export type Source =
 
 /** A queue's settings, as its record holds them: no push and no pop looks anywhere else. */
 export type Configuration = QueueSettings & {
-  /** 0 until the queue itself is configured, then one more with each change of its own settings. */
+  /** 0 until the queue itself is configured; each change of its own settings adds one. */
   readonly revision: number
   readonly source: Source
-  /** Of the patterns that the queue last had settings of; absent where it never had any. */
+  /** The revision of the patterns that last gave the queue its settings; absent if none ever did. */
   readonly patternsRevision?: number
 }
 
-/** What is absent is as of any rate limit: a window of one second. */
+/** Absent fields have the defaults of any rate limit: a window of one second. */
 export type LimitInput = Pick<GuardLimit, 'maxRequests'> & {
   readonly [Name in keyof GuardLimit]?: GuardLimit[Name] | undefined
 }
 
-/** `null` takes a setting away; what is absent stays. */
+/** `null` removes a setting; an absent field leaves it alone. */
 export type ConfigurationChange = {
   readonly segmentSize?: number | undefined
   readonly bufferSegments?: number | undefined
@@ -93,7 +93,7 @@ export const configurationNames = /* @__PURE__ */ Object.keys(
   configurationFields,
 ) as readonly ConfigurationName[]
 
-/** A queue's own settings count whole: the first begin with the defaults, not with its pattern's. */
+/** A queue's own settings replace its pattern's as a whole: the first change starts from the defaults. */
 export function changeConfiguration(
   current: Configuration,
   change: ConfigurationChange,
@@ -107,7 +107,7 @@ export function changeConfiguration(
   }
 }
 
-/** Without settings of its own. One more change of them: a revision never comes back. */
+/** Removes the queue's own settings. That counts as one more change, so a revision never repeats. */
 export function givenBack(own: Configuration, applies: Configuration): Configuration {
   const patternsRevision = Math.max(own.patternsRevision ?? 0, applies.patternsRevision ?? 0)
   return {
@@ -158,7 +158,7 @@ function choiceFrom<T>(field: string, value: unknown, of: readonly T[]): T {
   throw invalid(field, `Cannot set ${field} to ${value} because it must be ${choices}`)
 }
 
-/** A limit whole and checked. */
+/** Checks a limit and fills in its defaults. */
 function limitFrom(field: string, input: LimitInput): GuardLimit {
   if (typeof input !== 'object') {
     throw invalid(field, `Cannot set ${field} to ${input} because it must be an object or null`)
@@ -184,8 +184,8 @@ const invalid = (field: string, message: string): QueueError =>
   new QueueError('INVALID_PARAMETER', message, { field })
 
 /**
- * By which the row that counts a limit's calls tells which settings are newer. A configuration has another
- * greater one whatever changes: its own settings, or the patterns.
+ * The row that counts a limit's calls tells newer settings by this number. It grows with every change of the
+ * queue's own settings and of the patterns.
  */
 export const limitRevisionOf = ({ revision, patternsRevision = 0 }: Configuration): number =>
   revision + patternsRevision

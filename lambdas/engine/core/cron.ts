@@ -16,7 +16,7 @@ export function cronTimes(Calendar: typeof Cron, timing: CronTiming): Times {
   const cron = readCron(Calendar, timing)
   return {
     from: (ms) => cron.nextRun(new Date(ms - 1))?.getTime(),
-    // It looks before whole seconds.
+    // The calendar looks back from whole seconds only.
     before: (ms, count) =>
       cron.previousRuns(count, new Date(Math.ceil(ms / 1000) * 1000)).map((date) => date.getTime()),
   }
@@ -27,7 +27,7 @@ function readCron(Calendar: typeof Cron, { cron, timeZone }: CronTiming): Cron {
     return new Calendar(cron, { timezone: timeZone, mode: '5-part', paused: true })
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace(/^Cron\w*: /, '') : String(error)
-    // It counts some fields from zero, and would name another value than the caller's.
+    // The calendar counts some fields from zero, so its message would name a value that the caller did not write.
     throw invalid(
       'cron',
       `cron "${cron}" cannot be read: ${reason.replace(/(?<=^Invalid value for \w+): .*/, '')}`,
@@ -35,7 +35,7 @@ function readCron(Calendar: typeof Cron, { cron, timeZone }: CronTiming): Cron {
   }
 }
 
-/** A `#` without the number of the week would be taken as each week. */
+/** The calendar would read a `#` without a week's number as every week. */
 const fieldForm = /^(?:[0-9A-Za-z*,/-]|#(?=[1-5L]))+$/
 
 function checkCron(cron: string): void {

@@ -3,9 +3,9 @@ import type { Schedule } from './schedule.ts'
 import type { Times } from './schedule-times.ts'
 
 export type DueOccurrences = {
-  /** The occurrences to push now, in order; none if all that were due are skipped. */
+  /** The occurrences to push now, in order; empty if the schedule skips all that were due. */
   readonly dues: readonly number[]
-  /** The occurrence behind them; none if they are the last. */
+  /** The occurrence after them; undefined if they are the last. */
   readonly nextMs: number | undefined
 }
 
@@ -13,11 +13,11 @@ export const isDue = ({ paused, nextMs, retryAtMs }: Schedule, nowMs: number): b
   !paused && nextMs !== undefined && nextMs <= nowMs && (retryAtMs ?? nowMs) <= nowMs
 
 /**
- * The due occurrences of a schedule, at most so many; nothing if none is due. An occurrence that waited (for room,
- * mostly) was not missed, however old it is. One that is a few minutes late is pushed like any other. If the first
- * is older than that, the schedule's own rule says where to go on.
+ * The due occurrences of a schedule, up to a maximum; undefined if none is due. An occurrence that waited (mostly for
+ * room) does not count as missed, however old it is. We push one that is a few minutes late like any other. If the
+ * first is older than that, the schedule's own rule says where to go on.
  *
- * Every occurrence is later than the one before, whatever the clock says: so none is ever pushed twice.
+ * Every occurrence is later than the one before, whatever the clock says, so we never push one twice.
  */
 export function dueOccurrences(
   schedule: Schedule,
@@ -43,8 +43,8 @@ export function dueOccurrences(
 }
 
 /**
- * Of this occurrence and those behind it. `skip` drops what was missed, `one` pushes the last of all that are due,
- * `all` pushes each of the last thousand.
+ * The first to push of this occurrence and those after it. `skip` drops the missed ones, `one` pushes the last of
+ * all that are due, `all` pushes each of the last thousand.
  */
 function firstKept(
   { missed }: Pick<Schedule, 'missed'>,

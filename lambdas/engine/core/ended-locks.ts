@@ -11,7 +11,7 @@ const endings = Object.fromEntries(
   Object.entries(endingCodes).map(([ending, code]) => [code, ending as Ending]),
 )
 
-/** The id of a consumer's lock begins with the same sign that separates two locks. */
+/** The id of a consumer's lock begins with a dot, which also separates two locks. */
 const form = /(?:^|\.)(\.?[^.]{11})([axrdp])([0-9a-z]+)(?=\.|$)/g
 
 /** `aB3dE5gH7jKa2s.…`: lock id, how it ended, and its items in base 36. */
@@ -20,7 +20,7 @@ export const encodeEnded = (ended: readonly EndedLock[]): string =>
     .map(({ lockId, ending, items }) => `${lockId}${endingCodes[ending]}${items.toString(36)}`)
     .join('.')
 
-/** Passes over what an older engine made of a consumer's lock, which it could not read. */
+/** Skips entries that an older engine wrote for consumers' locks, which it could not read. */
 export const decodeEnded = (stored: string): EndedLock[] =>
   [...stored.matchAll(form)].map(([, lockId = '', code = '', items = '']) => ({
     lockId,

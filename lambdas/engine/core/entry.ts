@@ -22,23 +22,23 @@ export type Item = {
   }
 } & ItemTimes
 
-/** What an item was pushed with, or put off to. An item leaves it behind when it becomes a dead letter. */
+/** The times that an item was pushed with or put off to. It loses them when it becomes a dead letter. */
 export type ItemTimes = {
   /** When it was to join its lane. */
   readonly dueMs?: number | undefined
   /** Its id while it waited for that. */
   readonly scheduledId?: string | undefined
-  /** No pop returns it from then on. */
+  /** From then on, no pop returns it. */
   readonly expiresAtMs?: number | undefined
   /** When it came back from the dead letters to a queue whose items all expire. */
   readonly redrivenMs?: number | undefined
 }
 
-/** On a dead-letter queue, of items that were not pushed there by hand. */
+/** What a dead-letter queue knows of an item, unless somebody pushed it there by hand. */
 export type DeadLetter = {
   /** Why it was dead-lettered. */
   readonly reason?: string
-  /** When it came to this queue, and how often it had been delivered before; unknown of old ones. */
+  /** When it came to this queue, and how often it had been delivered before; older engines did not note that. */
   readonly deadLetteredAtMs?: number
   readonly priorDeliveries?: number
 }
@@ -80,7 +80,7 @@ const lengthOf = (text: string): string => text.length.toString(36).padStart(2, 
 const ofTime = (letter: string, ms: number | undefined): string =>
   ms === undefined ? '' : `${letter}${ms.toString(36)},`
 
-/** `dmbq1k2c0,emc0x8q7k,rmc11f0zz,s<scheduled id>`: what there is, the id last. */
+/** `dmbq1k2c0,emc0x8q7k,rmc11f0zz,s<scheduled id>`: only those that are set, the id last. */
 function encodeTimes({ dueMs, expiresAtMs, redrivenMs, scheduledId }: ItemTimes): string {
   const id = scheduledId === undefined ? '' : `s${scheduledId}`
   return ofTime('d', dueMs) + ofTime('e', expiresAtMs) + ofTime('r', redrivenMs) + id
@@ -96,13 +96,13 @@ function decodeTimes(text: string): ItemTimes {
   return present({ dueMs: msOf(due), scheduledId, expiresAtMs: msOf(expires), redrivenMs })
 }
 
-/** Engines that know format 1 alone must not meet it. */
+/** An engine that knows only format 1 must never meet such an entry. */
 export const isTimed = (entry: string): boolean => entry.startsWith('x')
 
-/** Not among the characters of a tag. */
+/** No tag contains this character. */
 const DEATH_TOLD = '.'
 
-/** Words, because engines that do not know of it show it with the reason. */
+/** A sentence in words, because older engines show it as part of the reason. */
 function sentenceOf({ atMs, deliveries }: Death, times: string): string {
   const told = `delivered ${deliveries} times, dead-lettered ${new Date(atMs).toISOString()}`
   return times === '' ? ` (${told})` : ` (${told}, times ${times})`
@@ -129,7 +129,7 @@ function withDeath(told: string): Pick<Item, 'moved'> & ItemTimes {
   return { ...decodeTimes(times), moved: { reason: told.slice(0, -sentence.length), death } }
 }
 
-/** What callers get to know of an item that was dead-lettered. */
+/** What we tell callers about a dead-lettered item. */
 export const deadLetterOf = ({ moved }: Item): DeadLetter =>
   moved === undefined
     ? {}
@@ -139,7 +139,7 @@ export const deadLetterOf = ({ moved }: Item): DeadLetter =>
         priorDeliveries: moved.death?.deliveries,
       })
 
-/** What callers see of an item that was pushed for later. */
+/** What we tell callers about an item that was pushed for later. */
 export const scheduledOf = ({ scheduledId, dueMs }: Item) => present({ scheduledId, dueMs })
 
 export const pushedAtMsOf = (entry: string): number =>

@@ -8,13 +8,13 @@ import { deadIn, itemsIn, type Lock, type QueueRecord, type Stretch } from './re
 import { bury, settle } from './settling.ts'
 
 /*
- * An item is over when its expiry has come: no pop hands it out from then on. The expiry is in its entry, so a pop
- * reads the entries before it hands items out, and takes those that are over out of the queue in the same write.
- * Nothing takes them out earlier: nothing runs for an item that expires. A record that is not `timed` holds no
- * such item, and pops do not look.
+ * An item is over once it has expired: from then on, no pop hands it out. The expiry is in its entry, so a pop
+ * reads the entries before it hands items out, and removes those that are over in the same write. Nothing removes
+ * them earlier: no process runs just because an item expires. A record that is not `timed` holds no such item, so
+ * pops do not look.
  */
 
-/** The reason of items that are dead-lettered because they are over. */
+/** The reason that expired items get when we dead-letter them. */
 const REASON = 'expired'
 
 /** When pops stop returning the item: by its own expiry or by the queue's, whichever comes first. */
@@ -23,8 +23,8 @@ export function expiryOf(
   { itemTtlSeconds }: Pick<QueueSettings, 'itemTtlSeconds'>,
 ): number | undefined {
   if (itemTtlSeconds === undefined) return expiresAtMs
-  // The time counts from the death of a dead letter, and from the redrive of an item that came back. A scheduled
-  // item joined its lane as if pushed when it was due, or later; a dead letter as if it had died then.
+  // For a dead letter the time counts from its death, for a redriven item from the redrive. A scheduled item
+  // counts as pushed when it was due, or later; a scheduled dead letter as if it had died then.
   const sinceMs = Math.max(moved?.death?.atMs ?? pushedAtMs, dueMs, redrivenMs)
   return Math.min(expiresAtMs ?? Number.POSITIVE_INFINITY, sinceMs + 1_000 * itemTtlSeconds)
 }
@@ -34,17 +34,17 @@ export function isOver(entry: string, { configuration }: QueueRecord, nowMs: num
   return expiresAtMs !== undefined && expiresAtMs <= nowMs
 }
 
-/** A dead-letter queue has none of its own. */
+/** Whether expired items become dead letters. A dead-letter queue has no dead letters of its own. */
 const isDeadLettered = ({ queue, configuration }: QueueRecord): boolean =>
   configuration.expired === 'dead_letter' && !isDeadLetterQueue(queue)
 
-/** Takes items that are over out of the queue: for good, or on their way to the dead letters. */
+/** Removes items that are over: for good, or by marking them dead, on their way to the dead letters. */
 export function passOver(record: QueueRecord, over: readonly Stretch[]): QueueRecord {
   const passed = passFrontier(record, over)
   return isDeadLettered(record) ? bury(passed, over, REASON, 0) : settle(passed, over)
 }
 
-/** By how much that makes the record heavier, at most: what is dead stays in it until it has moved. */
+/** How much heavier that makes the record, at most: dead items stay in it until they have moved. */
 export const weightOf = (record: QueueRecord, over: readonly Stretch[]): number =>
   isDeadLettered(record) ? itemsIn(over) : 0
 
@@ -58,15 +58,15 @@ export const passableIn = (record: QueueRecord): number =>
       )
     : EXPIRED_PER_WRITE.discarded
 
-/** How many a write may pass over and lock, both together: what is dead and what is locked weigh the same. */
+/** How many a write may pass over and lock together: dead and locked items weigh the same. */
 export const togetherIn = (record: QueueRecord): number =>
   isDeadLettered(record) ? roomIn(record) : Number.POSITIVE_INFINITY
 
-/** What a pop found on its way, in the order in which it would take them. */
+/** The items that a pop found, in the order in which it would take them. */
 export type Found = {
   readonly over: readonly Stretch[]
   readonly kept: readonly Stretch[]
-  /** Of those that it keeps. */
+  /** The entries of the items that it keeps. */
   readonly entries: readonly string[]
   /** How many it has looked at. */
   readonly looked: number
@@ -79,14 +79,14 @@ export const nothingFound: Found = { over: [], kept: [], entries: [], looked: 0,
 export type Bounds = {
   readonly wanted: number
   readonly passable: number
-  /** Of both. */
+  /** The bound for both together. */
   readonly together?: number | undefined
-  /** The bytes that the answer has left for it; at least one item always fits. */
+  /** The bytes left in the answer; at least one item always fits. */
   readonly bytesMax: number
   readonly bytesOf: (entry: string) => number
 }
 
-/** Sorts the next items that were read; stops at the first that fits neither the answer nor the write. */
+/** Sorts the next items that were read; stops at the first one for which the answer or the write has no room. */
 export function sortOut(
   record: QueueRecord,
   found: Found,
@@ -121,7 +121,7 @@ export function sortOut(
   return sorted(entries.length === wanted)
 }
 
-/** Everything that was read is sorted: nothing has to fit. */
+/** Sorts everything that was read: no bound applies. */
 export const sortAll = (
   record: QueueRecord,
   stretches: readonly Stretch[],
@@ -140,7 +140,7 @@ function touchesTooMany(over: readonly Stretch[], priority: number): boolean {
   return new Set(over.map((stretch) => stretch.priority)).size === EXPIRED_LANES_PER_WRITE
 }
 
-/** Neighbours become one. */
+/** Joins neighbouring numbers into one stretch. */
 function put(stretches: Stretch[], priority: number, sequence: number): void {
   const last = stretches.at(-1)
   if (last?.priority === priority && last.to === sequence) {
@@ -162,7 +162,7 @@ export function without(stretches: readonly Stretch[], first: number): Stretch[]
   return rest
 }
 
-/** Takes what is over out of a lock that was just made, and out of the queue: only its maker knows of the lock. */
+/** Removes expired items from a lock that was just made, and from the queue: only its maker knows of the lock. */
 export function passOverLocked(
   record: QueueRecord,
   lockId: string,
@@ -171,7 +171,7 @@ export function passOverLocked(
 ): QueueRecord {
   const lock = { ...(record.locks.get(lockId) as Lock), stretches: kept }
   const held = { ...record, locks: new Map(record.locks).set(lockId, lock) }
-  // No consumer waits for the end of a lock that held nothing: it ends like one that was acknowledged.
+  // If nothing is left in the lock, no consumer waits for its end: it ends as if acknowledged.
   const draft = kept.length > 0 ? held : endLock(held, lockId, 'acknowledged', nowMs)
   return passOver(draft, over)
 }

@@ -18,19 +18,19 @@ import { earliestOf, isNear, patiently } from './timers.ts'
  * tail's size where it drops a lane, `checkAt` where it sets it.
  */
 export type Guards = {
-  /** No claim, no extension since: where frontier and locks matter that it has not seen. */
+  /** No claim and no extension since: for a write that depends on the frontiers and locks being as seen. */
   readonly claims?: boolean | undefined
   /** No append since: in place of the lanes ahead, when they are too many to name. */
   readonly appends?: boolean | undefined
-  /** Nothing was scheduled since, and no scheduled item taken out: for a write that puts the timer off. */
+  /** Nobody has scheduled an item since, nor taken one out: for a write that puts the timer off. */
   readonly scheduled?: boolean | undefined
-  /** The same, unless nothing is due by this time: for a pop that goes by memory. */
+  /** The same, unless nothing is due by this time: for a pop that works from memory. */
   readonly scheduledByMs?: number | undefined
   /** No lane was made since: it could be one ahead. */
   readonly lanesMade?: boolean | undefined
   /** Lanes ahead, whose tails must be as seen. */
   readonly lanesAhead?: readonly number[] | undefined
-  /** No lock has expired by this time, were it extended to end sooner since. */
+  /** No lock has expired by this time, even if somebody has since extended one to end sooner. */
   readonly checkAtAfterMs?: number | undefined
   /** Items in flight may not be more than this before the write. */
   readonly inFlightMax?: number | undefined
@@ -45,9 +45,9 @@ export type FencedChange = {
   readonly after: QueueRecord
   readonly guards: Guards
   readonly mark: string
-  /** Something is free after it that was not: the flag `dry` goes. */
+  /** The write makes something free that was not, so the flag `dry` goes. */
   readonly bringsBack: boolean
-  /** Lanes whose tails are sealed as a whole and begin anew with entries that the write brings. */
+  /** Lanes whose whole tail is sealed; the new tail holds only the entries that the write brings. */
   readonly begun?: ReadonlySet<number> | undefined
 }
 
@@ -56,19 +56,19 @@ export type FenceOptions = {
   readonly mark: string
   readonly guards?: Guards
   readonly begun?: ReadonlySet<number> | undefined
-  /** Set `checkAt` anew, later too; needs that no claim came between. */
+  /** Sets `checkAt` anew, even to a later time; needs that no claim came in between. */
   readonly refreshCheckAt?: boolean
-  /** A join has lately found that nothing of what is due can have its lane. */
+  /** A join has just found that nothing due can get its lane. */
   readonly isStuck?: boolean
-  /** Set `dry` if nothing is left to pop; needs that no append came between. */
+  /** Sets `dry` if nothing is left to pop; needs that no append came in between. */
   readonly setsDry?: boolean
-  /** Items that nobody takes are announced again after this long; absent where nothing is announced. */
+  /** After this long, we announce items again that nobody takes; absent without events. */
   readonly remindAfterMs?: number | undefined
-  /** When the first of what it schedules is due. */
+  /** When the first item that it schedules is due. */
   readonly scheduledMs?: number | undefined
 }
 
-/** Completes a decision to a fenced write: what every such write does alike. */
+/** Completes a decision into a fenced write: adds what every such write does. */
 export function fenced(
   before: QueueRecord,
   draft: QueueRecord,
@@ -92,7 +92,7 @@ export function fenced(
   const checkAtMs = nextCheckAt(counted, nowMs, refreshCheckAt, options)
   const near = checkAtMs === before.checkAtMs ? before.near : isNear(checkAtMs, nowMs)
   const after = { ...counted, checkAtMs, near }
-  // An append that came between found the timer set, and relies on it.
+  // An append in between would have found the timer set, and would rely on it.
   const dropsTimer = remindAfterMs !== undefined && after.checkAtMs === undefined
   return {
     before,
@@ -112,11 +112,11 @@ export function fenced(
 
 /**
  * Bytes of update expression (DynamoDB allows 4,096) that removing tail entries may use: what a
- * write of 80 lanes and 40 locks leaves. What is not pruned now goes with a later write.
+ * write of 80 lanes and 40 locks leaves. A later write prunes the rest.
  */
 const PRUNE_EXPRESSION_BYTES = 2_400
 const PRUNE_ENTRY_BYTES = 14
-/** Of each note, whose place in the tail may turn into a number. */
+/** For each note: the write may have to replace its place in the tail by a number. */
 const NOTE_BYTES = 8
 
 function pruneTails(before: QueueRecord, draft: QueueRecord): QueueRecord {
@@ -128,7 +128,7 @@ function pruneTails(before: QueueRecord, draft: QueueRecord): QueueRecord {
   }
   for (const [priority, lane] of draft.lanes) {
     const was = before.lanes.get(priority)
-    // One update cannot take entries from a list and append to it.
+    // One update cannot both remove entries from a list and append to it.
     if (lane === was || lane.tail.length > (was?.tail.length ?? 0)) continue
     const entriesMax = Math.floor(left / PRUNE_ENTRY_BYTES) - 1
     if (entriesMax <= 0) break
@@ -143,8 +143,8 @@ function pruneTails(before: QueueRecord, draft: QueueRecord): QueueRecord {
 }
 
 /**
- * `checkAt` is a lazy timer: lowered whenever something ends earlier, raised only by a write that
- * was going to happen anyway and asked for it, so that locking a busy queue writes no index.
+ * `checkAt` is a lazy timer: any write lowers it if something ends earlier, but only a write that
+ * happens anyway and asks for it raises it, so that locking a busy queue writes no index.
  */
 function nextCheckAt(
   record: QueueRecord,
@@ -164,17 +164,17 @@ function nextCheckAt(
     earliestExpiryMs(record),
     scheduledMs,
     refresh ? scheduledCheckAtMs(record, nowMs, isStuck) : undefined,
-    // One write folds only so many: the timer stays due until nothing is left to fold.
+    // One write folds a limited number: the timer stays due until nothing is left to fold.
     refresh && doneLocks(record) > 0 ? nowMs : undefined,
     ...patient.map((time) => (time === undefined ? undefined : patiently(time))),
   ])
 }
 
 /**
- * A record with free items always has a timer; appends see to that, because nobody else may come. How soon it ends
- * matters only to the sweeper, so any timer will do that is not far away. Two may be: one that the sweeper has put
- * off for up to an hour because no consumer came, until one comes; and that of a retry, a day at most, during which
- * the sweeper goes on looking.
+ * A record with free items always has a timer; appends see to that, because perhaps no other call comes. Only the
+ * sweeper cares how soon it ends, so any timer that is not far away will do. Two kinds can be far away: the sweeper
+ * puts one off for up to an hour while no consumer comes; and a retry's may be a day away, during which the sweeper
+ * goes on looking.
  */
 function remindAt(
   record: QueueRecord,
@@ -193,16 +193,16 @@ function remindAt(
 
 /**
  * When an empty record can go: ten minutes after its last lock ended, or after now, so that a repeated
- * acknowledgement has its answer; and not while a message of the inbox that was applied may come again.
+ * acknowledgement still gets its answer; and not while SQS may deliver again an inbox message that was applied.
  */
 export const forgettableAtMs = (record: QueueRecord, nowMs = 0): number =>
   Math.max(Math.max(nowMs, record.lastEndedMs) + FORGET_AFTER_MS, neededUntilMs(record))
 
-/** Nothing in it, nothing set: the record can go once its ended locks are old news. */
+/** The record is empty and has no settings: it can go once nobody asks about its ended locks any more. */
 export function isForgettable(record: QueueRecord): boolean {
   if (record.configuration.revision !== defaultConfiguration.revision) return false
   if (record.locks.size > 0 || record.scheduled.items > 0) return false
-  // Nobody else would know of their rows.
+  // Only this record knows of the rows that its purges left.
   if (record.scheduled.purged.length > 0) return false
   for (const lane of record.lanes.values()) if (lane.head < endOf(lane)) return false
   return true

@@ -5,7 +5,7 @@ import type { QueueRecord } from './record.ts'
 
 // Where a push finds what it brought, after its answer was lost.
 
-/** By its own entries: tags make them its own. */
+/** By its entries, whose tags show that they are its own. */
 export function findAppend(append: Append, record: QueueRecord): Map<number, number> | undefined {
   const starts = new Map<number, number>()
   for (const [priority, entries] of append.lanes) {
@@ -19,7 +19,7 @@ export function findAppend(append: Append, record: QueueRecord): Map<number, num
   return starts
 }
 
-/** The same for an append with notes, from those of them that the record has. */
+/** The same for an append with notes: it starts from those of them that the record has. */
 export function findNoted(append: Append, record: QueueRecord): Placed | undefined {
   let placed: Placed | undefined
   for (const [hash, sent] of append.notes ?? []) {
@@ -32,9 +32,9 @@ export function findNoted(append: Append, record: QueueRecord): Placed | undefin
 }
 
 /**
- * The same from where one of its pushes is. By now a lane may be another, with another epoch: the push's own place says
- * which it was. `others`: what other pushes of it told. Lanes are missing in which none of these has anything, and of
- * which the tail has not the entries any more.
+ * The same, from the place of one of its pushes. Meanwhile a lane may have been made anew with another epoch; the
+ * push's own place says which one it was. `others`: what its other pushes told. The result lacks a lane if none of
+ * these pushes has anything there and the entries have left its tail.
  */
 export function placedBy(
   append: Append,

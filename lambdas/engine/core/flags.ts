@@ -4,11 +4,11 @@ import { deadIn, endOf, freeIn, isDone, type Lock, type QueueRecord } from './re
 import { goesToRetry } from './retry.ts'
 
 /*
- * The stack makes events from the table's stream, whose filter cannot compare a record with what it
- * was before. So two flags in the record say which writes to look at:
+ * The stack makes events from the table's stream, whose filter cannot compare a record with its
+ * earlier state. So two flags in the record say which writes to look at:
  *   dry      nothing is free to pop. The pop that takes the last item sets it, every append removes it.
  *   notable  this write made the queue with items in it, ended locks otherwise than by acknowledging,
- *            made items dead, moved so many of them away that more can expire, or announces the queue again.
+ *            made items dead, moved so many dead items away that more can expire, or announces the queue again.
  */
 
 export function hasFree(record: QueueRecord): boolean {
@@ -18,7 +18,7 @@ export function hasFree(record: QueueRecord): boolean {
   return false
 }
 
-/** Whether items are free that were not: only the end of a lock, or of a part of it, can do that. */
+/** Whether items have become free: only the end of a lock, or of a part of it, can do that. */
 export function bringsSomethingBack(before: QueueRecord, after: QueueRecord): boolean {
   const touched = new Set<number>()
   for (const [lockId, lock] of before.locks) {
@@ -41,15 +41,15 @@ export function isNotable(before: QueueRecord, after: QueueRecord, bringsBack: b
   )
 }
 
-/** So many items were dead that pops could pass over no more expired ones, and were refused. Now they can again. */
+/** Too many items were dead for pops to pass over more expired ones, so we refused them. Now they can again. */
 export const letsExpireAgain = (before: QueueRecord, after: QueueRecord): boolean =>
   after.configuration.expired === 'dead_letter' &&
   deadIn(before) >= EXPIRED_DEAD_MAX &&
   deadIn(after) < EXPIRED_DEAD_MAX
 
 /**
- * A lock that was live or expired before is gone, was not acknowledged, and no retry lock took its place behind
- * which the others go on waiting.
+ * A lock that was live or expired is gone. Nobody acknowledged it, and no retry lock took its place that makes the
+ * other items go on waiting.
  */
 export const endsUnacknowledged = (
   lockId: string,

@@ -7,7 +7,7 @@ import { stayingSegments } from './runs.ts'
 /** Empty lanes a record keeps: making a lane again costs more than its 80 bytes. */
 export const EMPTY_LANES_KEPT = 32
 
-/** What housekeeping would do, derived from the record alone: a missed event changes nothing. */
+/** What housekeeping would do, derived from the record alone, so that a missed event does no harm. */
 export type HousekeepingPlan = {
   readonly seal: boolean
   readonly offload: readonly LaneSegments[]
@@ -45,7 +45,7 @@ export function planHousekeeping(record: QueueRecord, dropEmpty = false): Housek
 export const housekeepingDue = (record: QueueRecord): boolean =>
   isAnythingDue(planHousekeeping(record))
 
-/** Sealing does not count: the appends that fill the tail see to it, and more hands only collide. */
+/** Ignores sealing: the appends that fill the tail see to that, and another sealer would only collide with theirs. */
 export const isAnythingDue = (plan: Omit<HousekeepingPlan, 'seal'>): boolean =>
   [plan.offload, plan.recall, plan.trim, plan.tails, plan.dead, plan.drop].some(
     (tasks) => tasks.length > 0,
@@ -53,9 +53,9 @@ export const isAnythingDue = (plan: Omit<HousekeepingPlan, 'seal'>): boolean =>
 
 /**
  * Full segments in the middle: wholly sealed, beyond the buffer ahead of the frontier, before the
- * tail, and not such that stay in the batches they were born in. One contiguous range, so that the
- * record holds two numbers however long the queue is; what comes behind a gap waits until that range
- * is used up. Two at a time at least, because each fenced write is billed by the whole record.
+ * tail, and not among those that stay in the batches they were born in. They form one contiguous range,
+ * so that the record holds two numbers however long the queue is; segments behind a gap wait until that
+ * range is used up. At least two at a time, because AWS bills each fenced write by the whole record.
  */
 export function toOffload(lane: Lane, bufferSegments: number): Range {
   const firstAllowed = segmentOf(lane, lane.frontier) + bufferSegments + 1
@@ -67,7 +67,7 @@ export function toOffload(lane: Lane, bufferSegments: number): Range {
   return next.find((range) => range.to - range.from >= 2) ?? nothing
 }
 
-/** Offloaded segments that the frontier is about to reach; not those the head has left behind. */
+/** Offloaded segments that the frontier is about to reach, without those that the head has left behind. */
 export function toRecall(lane: Lane, bufferSegments: number): Range {
   if (isEmpty(lane.offloaded)) return nothing
   const from = Math.max(lane.recalled, lane.offloaded.from, segmentOf(lane, lane.head))

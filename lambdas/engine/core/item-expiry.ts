@@ -35,7 +35,7 @@ export const expiresAtMsOf = (
     ? expiresAtMs && Math.floor(expiresAtMs)
     : (sinceMs ?? nowMs) + 1_000 * expiresInSeconds
 
-/** Refuses an item that is over before it is due: no pop could ever return it. */
+/** Refuses an item that expires before it is due: no pop could ever return it. */
 export function checkOutlasts(item: Given, dueMs: number, nowMs: number, at: string): void {
   const expiresAtMs = expiresAtMsOf(item, nowMs)
   if (expiresAtMs === undefined || expiresAtMs > dueMs) return
@@ -44,7 +44,7 @@ export function checkOutlasts(item: Given, dueMs: number, nowMs: number, at: str
     : invalid(`${at}expires_in_seconds`, 'must reach beyond the time at which the item is due')
 }
 
-/** As the caller gave it, so that a repeated push says the same, however late it comes. */
+/** The expiry as the caller gave it, so that a repeated push has the same text, however late it comes. */
 export const expiryText = ({ expiresInSeconds, expiresAtMs }: Given): readonly string[] => [
   ...(expiresInSeconds === undefined ? [] : [`expires in ${expiresInSeconds}`]),
   ...(expiresAtMs === undefined ? [] : [`expires at ${expiresAtMs}`]),

@@ -3,7 +3,8 @@ import { itemId } from './keys.ts'
 import type { PushItem } from './push-request.ts'
 
 /**
- * The items' ids in the order of the request, from where each lane's share was placed; `scheduled` ones have theirs.
+ * The items' ids in the order of the request, from where each lane's items were placed; `scheduled` holds the ids of
+ * scheduled items.
  */
 export function idsOf(
   items: readonly PushItem[],

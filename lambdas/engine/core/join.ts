@@ -14,7 +14,7 @@ import {
   unseenBeside,
 } from './scheduled.ts'
 
-/** A row as the plan needs it. */
+/** What the plan needs to know of a row. */
 export type JoiningRow = {
   readonly sk: string
   readonly due: number
@@ -28,19 +28,19 @@ export type FoundRows = { readonly rows: readonly JoiningRow[]; readonly more: b
 
 /** What joins its lanes in one write. */
 export type Join = {
-  /** In their order. Of a reference, the indexes of the items that join, where these are not all. */
+  /** In their order; for a reference of which only some items join, with the indexes of those items. */
   readonly joining: readonly Joining[]
   readonly items: number
-  /** Places in the record's list that are free then, and entries of it that lose some items. */
+  /** Places in the record's list that this frees, and entries of that list that lose some items. */
   readonly places: readonly number[]
   readonly changed: ReadonlyMap<number, string>
   readonly bytes: number
   /** Rows that join, in their order. */
   readonly rows: readonly JoiningRow[]
-  /** A row of which only some entries join: as it is without them. */
+  /** If only some entries of a row join: the row without them. */
   readonly rest: JoiningRow | undefined
   readonly nextDue: number | undefined
-  /** Rows that no read has shown yet; absent where none was read. */
+  /** Rows that no read has shown yet; absent if we read no rows. */
   readonly unseen: readonly string[] | undefined
 }
 
@@ -57,7 +57,7 @@ type Candidate = {
   readonly row?: JoiningRow
 }
 
-/** What there is room for of a candidate that does not fit, and the entries that stay where they are. */
+/** The part of a candidate for which there is room, if not for all of it, and the entries that stay. */
 type Part = {
   readonly of: Candidate
   readonly joining: readonly Joining[]
@@ -66,8 +66,8 @@ type Part = {
 }
 
 /**
- * The first of what is due, in the order of time and then of the pushes, as far as there is room and one write can
- * take it. Rows hold what was pushed before the record's entries. `found`: the first rows, if any are due.
+ * The first due items, ordered by time and then by push, as many as there is room for and one write can take. What
+ * rows hold was pushed before the record's entries. `found`: the first rows, if any are due.
  */
 export function planJoin(
   record: QueueRecord,
@@ -82,7 +82,7 @@ export function planJoin(
     const count = itemsIn(candidate)
     const lanes = new Set([...priorities, ...candidate.entries.map(({ priority }) => priority)])
     const hasLanes = hasLanesFor(record, lanes)
-    // In the record it waits, and others pass by it.
+    // An entry in the record waits for its lane, and others pass it.
     if (!hasLanes && candidate.row === undefined) continue
     const isTooMuch = entries > 0 && entries + candidate.entries.length > ENTRIES_PER_JOIN
     if (isTooMuch || (entries > 0 && lanes.size > LANES_PER_JOIN)) break
@@ -111,7 +111,7 @@ export function planJoin(
   }
 }
 
-/** What the record's list loses. */
+/** What the join takes out of the record's list. */
 function inRecordOf({ entries }: Scheduled, taken: readonly Candidate[], part: Part | undefined) {
   const places = taken.flatMap(({ place }) => place ?? []).sort((a, b) => a - b)
   let bytes = 0
@@ -131,8 +131,8 @@ const whole = (entry: ScheduledEntry): Joining =>
     : { ...entry, indexes: indexesLeft(entry) as number[], isLast: true }
 
 /**
- * What has its lane, as far as there is room besides what joins before it; of a reference too: in a queue whose
- * capacity is smaller, the whole could never join.
+ * The entries that can have their lanes, as far as there is room beside what joins before them. A reference may join
+ * in part, too: if the queue's capacity is smaller, the whole could never join.
  */
 function partOf(
   of: Candidate,
@@ -167,7 +167,7 @@ function dueCandidates(
   nowMs: number,
 ): Candidate[] {
   const { rows, more } = found ?? { rows: [], more: false }
-  // There are more rows, which may be due before an entry of the record that is due later than these.
+  // If there are more rows, they may be due before any entry of the record that is due after the rows we read.
   const until = more ? (rows.at(-1)?.due ?? 0) : Number.POSITIVE_INFINITY
   const inRows: Candidate[] = rows
     .filter(({ due }) => isDue(due, nowMs))
@@ -186,8 +186,8 @@ const itemsIn = ({ entries }: Candidate): number =>
   entries.reduce((sum, { entry, gone }) => sum + spanOf(entry) - gone.length, 0)
 
 /**
- * Never later than the truth: where more rows may follow, the last that is known stands for them, and so does a row
- * that cannot be read yet.
+ * Never later than the truth. If more rows may follow, the last one we know stands for them; a row that cannot be
+ * read yet counts, too.
  */
 export function nextDueAfter(
   scheduled: Scheduled,

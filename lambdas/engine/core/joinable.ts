@@ -13,12 +13,12 @@ import {
 } from './scheduled.ts'
 import { earliestOf, NEAR_MS, patiently } from './timers.ts'
 
-// What is due and cannot join, because all lanes are in use and it has none, and what this means for the rest.
+// Due items whose lane is missing and cannot be made, because all lanes are in use; and what that means for the rest.
 
 /**
- * Of what has no lane, the record keeps so much: others pass by that. The largest push for later passes beside it, and
- * a quarter of what makes pushes seal is left, so that not each of them does. Beyond it, what is due behind waits as
- * well.
+ * The record keeps this many bytes of due items that have no lane; others pass them there. The largest push for later
+ * still fits beside them, and a quarter of the bytes that make a push seal is left, so that not every push seals.
+ * Beyond this bound, due items behind them have to wait as well.
  */
 export const WAITING_BYTES_MAX = (3 / 4) * SCHEDULED_SOFT_BYTES
 
@@ -29,7 +29,7 @@ export function hasEmptyLane({ lanes }: QueueRecord): boolean {
   return false
 }
 
-/** Each has its lane, or it can be made. */
+/** Whether each priority has its lane, or we can make it. */
 export function hasLanesFor(record: QueueRecord, priorities: ReadonlySet<number>): boolean {
   let missing = 0
   for (const priority of priorities) if (!record.lanes.has(priority)) missing += 1
@@ -43,7 +43,7 @@ export const mayHaveRoom = (record: QueueRecord): boolean =>
 const dueEntries = ({ entries }: Scheduled, nowMs: number): readonly string[] =>
   entries.filter((entry) => isDue(dueOf(entry), nowMs))
 
-/** The first rows of which nothing can join, as far as the record may keep them: then others pass by them. */
+/** The first rows of which nothing can join, as many as the record may keep, where others can pass them. */
 export function rowsToTakeBack<
   R extends { readonly due: number; readonly entries: readonly string[] },
 >(record: QueueRecord, rows: readonly R[], nowMs: number): readonly R[] {
@@ -61,8 +61,9 @@ const bytesOf = (entries: readonly string[]): number =>
   entries.reduce((sum, entry) => sum + scheduledBytes(entry), 0)
 
 /**
- * Something is due by this clock, room aside, that may have its lane. What is in rows shows when these are read, unless
- * somebody has just read them (`areBlocked`): then what is due behind waits as well.
+ * Whether something is due by this clock that may have its lane, whether or not there is room. For items in rows only
+ * a read can tell, unless one has just shown (`areBlocked`) that they have no lane: then what is due behind them waits
+ * as well.
  */
 export function isSomethingJoinable(
   record: QueueRecord,
@@ -80,9 +81,9 @@ const isRowDue = ({ nextDue }: Scheduled, nowMs: number): boolean =>
   nextDue !== undefined && isDue(nextDue, nowMs)
 
 /**
- * When Wake or the sweeper is to look: Wake for due items; the sweeper for those that find no room or no lane, because
- * a pop that makes room joins them itself, and for a record that is larger than it need be. `isStuck`: a join has just
- * tried.
+ * When Wake or the sweeper should look. Wake comes for due items. The sweeper comes for those that find no room or no
+ * lane, because a pop that makes room joins them itself, and for a record that is larger than need be. `isStuck`: a
+ * join has just tried in vain.
  */
 export function scheduledCheckAtMs(
   record: QueueRecord,
@@ -103,13 +104,13 @@ export function scheduledCheckAtMs(
 function retryAtMs({ scheduled, room }: QueueRecord, nowMs: number): number {
   const laterMs = nowMs + JOIN_RETRY_MS
   if (room <= 0 || isRowDue(scheduled, nowMs)) return patiently(laterMs)
-  // What comes due until the sweeper has looked again may have its lane.
+  // Items that come due before the sweeper looks again may have their lanes.
   const nextMs = nextDueMs(scheduled, nowMs)
   const isNext = nextMs < laterMs + NEAR_MS
   return earliestOf([patiently(laterMs), isNext ? nextMs : undefined]) as number
 }
 
-/** When the first is due of those that are not yet. */
+/** When the next item is due, of those that are not due yet. */
 function nextDueMs({ entries, nextDue }: Scheduled, nowMs: number): number {
   const dues = [...entries.map(dueOf), ...(nextDue === undefined ? [] : [nextDue])]
   return 1_000 * Math.min(...dues.filter((due) => !isDue(due, nowMs)))

@@ -24,7 +24,7 @@ export const chunkSortKey = (from: number, to: number): string => `${fixed(from)
 /** `r000000000300-000000000400`: a recalled copy, under another key than the rows it replaces. */
 export const recalledSortKey = (from: number, to: number): string => `r${chunkSortKey(from, to)}`
 
-/** Behind every recalled copy that begins at this number or before it, and before all others. */
+/** Sorts after every recalled copy that begins at this number or earlier, and before all others. */
 export const afterRecalled = (from: number): string => `r${fixed(from)}~`
 
 export function parseChunkSortKey(sk: string): { from: number; to: number; recalled: boolean } {
@@ -70,7 +70,7 @@ export const scheduleKey = (queue: string, name: string): Key => ({
 })
 export const schedulesPartition = (queue: string): string => `${SCHEDULES}${queue}`
 const SCHEDULES = 'schedules#'
-/** Nothing if the partition has no schedules. */
+/** Undefined if this is no partition of schedules. */
 export const queueOfSchedules = (pk: string): string | undefined =>
   pk.startsWith(SCHEDULES) ? pk.slice(SCHEDULES.length) : undefined
 /** `schedule-items#orders` / `weekly-report`: what the schedule pushes, which may be large. */
@@ -82,7 +82,7 @@ export const scheduleItemKey = (queue: string, name: string): Key => ({
 /** `schedules` / `deployed`: which schedules deployments have put. */
 export const deployedSchedulesKey: Key = { pk: 'schedules', sk: 'deployed' }
 
-/** `timers` / `walk`: how far the walk has come that gives every waiting queue a timer. */
+/** `timers` / `walk`: how far the walk that gives every waiting queue a timer has come. */
 export const timersKey: Key = { pk: 'timers', sk: 'walk' }
 
 /** `timers` / `awake`: which run of Wake is awake for what comes due soon, and until when at least. */
@@ -90,7 +90,7 @@ export const awakeKey: Key = { pk: 'timers', sk: 'awake' }
 
 /** `patterns` / `queues`: the settings of prefixes, all in one row. */
 export const queuePatternsKey: Key = { pk: 'patterns', sk: 'queues' }
-/** `patterns` / `walk`: when they are applied to the queues that are there, and how far that has come. */
+/** `patterns` / `walk`: when the patterns are applied to existing queues, and how far that has come. */
 export const patternsWalkKey: Key = { pk: 'patterns', sk: 'walk' }
 
 /** `waiting` / `seats`: which pops are held, all in one row. */
@@ -123,7 +123,7 @@ export function parseItemId(id: unknown): ItemPlace | undefined {
   return place.priority <= PRIORITY_MAX && itemId(place) === id ? place : undefined
 }
 
-/** With the sign of a consumer's lock, or without; never that of a retry lock. */
+/** With or without the dot of a consumer's lock; never with the sign of a retry lock. */
 const lockIdForm = /^\.?[A-Za-z0-9_-]{11}$/
 
 export const isLockId = (id: string): boolean => lockIdForm.test(id)

@@ -11,20 +11,20 @@ import { dueSecondOf, type PushItem } from './push-request.ts'
 import { scheduledId } from './scheduled.ts'
 
 // The items that a push schedules. Their entries follow from the items, the time of the push and a seed, so that a
-// repetition with the same key gets the same ids, and nothing has to be stored of them.
+// repetition with the same key gets the same ids, and we need not store them.
 
 /** The scheduled entries that an append adds to the record. */
 export type Later = {
   readonly entries: readonly string[]
   readonly items: number
   readonly bytes: number
-  /** The earliest of them. */
+  /** When the earliest of them is due. */
   readonly dueMs: number
-  /** Seals that the record told of by which the push goes. */
+  /** How many seals there were in the record that the push relies on. */
   readonly seals: number
 }
 
-/** Where a push with a key gets its ids from: what the note of the key says. */
+/** What the ids of a push with a key are made from; the key's note holds it. */
 export type LaterSeed = {
   readonly pushedAtMs: number
   readonly tag: string
@@ -35,14 +35,14 @@ export type PlannedEntry = {
   readonly due: number
   readonly priority: number
   readonly random: string
-  /** Indexes of the items of the push, one where it goes without a batch. */
+  /** Indexes of the push's items; a single one without a batch. */
   readonly items: readonly number[]
   readonly byReference: boolean
 }
 
-/** A reference adds about so much: smaller groups of items go without a batch. */
+/** A reference adds about this much, so smaller groups of items need no batch. */
 const REFERENCE_BYTES = 48
-/** Of an entry without its text. */
+/** An entry without its text. */
 const ENTRY_BYTES = 13 + ENTRY_OVERHEAD_BYTES
 
 /** The entries that a push makes of its delayed items. */
@@ -96,8 +96,8 @@ const randomOf = (keyHash: string, { pushedAtMs, tag }: LaterSeed, place: number
   hashOf(keyHash, String(pushedAtMs), tag, String(place)).slice(0, 8).replaceAll('-', '~')
 
 /**
- * An append passes while the record's entries take at most this; one that is larger than the cap by itself, while
- * they are few enough to wait for no seal.
+ * An append passes while the record's entries take at most this. An append that alone exceeds the cap passes while
+ * the entries are too few for a seal.
  */
 export const scheduledBytesAllowed = ({ bytes }: Later): number =>
   Math.max(SCHEDULED_HARD_BYTES - bytes, SCHEDULED_SOFT_BYTES)

@@ -9,7 +9,7 @@ export * from '../../foundation/shared/bounds.ts'
 export const LOCKS_PER_CALL_MAX = 100
 /** Items that one redrive moves: some tens of transactions, within the time of a call. */
 export const ITEMS_PER_REDRIVE_MAX = 1_000
-/** Of queues, and of items that are looked at. */
+/** For lists of queues and of items. */
 export const PAGE_DEFAULT = 20
 /** 4 MiB as Lambda escapes it: its answers are limited to 6 MB, and the details need room too. */
 export const ANSWER_BYTES_MAX = 4 * 1024 * 1024
@@ -20,7 +20,7 @@ export const ANSWER_BYTES_MAX = 4 * 1024 * 1024
  */
 export const IN_FLIGHT_MAX = 2_000
 
-/** Gaps, until calls with ids leave no more of them: they stay, and the other half is for locks. */
+/** From this many gaps on, calls with ids may make no more: gaps stay, and the other half is for locks. */
 export const GAPS_MAX = IN_FLIGHT_MAX / 2
 
 /** Each lane costs the record about 80 bytes: 1,000 of them 80 KB, and every write pays for it. */
@@ -32,19 +32,19 @@ export const LANES_MAX = 1_000
  */
 export const TAIL_SOFT_BYTES = 1_560
 /**
- * A producer that is alone leaves that to its next push, which seals before it appends if it would pass
- * this: eight entries of 200 bytes and no more. Where it never comes, the next to be alone does so at
- * its third push, or the append that crosses the next step.
+ * A lone producer leaves that to its next push, which seals before it appends if it would pass this: eight
+ * entries of 200 bytes and no more. If that push never comes, the next lone producer seals at its third
+ * push, or the append that crosses the next step does.
  */
 export const LONE_TAIL_BYTES = 1_770
 /**
- * Both, where items are sealed that lie ahead and the tail holds nothing but references to batches: four of 1,000
- * items each. They will be rows whenever it is sealed, and until then each pop of what lies ahead pays for them.
+ * Replaces both bounds if sealed items still lie ahead and the tail holds nothing but references to batches: four of
+ * 1,000 items each. Sooner or later a seal makes them rows, and until then each pop of the items ahead pays for them.
  */
 export const BULK_TAIL_BYTES = 256
 /**
- * Appends are refused past the hard cap until someone has sealed: what bounds the record's size.
- * Past the soft cap, the append that crosses a further step seals too, should the first have died.
+ * Past the hard cap we refuse appends until a process has sealed, which bounds the record's size.
+ * Past the soft cap, the append that crosses a further step seals too, in case the first has died.
  * A seal takes two requests, in which a busy queue grows by 3 KB with 8 producers and 14 KB with 32:
  * refusing those would cost more than the larger record does. Once the store throttles, each KB is scarce.
  */
@@ -52,20 +52,20 @@ export const ROOMY_TAIL = { hardBytes: 16_384, stepBytes: 8_192 }
 export const TIGHT_TAIL = { hardBytes: 4_096, stepBytes: 1_024 }
 /** How long one throttled request keeps an engine to the tight tail. */
 export const THROTTLED_FOR_MS = 2_000
-/** Entries one seal takes: what an expression of 4 KB can remove, at 11 bytes each and some. */
+/** Entries one seal takes: what an expression of 4 KB can remove, at a little over 11 bytes each. */
 export const ENTRIES_PER_SEAL = 250
 /** Notes whose receipts one seal writes, of a row each: four requests, side by side. */
 export const NOTES_PER_SEAL = 100
-/** Expired ones that any fenced write takes along, beside what else it does: about as many as a record has. */
+/** Expired notes that any fenced write removes beside its own work: about as many as a record has. */
 export const NOTES_PER_WRITE = 25
 /**
- * A note this old is made a receipt by the next that sees it, full tail or not: an hour of writes to the record has
- * paid for it, and its receipt costs the same now and later.
+ * The next process that sees a note this old makes it a receipt, even if the tail is not full: an hour of writes to
+ * the record has paid for the note by then, and its receipt costs the same now or later.
  */
 export const NOTES_OLD_MS = 60 * 60_000
 /**
- * Marks of notes that have left which the record keeps, three bytes each, for pushes with a key that were on their
- * way meanwhile: some 0.2 s of a busy queue's.
+ * The record keeps the marks of this many notes that have left, three bytes each, for pushes with a key that were on
+ * their way meanwhile: what a busy queue's pushes fill in some 0.2 s.
  */
 export const NOTE_MARKS_KEPT = 64
 /**
@@ -95,11 +95,11 @@ export const ENDED_KEPT = 16
 
 /** Locks that one fenced write ends or folds: what its expressions hold within 4 KB. */
 export const LOCKS_PER_WRITE = 40
-/** Retry locks of some 40 bytes that a record has before releases share them: 1 KB, or a write unit. */
+/** Retry locks (some 40 bytes each) that a record has before releases share them: 1 KB, or a write unit. */
 export const RETRY_LOCKS_APART = 16
-/** Ranges of a retry lock that releases share: as many as a lock of a pop may have, all ended by one write. */
+/** Ranges of a shared retry lock: as many as a pop's lock may have; one write ends them all. */
 export const RETRY_STRETCHES_MAX = 100
-/** Lanes that the locks of one fenced write may touch, beside what else it does; one lock always. */
+/** Lanes that the locks ended by one fenced write may touch; one lock may always end. */
 export const LOCK_LANES_PER_WRITE = 50
 /** Lanes ahead that one condition can name; with more, a pop compares the count of appends. */
 export const LANES_AHEAD_NAMED = 40
@@ -118,15 +118,15 @@ export const LANES_PER_CALL_BY_ID = 40
 export const CLAIM_BLIND_ITEMS = 8
 
 /**
- * Expired items that one write takes out of the queue: a stretch of numbers costs the record nothing, but they were
- * read for it, five segments here. Dead ones stay in the record until they have moved, a hundred at a time.
+ * Expired items that one write removes from the queue. A stretch of numbers costs the record nothing, but a pop has to
+ * read the items first: five segments of them. Dead ones stay in the record until they have moved, a hundred at a time.
  */
 export const EXPIRED_PER_WRITE = { discarded: 500, dead: 100 }
-/** Lanes that those may be in: some 100 bytes of expression each at worst, beside what else the write does. */
+/** Lanes that those may be in: at worst some 100 bytes of expression each, beside the rest of the write. */
 export const EXPIRED_LANES_PER_WRITE = 20
-/** Dead items from which on no more expired ones become dead: the other half of those in flight is left to locks. */
+/** With this many dead items, no more expired ones become dead: the other half of the items in flight is for locks. */
 export const EXPIRED_DEAD_MAX = IN_FLIGHT_MAX / 2
-/** What a pop reads at a time once it has met expired items: a segment, which comes whole anyway. */
+/** How many items a pop reads at a time once it has met expired ones: a segment, which comes whole anyway. */
 export const LOOK_FURTHER_ITEMS = 100
 
 /** Done locks that wait for the next fenced write before an acknowledge folds them itself. */
@@ -136,8 +136,8 @@ export const DONE_LOCKS_STEP = 8
 /** An empty queue is forgotten this long after its last lock ended (repeats are answered till then). */
 export const FORGET_AFTER_MS = 10 * 60_000
 /**
- * Items that nobody takes are announced again after this long, unless configured otherwise: long enough
- * for a consumer that starts cold and fails once, short enough for somebody who waits.
+ * Unless configured otherwise, we announce items that nobody takes again after this long: long enough for
+ * a consumer that starts cold and fails once, short enough for a person who waits.
  */
 export const REMIND_AFTER_SECONDS = 5 * 60
 /** When housekeeping could not finish, the sweeper looks again after this long. */
@@ -159,27 +159,27 @@ export const ROOM_UNLIMITED = 1_000_000_000_000_000
 /** Shards of the sweeper's and the directory's index: 16 × 1,000 index writes a second. */
 export const SHARDS = 16
 export { REASON_CHARACTERS_MAX } from '../../foundation/shared/reason.ts'
-/** Reasons that wait in the record before a dead-letter call first helps to move them. */
+/** With more bytes of reasons waiting in the record, a dead-letter call first helps to move the dead items. */
 export const REASON_BYTES_MAX = 16 * 1024
 /** Characters kept of a reason while the dead cannot move: 2,000 reasons take 128 KB at worst. */
 export const STUCK_REASON_CHARACTERS = 16
 /** Pieces of delivery counts in a record (some 12 bytes each), shared by its lanes. */
 export const DELIVERY_PIECES_MAX = 2_000
-/** Records as last seen: some thousands of ordinary ones, in a Lambda of 256 MB and less. */
+/** Remembered records: some thousands of ordinary ones, for a Lambda of 256 MB or less. */
 export const REMEMBERED_RECORD_BYTES_MAX = 16 * 1024 * 1024
 /** Queues whose dead cannot move for now, or whose items for later cannot join, as far as one process remembers. */
 export const STUCK_QUEUES_REMEMBERED = 1_000
 /** Segments and parts of batches last read: a few dozen of ordinary items. */
 export const REMEMBERED_ITEM_BYTES_MAX = 8 * 1024 * 1024
-/** What one GET brings of a batch: 1,000 ordinary items, which takes a millisecond more than 100 of them. */
+/** What one GET reads of a batch: 1,000 ordinary items, which take one millisecond more than 100 of them. */
 export const READ_AHEAD_BYTES = 64 * 1024
-/** The same for all batches, as far as no call has asked for it yet. */
+/** Parts of all batches that were read ahead and that no call has asked for yet. */
 export const REMEMBERED_AHEAD_BYTES_MAX = 1024 * 1024
 /**
  * Tokens of used transaction entries (8 bytes each). From `TOKENS_KEPT_MAX` on, making an entry forgets
- * all but `TOKENS_KEPT_MIN`: an entry that was handed out stays good while as many others are used. Many
- * may be handed out before any is used, and nobody forgets then; so a record that keeps `TOKENS_MAX`
- * refuses an entry, for 2 KB is what a token list may add to each write.
+ * all but `TOKENS_KEPT_MIN`: an entry that was handed out stays good while as many others are used. Callers
+ * may get many entries before they use any, and then nothing is forgotten. So a record that keeps
+ * `TOKENS_MAX` refuses to hand out an entry: a token list may add 2 KB to each write, and no more.
  */
 export const TOKENS_KEPT_MAX = 64
 export const TOKENS_KEPT_MIN = 32
@@ -187,7 +187,7 @@ export const TOKENS_MAX = 256
 /** Tokens that one update forgets: eight bytes of expression each, of 4 KB. */
 export const TOKENS_PER_UPDATE = 200
 
-/** Schedules of one queue: a listing is one page, and what is due of them at one time takes about a second. */
+/** Schedules of one queue: a listing is one page, and if all are due at once, pushing them takes about a second. */
 export const SCHEDULES_MAX = 100
 /**
  * The shortest interval. A schedule that runs each second would cost some $10 a month and is mostly a mistake in the
@@ -196,52 +196,52 @@ export const SCHEDULES_MAX = 100
 export const EVERY_SECONDS_MIN = 10
 /** Five years of 365.25 days. */
 export const EVERY_SECONDS_MAX = 157_766_400
-/** An expression of five fields, each a list of its own: far more than people write. */
+/** Room for five fields that are each a list: far more than people write. */
 export const CRON_CHARACTERS_MAX = 256
 /**
- * From then on an occurrence counts as missed. The sweeper comes once a minute, and works for part of it: one
- * failed run must not cost an occurrence.
+ * An occurrence this late counts as missed. The sweeper comes once a minute and works for part of it; one failed
+ * run must not cost an occurrence.
  */
 export const MISSED_AFTER_MS = 3 * 60_000
 /** Missed occurrences that `missed: all` pushes, the newest: as many as one push has, in ten transactions. */
 export const MISSED_ALL_MAX = 1_000
-/** The last second of the year 9999: later ones no calendar and no form of a date agrees on. */
+/** The last second of the year 9999: beyond it, calendars and date formats disagree. */
 export const SCHEDULED_UNTIL_MS = Date.UTC(9999, 11, 31, 23, 59, 59)
 /** Occurrences of one transaction: what a pop takes. */
 export const OCCURRENCES_PER_PUSH = 100
-/** When a full queue is looked at again for an occurrence that waits: the sweeper's minute. */
+/** How soon the sweeper looks again at a full queue for which an occurrence waits: at its next minute. */
 export const FULL_RETRY_MS = 60_000
-/** And a queue that refuses it: that passes only when its owner acts, and each look costs some 20 requests. */
+/** And at a queue that refuses it: only its owner can change that, and each look costs some 20 requests. */
 export const REFUSED_RETRY_MS = 10 * 60_000
 /**
- * Pairs of time and priority that one push may schedule items for: its entries must fit beside each other into the
- * record, for all of them come in one write.
+ * Pairs of time and priority that one push may schedule items for: one write brings all of its entries, so they must
+ * fit into the record together.
  */
 export const TIMES_PER_PUSH_MAX = 64
 /**
- * What a scheduled entry counts for beyond its text: so 8,000 bytes are 97 at most, and their rows fit one transaction.
+ * What a scheduled entry counts beyond its text: so 8,000 bytes are 97 entries at most, whose rows fit one transaction.
  */
 export const SCHEDULED_ENTRY_BYTES = 48
 /** The push that carries the scheduled entries of the record over this seals them. */
 export const SCHEDULED_SOFT_BYTES = 2_000
 /** Past this, pushes of scheduled items wait until a process has sealed. */
 export const SCHEDULED_HARD_BYTES = 8_000
-/** Of scheduled entries that one append may bring, where it brings several pushes. */
+/** Bytes of scheduled entries that an append may bring if it brings several pushes. */
 export const SCHEDULED_BYTES_PER_APPEND = 4_000
 /**
- * Seals that may pass between a pusher's look at the record and its push: a scheduled item is looked for in the rows
- * of as many, by their keys, and mostly in the first two.
+ * Seals that may pass between a pusher's look at the record and its push. We look for a scheduled item in the rows of
+ * that many seals, by key, and mostly find it in the first two.
  */
 export const SEALS_BEHIND_MAX = 16
-/** Scheduled items from which on the record is to have none of their entries: a hundred rows. */
+/** With this many scheduled items, a hundred rows, the record should hold none of their entries. */
 export const SCHEDULED_LARGE = 500
-/** And how soon. */
+/** How soon the sweeper should move them out. */
 export const TIDY_SCHEDULED_MS = 60_000
-/** How long what is due and finds no room or no lane waits before the sweeper looks again. */
+/** How long due items that find no room or no lane wait before the sweeper looks again. */
 export const JOIN_RETRY_MS = 60_000
 /** Rows that one join takes: some kilobytes each, in one query. */
 export const ROWS_PER_JOIN = 40
 /** Entries that one join takes out of the record or rows: each is some bytes of its expression, or of its batch. */
 export const ENTRIES_PER_JOIN = 200
-/** Priorities of one join: it may have to make the lanes of all of them. */
+/** Priorities of one join: it may have to make a lane for each. */
 export const LANES_PER_JOIN = 20

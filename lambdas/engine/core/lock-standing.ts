@@ -11,12 +11,12 @@ type LockStanding =
 
 type LostCode = 'LOCK_EXPIRED' | 'INVALID_LOCK_ID' | 'LOCK_NOT_FOUND'
 
-/** Where a lock id stands, by the record: what acknowledge, extend and release all ask first. */
+/** What the record says about a lock id. Acknowledge, extend and release all ask this first. */
 export function standingOf(
   record: QueueRecord | undefined,
   lockId: string,
   nowMs: number,
-  /** What the caller named it by. */
+  /** The field in which the caller named it. */
   field: 'lock_id' | 'acknowledge' = 'lock_id',
 ): LockStanding {
   const refused = (code: LostCode, reason: string): LockStanding => ({

@@ -29,7 +29,7 @@ export function endLock(
   ending: Ending,
   nowMs: number,
   reason = '',
-  /** Released, but to come back later. */
+  /** For a release with a delay: when the items come back. */
   again?: Again,
 ): QueueRecord {
   const lock = record.locks.get(lockId)
@@ -38,7 +38,7 @@ export function endLock(
   locks.delete(lockId)
   const released = { ...record, locks, lastEndedMs: nowMs }
   const ended = [...record.ended, { lockId, ending, items: itemsIn(lock.stretches) }]
-  // No caller asks for a retry lock, so it does not push out one that a caller may ask for.
+  // No caller asks about a retry lock, so it must not push out one that a caller may ask about.
   const remembered = isRetry(lockId) ? released : { ...released, ended: ended.slice(-ENDED_KEPT) }
   switch (ending) {
     case 'acknowledged':
@@ -82,7 +82,7 @@ type Chosen = (lock: Lock, lockId: string) => boolean
 export const hasAny = ({ locks }: QueueRecord, those: Chosen): boolean =>
   [...locks].some(([lockId, lock]) => those(lock, lockId))
 
-/** The lock's time is over, or a run of a consumer holds it, and there is none alive. */
+/** The lock's time is over; or a consumer's run holds it, and no run is alive. */
 export const isOver =
   (nowMs: number, consumersAreGone: boolean) =>
   (lock: Lock, lockId: string): boolean =>
@@ -90,13 +90,13 @@ export const isOver =
     (consumersAreGone && !isDone(lock) && lockId.startsWith(CONSUMERS_LOCK))
 
 /**
- * Locks that one write may end, those that ended first before others: an expression has room for so many
- * of them and for so many lanes that they touch; for one lock always.
+ * The locks that one write may end, those that expired earliest first. An expression has room for a limited number
+ * of locks and of lanes that they touch, but always for one lock.
  */
 export function forOneWrite(record: QueueRecord, is: Chosen): string[] {
   const chosen: string[] = []
   const lanes = new Set<number>()
-  // By the lock and not by its place: a map comes back from DynamoDB in any order.
+  // Ordered by expiry and id, not by place: a map comes back from DynamoDB in any order.
   const inOrder = [...record.locks]
     .filter(([lockId, lock]) => is(lock, lockId))
     .sort(([a, one], [b, other]) => one.expiresAtMs - other.expiresAtMs || (a < b ? -1 : 1))
@@ -122,7 +122,7 @@ export function liveLocks(record: QueueRecord, nowMs: number): [string, Lock][] 
   return [...record.locks].filter(([, lock]) => isLive(lock, nowMs))
 }
 
-/** A consumer has items of this queue: there is a live lock that is not a retry's. */
+/** Whether a consumer has items of this queue: some live lock is not a retry lock. */
 export const isHeld = (record: QueueRecord, nowMs: number): boolean =>
   liveLocks(record, nowMs).some(([lockId]) => !isRetry(lockId))
 

@@ -6,13 +6,13 @@ import { lockWith, type NamedItem } from './named.ts'
 import { deliveriesOf, type Lane, type QueueRecord } from './record.ts'
 
 /**
- * The reason of items that a caller moved to a dead-letter queue: a redrive puts them into the queue it belongs to.
+ * The reason of items that a caller moved to a dead-letter queue. A redrive puts them into the queue that it serves.
  */
 const MOVED_BY_HAND = 'moved'
 
 /**
- * What a waiting item is in another place, by its entry. Among the dead letters it has a reason, its own if it came
- * from there; in any other queue it has none, as after a redrive.
+ * What a waiting item becomes in another place, from its entry. Among the dead letters it has a reason (its old one
+ * if it was a dead letter already); in any other queue it has none, as after a redrive.
  */
 export function movedItem(
   to: string,
@@ -22,7 +22,7 @@ export function movedItem(
   { nowMs, redriven }: { readonly nowMs: number; readonly redriven: ItemTimes },
 ): Item {
   const { priority, sequence } = named
-  // One that waits for its retry was delivered once more, which counts when it is back.
+  // An item that waits for its retry was delivered once more; its count rises when it comes back.
   const isCounted = lockWith(record, named) === undefined
   const deliveries =
     deliveriesOf(record.lanes.get(priority) as Lane, sequence) + (isCounted ? 0 : 1)
@@ -30,8 +30,8 @@ export function movedItem(
 }
 
 /**
- * What a waiting item is once it is put off. What is over stays so, although a queue's time for its items begins anew
- * when they are due; but who goes to the dead letters, or comes back from them, leaves its expiry behind.
+ * What a waiting item becomes once it is put off. An expired item stays expired, although the queue's own TTL begins
+ * anew when an item is due. But an item that goes to the dead letters, or comes back from them, loses its expiry.
  */
 export function itemPutOff(
   ...[to, record, named, entry, times]: Parameters<typeof movedItem>
@@ -42,7 +42,7 @@ export function itemPutOff(
   return { ...item, expiresAtMs: expiryOf(decodeItem(entry), record.configuration) }
 }
 
-/** What the item is in its new place; `death` is what it gets if this makes it a dead letter. */
+/** What the item becomes in its new place. If that makes it a dead letter, it gets this `death`. */
 export function itemFor(
   to: string,
   { moved, ...item }: Item,
@@ -55,7 +55,7 @@ export function itemFor(
   return { text, pushedAtMs, moved: { reason: MOVED_BY_HAND, death } }
 }
 
-/** The record with these entries at the ends of lanes that it has; the update appends them where the ends are then. */
+/** The record with these entries at the ends of its lanes; the update appends them to wherever the ends are by then. */
 export function withAppended(record: QueueRecord, append: Append): QueueRecord {
   const lanes = new Map(record.lanes)
   for (const [priority, entries] of append.lanes) {

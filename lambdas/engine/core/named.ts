@@ -22,11 +22,11 @@ import { isRetry } from './retry.ts'
 import { parseScheduledId } from './scheduled.ts'
 import { settle } from './settling.ts'
 
-// Items that a call names by their ids. An id says where its item is, so nothing is looked for.
+// Items that a call names by their ids. An id says where its item is, so we need not search.
 
 export type NamedItem = ItemPlace & { readonly id: string }
 
-/** The ids of a call, each once. Refuses one that cannot be an id of ours, by its place in the list. */
+/** The ids of a call, each once. If one cannot be an id of ours, the error names its place in the list. */
 export function namedItems(ids: readonly string[]): NamedItem[] {
   checkCount(ids)
   const named = new Map<string, NamedItem>()
@@ -38,7 +38,7 @@ export function namedItems(ids: readonly string[]): NamedItem[] {
   return [...named.values()]
 }
 
-/** Those of items in their lanes, and those of scheduled items. */
+/** Splits ids into those of items in lanes and those of scheduled items. */
 export function idsByForm(ids: readonly string[]) {
   checkCount(ids)
   const [waiting, scheduled]: [string[], string[]] = [[], []]
@@ -67,12 +67,12 @@ function notAnId(index: number, id: string): QueueError {
 }
 
 /**
- * `waiting`: free, or in a retry lock, or in one whose time is over. `gone`: settled, on its way to the dead letters,
- * never there, or of a lane that was made anew since.
+ * `waiting`: free, in a retry lock, or in an expired lock. `gone`: settled, on its way to the dead letters, never in
+ * the queue, or from a lane that was made anew since.
  */
 export type Standing = 'waiting' | 'locked' | 'gone'
 
-/** How each of the items stands, those that wait in the order of pops. */
+/** The standing of each item; those that wait come in the order of pops. */
 export function standingOfEach(
   record: QueueRecord,
   named: readonly NamedItem[],
@@ -130,13 +130,13 @@ const holds = ({ stretches }: Lock, { priority, sequence }: ItemPlace): boolean 
 export const lockWith = ({ locks }: QueueRecord, item: ItemPlace): [string, Lock] | undefined =>
   [...locks].find(([, lock]) => holds(lock, item))
 
-/** Locks to end before these items are free: their time is over, but no write has ended them yet. */
+/** Locks that must end before these items are free: they have expired, but no write has ended them yet. */
 export const overWith =
   (named: readonly NamedItem[], nowMs: number) =>
   (lock: Lock): boolean =>
     isExpired(lock, nowMs) && named.some((item) => holds(lock, item))
 
-/** Of items in the order of pops, as many as one write's expression has room for: by their lanes, and their locks. */
+/** The first items, in the order of pops, for whose lanes and locks one write's expression has room. */
 export function forOneWriteOf(
   record: QueueRecord,
   items: readonly NamedItem[],
@@ -163,9 +163,9 @@ export function stretchesOfNamed(items: readonly ItemPlace[]): Stretch[] {
 
 /**
  * Settles items, wherever in their lanes they are, and takes them out of the locks that hold them: mostly retry
- * locks; a consumer's, if they are purged. Those ahead of the frontier become holes there, and a claim takes
- * numbers in a row from the frontier on: so all claims that have not seen these must fail, by the count of returns,
- * and the write fails if a claim has come past the first of them (`fenced-update.ts`).
+ * locks; a purge also takes them out of consumers' locks. Items ahead of the frontier become holes there, but a claim
+ * takes neighbouring numbers from the frontier on. So the count of returns makes every claim fail that has not seen
+ * the holes, and this write fails if a claim has come past the first of them (`fenced-update.ts`).
  */
 export function takeOut(
   record: QueueRecord,
@@ -199,14 +199,14 @@ function outOfLocks(
   return draft
 }
 
-/** Engines of format 1 claim numbers in a row to the end of a lane: they must leave such a record alone. */
+/** Engines of format 1 claim neighbouring numbers up to the end of a lane: they must leave such a record alone. */
 const hasGapAhead = ({ holes, frontier }: Lane): boolean => holes.some(({ to }) => to > frontier)
 
 /**
- * How heavy the record may be before a write that makes it heavier; nothing where that is too much already. A
- * hole weighs as much as a locked item, and one ahead of the head stays until pops have come to it. So holes may
- * be half of what a record holds: a queue from which nothing could be locked would keep them. Only fenced writes
- * make holes, so their number needs no guard.
+ * How heavy the record may be before a write that makes it heavier; undefined if it is too heavy already. A hole
+ * weighs as much as a locked item, and a hole ahead of the head stays until pops have come to it. So holes may be
+ * only half of what a record holds: with more, nobody could lock anything, and the holes would never go. Only fenced
+ * writes make holes, so their number needs no guard.
  */
 export function inFlightAllowed(
   record: QueueRecord,

@@ -9,15 +9,15 @@ import {
 import type { Lane, QueueRecord } from './record.ts'
 
 /*
- * What the record remembers of a push with a key, until its receipt is written. Each note is an attribute of its
- * own, under a dot and the hash of the key, so that an append can make it blindly:
+ * What the record remembers of a push with a key, until its receipt is written. Each note is a separate attribute,
+ * named by a dot and the hash of the key, so that an append can make it blindly:
  *   <hash of the body: 22> <pushed at: 8 base-36 digits of ms> <tag: 4> <places>
  *     [! <seconds it is remembered>] [@ <seals>]
- * The tag is random: it tells an append whose answer was lost from another with the same key. The places, with
- * commas between, tell of each lane where the push's items begin:
- *   <priority> . <anchor> [. <offset>]    so many items after the append's first entry, which is in the tail
+ * The tag is random: by it, an append whose answer was lost knows its note from another append's with the same key.
+ * The places, with commas between them, say where the push's items begin in each lane:
+ *   <priority> . <anchor> [. <offset>]    this many items after the append's first entry, which is in the tail
  *   <priority> : <epoch: 8> <number>      the number itself, once that entry is no longer in the tail
- * An append cannot know the number. A fenced write that takes the entry off the tail does, and says it.
+ * An append cannot know the number. A fenced write that takes the entry off the tail knows it and writes it down.
  */
 
 /** In a lane, where a push begins. */
@@ -33,11 +33,11 @@ export type Note = {
   readonly tag: string
   readonly ttlSeconds: number
   readonly places: ReadonlyMap<number, Offset | Place>
-  /** Of a push that scheduled items: how many seals it knew of. It makes their ids. */
+  /** For a push that scheduled items: how many seals it knew of, which is part of their ids. */
   readonly seals?: number | undefined
 }
 
-/** Keys whose notes have left the record: for their receipts, or because their time was over. */
+/** Keys whose notes have left the record: a receipt took a note's place, or its time was over. */
 export type NotesMoved = {
   /** How many of them have no mark any more. */
   readonly forgotten: number
@@ -55,15 +55,15 @@ const PLACES_AT = TAG_AT + NOTE_TAG_CHARACTERS
 const EPOCH_CHARACTERS = 8
 const MARK_CHARACTERS = 3
 
-/** About what a note adds to the record, its name included, and each of its lanes, once it has a number. */
+/** About what a note with its name adds to the record, and what each of its lanes adds once it has a number. */
 const NOTE_BYTES = 58
 const NOTE_LANE_BYTES = 14
 
-/** What a note adds to the count of the tail's bytes: the same as long as it is there. */
+/** What a note adds to the count of the tail's bytes: the same number for as long as the note is there. */
 export const noteBytes = (note: string): number =>
   NOTE_BYTES + NOTE_LANE_BYTES * note.slice(PLACES_AT).split(',').length
 
-/** What tells an entry of a tail from any other of its time. */
+/** What distinguishes a tail's entry from any other of the same time. */
 export const anchorOf = (entry: string): string =>
   isReference(entry) ? decodeReference(entry).batch : tagOf(entry)
 
@@ -107,30 +107,30 @@ function decodePlace(text: string): [number, Offset | Place] {
   return [Number.parseInt(priority, 36), { anchor, offset: Number.parseInt(offset, 36) }]
 }
 
-/** Whether the record has this very note: its places may have got their numbers since. */
+/** Whether these are the same note: the recorded places may have become numbers since. */
 export const isSameNote = (recorded: string, sent: string): boolean =>
   recorded.slice(0, PLACES_AT) === sent.slice(0, PLACES_AT)
 
-/** Seconds: when it is forgotten, as a receipt says it. */
+/** When the note is forgotten, in seconds, as in a receipt. */
 export const ttlOf = ({ pushedAtMs, ttlSeconds }: Note): number =>
   Math.ceil(pushedAtMs / 1000) + ttlSeconds
 
-/** DynamoDB deletes receipts days late, and nobody deletes notes for it: past its time, a key counts as new. */
+/** DynamoDB deletes receipts days late, and no process deletes a note on time: past its time, a key counts as new. */
 export const isOver = (ttl: number, nowMs: number): boolean => ttl <= nowMs / 1000
 
-/** Notes that stayed because nothing was sealed since: all writes pay for them. */
+/** Whether notes have stayed long because no seal came: every write pays for them. */
 export function hasOldNotes({ notes }: QueueRecord, nowMs: number): boolean {
   if (notes.size === 0) return false
   const before = encodeTime(nowMs - NOTES_OLD_MS)
   return [...notes.values()].some((note) => note.slice(HASH_CHARACTERS, TAG_AT) < before)
 }
 
-/** By any clock. */
+/** Over by any process's clock. */
 export const isLongOver = (note: Note, nowMs: number): boolean =>
   isOver(ttlOf(note) + CLOCKS_APART_SECONDS, nowMs)
 
 /**
- * Where the push's items are. A lane is missing if an engine that knows no notes took its entries off the
+ * Where the push's items are. A lane is missing if an older engine, which knows no notes, took its entries off the
  * tail: then nobody can tell any more.
  */
 export function placesOf(record: QueueRecord, { places, pushedAtMs }: Note): Places {
@@ -149,8 +149,8 @@ export function placesOf(record: QueueRecord, { places, pushedAtMs }: Note): Pla
 }
 
 /**
- * A fenced write that takes entries off a tail is the last that can tell the numbers of what they brought: so it
- * writes these into the notes.
+ * A fenced write that takes entries off a tail is the last that can tell their sequence numbers, so it writes them
+ * into the notes.
  */
 export function withNumbers(before: QueueRecord, after: QueueRecord): QueueRecord {
   if (after.notes.size === 0) return after
@@ -170,7 +170,7 @@ export function withNumbers(before: QueueRecord, after: QueueRecord): QueueRecor
       found ??= placesOf(before, note)
       const start = found.get(priority)?.start
       const sealed = after.lanes.get(priority)?.sealed ?? Number.POSITIVE_INFINITY
-      // Its own first item may be further on: what counts is the entry by which it is found.
+      // The push's first item may be further on; what counts is the append's first entry, its anchor.
       if (start === undefined || start - place.offset >= sealed) continue
       places.set(priority, { epoch, start })
       isNumbered = true
@@ -193,15 +193,15 @@ function startOf(lane: Lane, anchor: string, pushedAtMs: number): number | undef
   return undefined
 }
 
-/** Of a key, among the marks of those that have left. Another may have the same: then look closer. */
+/** A key's mark, once its note has left. Two keys may have the same mark: then the push looks closer. */
 export const markOf = (keyHash: string): string => keyHash.slice(0, MARK_CHARACTERS)
 
 export const movedSoFar = ({ forgotten, marks }: NotesMoved): number =>
   forgotten + marks.length / MARK_CHARACTERS
 
 /**
- * Whether the notes of these keys may have left the record since it was as `seen`: then their receipts, which
- * were looked for after that, may have been written later still.
+ * Whether the notes of these keys may have left the record since it was as `seen`. We looked for their receipts
+ * after that, but the receipts may have been written even later.
  */
 export function mayHaveLeft(
   keyHashes: Iterable<string>,
@@ -216,13 +216,13 @@ export function mayHaveLeft(
   return [...keyHashes].some((hash) => since.includes(markOf(hash)))
 }
 
-/** Some notes have left since, and the record no longer says whose they were. */
+/** Whether notes have left since then of which the record no longer has the marks. */
 export const hasLostCount = (seen: QueueRecord, now: QueueRecord): boolean =>
   now.born === seen.born && now.moved.forgotten > movedSoFar(seen.moved)
 
 /**
- * The record without these notes, whose receipts are written. It keeps the marks of so many that have left last:
- * for a push that was on its way meanwhile they tell whether its key is among them. Without a mark it looks again.
+ * The record without these notes, whose receipts are written. It keeps the marks of the last notes that have left, so
+ * that a push that was on its way meanwhile can tell whether its key was among them. Without a mark it looks again.
  */
 export function withoutNotes(
   record: QueueRecord,
@@ -242,7 +242,7 @@ export function withoutNotes(
   return { ...record, notes, tailBytes, moved: { forgotten, marks } }
 }
 
-/** A fenced write also removes notes whose time was over long ago: their keys are new again, and need no receipt. */
+/** A fenced write also removes notes that ended long ago: their keys count as new, and need no receipt. */
 export function withoutExpired(record: QueueRecord, nowMs: number): QueueRecord {
   if (!hasOldNotes(record, nowMs)) return record
   const expired = [...record.notes].filter(([, note]) => isLongOver(decodeNote(note), nowMs))

@@ -30,7 +30,7 @@ export type Settlement = {
   readonly ending: PartialEnding
   /** Why they are dead-lettered. */
   readonly reason?: string
-  /** Released, but to come back later. */
+  /** For a release with a delay: when the items come back. */
   readonly again?: Again | undefined
 }
 
@@ -39,8 +39,8 @@ export const IDS_MAX = 100
 
 /**
  * Ends a lock for some of its items; the rest stay locked. Ids say where their items are, so this
- * reads nothing. An item of the list that is settled already counts as acknowledged again, and one that
- * waits for its retry as released with a delay again: the first answer may have been lost.
+ * reads nothing. If a listed item is settled already, this counts as acknowledging it again; if it waits
+ * for its retry, as releasing it with a delay again: the first answer may have been lost.
  */
 export function endPart(
   record: QueueRecord,

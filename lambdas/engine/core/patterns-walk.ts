@@ -4,21 +4,21 @@ import { PATTERNS_KEPT_MS } from '../../rate/core/bounds.ts'
 //
 //   asked for   somebody changed the patterns, or made a queue without knowing them: `asked` counts that
 //   waiting     the sweeper has noted it, and begins at `beginMs`
-//   under way   it goes once around all queues, whatever is asked for meanwhile
-//   over        there are no patterns, and nothing that a walk could still mend
+//   under way   it goes once around all queues, even if somebody asks for another meanwhile
+//   over        there are no patterns, and nothing is left for a walk to put right
 //
-// All times are by the sweeper's clock: a caller's may be wrong by hours.
+// All times come from the sweeper's clock: a caller's may be wrong by hours.
 
 /**
- * Processes use patterns for half a minute after they have read them. A quarter of a minute on top is for
+ * Processes use patterns for half a minute after they have read them. The extra quarter of a minute allows for
  * clocks that differ, and for an index that learns of a new queue a moment late.
  */
 export const WALK_AFTER_MS = PATTERNS_KEPT_MS + 15_000
 /**
- * The walk is repeated after a quarter of an hour, then after four times as long each time, and at last once
- * a day while there are patterns. It finds what the first could not: a record that the store would not give,
- * and a queue made by a process that was frozen, or of a request that was under way, for longer than the
- * first walk waits. 10,000 queues cost about $0.04 a month.
+ * We repeat the walk after a quarter of an hour, then after four times as long each time, and at last once a day
+ * while there are patterns. It finds what the first could not: a record that the store failed to return, or a queue
+ * made by a process that was frozen, or by a request that was under way, for longer than the first walk waits.
+ * 10,000 queues cost about $0.04 a month.
  */
 const FIRST_PAUSE_MS = 15 * 60_000
 const LAST_PAUSE_MS = 86_400_000
@@ -26,10 +26,10 @@ const LAST_PAUSE_MS = 86_400_000
 export type PatternsPlace = { readonly shard: number; readonly after?: string }
 
 export type PatternsWalk = {
-  /** How often somebody has asked for a walk, and how much of that the sweeper has noted. */
+  /** How many walks callers have asked for, and how many of these requests the sweeper has noted. */
   readonly asked: number
   readonly noted: number
-  /** A walk counts if it began at this time or later: no process uses older patterns then. */
+  /** A walk counts if it began at this time or later, when no process uses older patterns any more. */
   readonly settledMs: number
   /** When the next begins; absent while one is under way, and when there is nothing left to do. */
   readonly beginMs?: number
@@ -37,14 +37,14 @@ export type PatternsWalk = {
     /** Tells it from any other walk. */
     readonly startedMs: number
     readonly place: PatternsPlace
-    /** It had to pass a queue or a shard. */
+    /** It had to skip a queue or a shard. */
     readonly failed: boolean
   }
   /** Walks done that count. */
   readonly walks: number
 }
 
-/** As of now; nothing if nothing is due. A walk that waits is never put off, however often it is asked for. */
+/** The walk's next state; undefined if nothing is due. More requests never put off a walk that waits. */
 export function walkNow(walk: PatternsWalk, nowMs: number): PatternsWalk | undefined {
   if (walk.asked !== walk.noted) return noted(walk, nowMs)
   if (walk.underWay !== undefined) return walk

@@ -13,26 +13,26 @@ import {
 import { runsAhead } from './runs.ts'
 import { dropSettledTail } from './settling.ts'
 
-/** Copies made and rows deleted by a run of housekeeping, for which pointers are still to be moved. */
+/** The copies and deletions of a housekeeping run, for which the pointers have yet to move. */
 export type LaneWork = {
   readonly priority: number
   readonly epoch: string
   /** Segments whose rows and objects are gone. */
   readonly trimmed?: Range
-  /** References in the tail up to this number have no rows any more. */
+  /** Housekeeping has deleted the rows of the tail's references up to this number. */
   readonly tailTo?: number
   /** Segments that are in S3 now. */
   readonly offloaded?: Range
   /** Offloaded segments that are in rows as well. */
   readonly recalled?: Range
-  /** Everything the drained lane had is gone, up to this sealed number. */
+  /** All rows and objects of the drained lane are gone, up to this sealed number. */
   readonly dropAt?: number | undefined
 }
 
 /**
- * Moves the pointers for work that was done, as far as the record (which may be newer than the one
- * the work was planned from) still allows. Copies stay true whatever happened since: only this step
- * is decided again when the fence is lost.
+ * Moves the pointers for finished work, as far as the record (which may be newer than the one the
+ * work was planned from) still allows. Copies stay true whatever has happened since, so after losing
+ * the fence we decide only this step again.
  */
 export function movePointers(record: QueueRecord, work: readonly LaneWork[]): QueueRecord {
   let next = record
@@ -50,7 +50,7 @@ export function movePointers(record: QueueRecord, work: readonly LaneWork[]): Qu
 }
 
 function trimmed(lane: Lane, { trimmed: segments }: LaneWork): Lane {
-  // Only what follows on: a run that planned earlier may bring news that is old.
+  // Only what follows directly: a run that planned earlier may report old work.
   if (segments === undefined || segments.from > lane.trimmed || segments.to <= lane.trimmed)
     return lane
   const from = Math.max(lane.offloaded.from, segments.to)
@@ -99,7 +99,7 @@ function isDrained(record: QueueRecord, lane: Lane): boolean {
   )
 }
 
-/** References at the front of the tail that are settled as a whole, with their first numbers. */
+/** References at the front of the tail whose items are all settled, with their first numbers. */
 export function settledReferences(lane: Lane): { entry: string; start: number }[] {
   const found: { entry: string; start: number }[] = []
   let start = lane.sealed
@@ -113,8 +113,8 @@ export function settledReferences(lane: Lane): { entry: string; start: number }[
 }
 
 /**
- * Whether nobody can ever read numbers [from, to) from where they were written first: each is
- * behind the head, or in a segment that is in S3 until it is behind the head.
+ * Whether nobody will ever again read numbers [from, to) from where they were first written: each is
+ * behind the head, or in a segment that stays in S3 until it is behind the head.
  */
 export function isSpent(lane: Lane, from: number, to: number): boolean {
   const last = segmentOf(lane, to - 1)

@@ -11,19 +11,19 @@ export type PopRequest = {
   readonly count?: number | undefined
   readonly requireAck?: boolean | undefined
   readonly ttlSeconds?: number | undefined
-  /** Pass by live locks and take what is free, instead of waiting for an exclusive queue. */
+  /** Takes free items beside live locks. Otherwise a live lock holds back the whole queue. */
   readonly competing?: boolean | undefined
   /** A lock to acknowledge in the same write. */
   readonly acknowledge?: string | undefined
-  /** With `requireAck`: repeated while its lock lives, it gets the same items and lock again. */
+  /** With `requireAck`: a pop repeated with this key while its lock lives gets the same items and lock again. */
   readonly idempotencyKey?: string | undefined
   /** The lock's id says that a consumer's run holds it: see `consumersAreGone`. */
   readonly forConsumer?: boolean | undefined
-  /** If there is nothing to pop, wait so long for something: 1 to 20 seconds. */
+  /** If there is nothing to pop, waits this long for something: 1 to 20 seconds. */
   readonly waitSeconds?: number | undefined
-  /** Ends the wait, which then answers as it would at its end. */
+  /** Ends the wait early; the pop answers as if its time were up. */
   readonly signal?: AbortSignal | undefined
-  /** The gateway's time of the call: by a clock far off it nothing is counted under a limit. */
+  /** When the gateway received the call. A limit counts nothing by a clock that is far from this. */
   readonly receivedMs?: number | undefined
 }
 
@@ -60,7 +60,7 @@ export function checkPop(request: PopRequest): { count: number; ttlMs: number } 
   return { count, ttlMs: checkTtl(ttlSeconds) * 1000 }
 }
 
-/** An integer, clamped to what a lock may live. */
+/** Requires an integer and clamps it to the allowed lifetime of a lock. */
 export function checkTtl(ttlSeconds: number): number {
   if (!Number.isInteger(ttlSeconds)) {
     throw new QueueError('INVALID_TTL', 'ttl_seconds must be an integer', { field: 'ttl_seconds' })

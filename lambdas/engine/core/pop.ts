@@ -33,7 +33,7 @@ export type PopCommand = {
     | { readonly id: string; readonly ttlMs: number; readonly keyHash?: string | undefined }
     | undefined
   readonly acknowledge?: string | undefined
-  /** Under contention: not past the first lane that has items, so that no lane ahead can object. */
+  /** Under contention: takes from the first lane with items only, so that no lane ahead can make it fail. */
   readonly oneLane?: boolean
 }
 
@@ -41,7 +41,7 @@ export type PopPlan =
   /** `forRetry`: nobody holds a lock; items that were released with a delay keep the others waiting. */
   | { readonly kind: 'locked'; readonly untilMs: number; readonly forRetry: boolean }
   | { readonly kind: 'refused'; readonly error: QueueError }
-  /** A pop with this key has its lock still. `draft` is there when another is to be acknowledged. */
+  /** An earlier pop with this key still has its lock. `draft` is set if this pop has another lock to acknowledge. */
   | {
       readonly kind: 'repeat'
       readonly lockId: string
@@ -49,9 +49,9 @@ export type PopPlan =
       readonly draft?: QueueRecord | undefined
       readonly itemsAcknowledged?: number | undefined
     }
-  /** Locks have expired, too many for one write or with nothing in them to take: end them first. */
+  /** Too many locks have expired for one write, or they leave nothing to take: end them first. */
   | { readonly kind: 'end-expired'; readonly draft: QueueRecord }
-  /** Nothing to take. `draft` is there when a lock is to be acknowledged anyway. */
+  /** Nothing to take. `draft` is set if the pop still has a lock to acknowledge. */
   | {
       readonly kind: 'empty'
       readonly draft?: QueueRecord
@@ -65,11 +65,11 @@ export type PopTake = {
   readonly draft: QueueRecord
   readonly picks: readonly Stretch[]
   readonly itemsAcknowledged?: number | undefined
-  /** By how much the locks that this write ends lighten the record. */
+  /** How much lighter the record becomes by the locks that this write ends. */
   readonly inFlightFreed: number
 }
 
-/** More than a pop can end beside its own: expired locks, or the lanes that they touch. */
+/** Whether more locks have expired, or in more lanes, than a pop can end beside its own work. */
 function endsTooMuch(record: QueueRecord, nowMs: number): boolean {
   const expired = expiredLocks(record, nowMs)
   if (expired.length > LOCKS_PER_WRITE) return true
@@ -92,14 +92,14 @@ export function planPop(record: QueueRecord, command: PopCommand, nowMs: number)
     const untilMs = Math.max(...inTheWay.map(([, lock]) => lock.expiresAtMs))
     return { kind: 'locked', untilMs, forRetry: inTheWay.every(([lockId]) => isRetry(lockId)) }
   }
-  // Folding can wait where other locks have used up the expression already.
+  // Folding can wait if other locks have used up the expression already.
   const draft = returned === acknowledged.draft ? foldDone(returned, nowMs) : returned
 
   const limit = command.lock === undefined ? command.count : Math.min(command.count, roomIn(draft))
   const picks = choose(draft, Math.max(limit, 1), command.oneLane ?? false)
   if (picks.length === 0) {
     if (itemsAcknowledged !== undefined) return { kind: 'empty', draft, itemsAcknowledged }
-    // What came back too often must get to the dead-letter queue soon, not when the sweeper comes.
+    // Items that came back too often must reach the dead-letter queue soon, not only when the sweeper comes.
     return returned === record ? { kind: 'empty' } : { kind: 'end-expired', draft: returned }
   }
   if (limit === 0) return { kind: 'refused', error: tooManyInFlight(draft) }
@@ -128,7 +128,7 @@ export function takeItems(
   return { draft, stretches, expiresAtMs, guards: popGuards(plan, stretches, command, nowMs) }
 }
 
-/** What must still hold when the pop is written, so that it passes over nothing. */
+/** What must still hold when DynamoDB applies the pop, so that it passes over nothing. */
 function popGuards(
   { draft: record, inFlightFreed }: PopTake,
   stretches: readonly Stretch[],
@@ -138,8 +138,8 @@ function popGuards(
   const last = Math.max(...stretches.map(({ priority }) => priority))
   const ahead = [...record.lanes.keys()].filter((priority) => priority < last)
   const exclusive = !command.competing || command.lock?.keyHash !== undefined
-  // A lock that was seen alive may have been extended since, beside the fence, to end sooner. That
-  // lowers `checkAt`; where it has come already, only the count of claims can tell.
+  // Beside the fence, somebody may have extended a lock that we saw alive, to end sooner. That lowers
+  // `checkAt`; if `checkAt` has passed already, only the count of claims can tell.
   const { checkAtMs } = record
   const timerAhead = checkAtMs !== undefined && checkAtMs > nowMs
   return {
@@ -158,7 +158,7 @@ function repeatOf(record: QueueRecord, command: PopCommand, nowMs: number): PopP
   if (found === undefined) return undefined
   const repeat = { kind: 'repeat', lockId: found[0], lock: found[1] } as const
   const acknowledged = acknowledgeFirst(record, command, nowMs)
-  // The first call settled that lock together with its items, even if the record no longer says how.
+  // The first call settled that lock with its pop, even if the record no longer says how it ended.
   if ('kind' in acknowledged || acknowledged.itemsAcknowledged === undefined) return repeat
   const { draft, itemsAcknowledged } = acknowledged
   return { ...repeat, itemsAcknowledged, draft: draft === record ? undefined : draft }
@@ -203,7 +203,7 @@ export function choose(record: QueueRecord, count: number, oneLane: boolean): re
   return picks
 }
 
-/** By how much it may become heavier. */
+/** How much heavier the record may become. */
 export const roomIn = (record: QueueRecord): number =>
   Math.max(0, IN_FLIGHT_MAX - inFlightOf(record))
 
@@ -229,7 +229,7 @@ function firstItems(picks: readonly Stretch[], count: number): Stretch[] {
   return first
 }
 
-/** Those that it passes over stay free behind the frontier: only fenced pops take them. */
+/** Free items that it skips stay behind the frontier, where only fenced pops take them. */
 export function passFrontier(record: QueueRecord, stretches: readonly Stretch[]): QueueRecord {
   const lanes = new Map(record.lanes)
   for (const { priority, to } of stretches) {

@@ -1,7 +1,7 @@
 import { forOneWriteOf, type NamedItem, namedIn, stretchesOfNamed, takeOut } from './named.ts'
 import type { QueueRecord } from './record.ts'
 
-/** One step of a purge of these items, locked ones too: as many as one write's expression has room for. */
+/** One step of a purge of these items, even locked ones: as many as one write's expression has room for. */
 export function purgeNamedStep(
   record: QueueRecord,
   named: readonly NamedItem[],

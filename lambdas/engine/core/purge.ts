@@ -14,9 +14,9 @@ import {
 import { settle } from './settling.ts'
 
 /**
- * One step of a purge: "pop everything seen". Heads and frontiers go to the end, and what is
- * appended meanwhile lies behind it. A queue of up to 80 lanes and 40 locks takes one step,
- * however deep it is. Dead items are not of the queue any more and stay.
+ * One step of a purge: "pop everything seen". Heads and frontiers go to the end; items appended
+ * meanwhile lie behind it and stay. A queue of up to 80 lanes and 40 locks takes one step, however
+ * deep it is. Dead items no longer belong to the queue, so they stay.
  */
 export function purgeStep(
   record: QueueRecord,
@@ -49,7 +49,7 @@ export function purgeStep(
   }
   if (concerned.length > chosen.size) return { draft, items, finished: false }
 
-  // Locks over many lanes have filled the expression by themselves.
+  // Locks over many lanes alone have filled the expression.
   if (touched.size > LOCK_LANES_PER_WRITE) return { draft, items, finished: false }
   let lanes = touched.size
   for (const [p, lane] of draft.lanes) {

@@ -14,12 +14,12 @@ export type PushItem = {
   /** The item as JSON text; stored and returned byte for byte. */
   readonly text: string
   readonly priority?: number | undefined
-  /** No pop returns it once this long has passed since its push, or from this time on: one of the two. */
+  /** No pop returns the item once this long has passed since its push, or from this time on. Give only one. */
   readonly expiresInSeconds?: number | undefined
   readonly expiresAtMs?: number | undefined
-  /** When it was handed in, which is what `expiresInSeconds` counts from: when it is pushed, unless set. */
+  /** When the caller handed it in, from which `expiresInSeconds` counts. Default: when it is pushed. */
   readonly sinceMs?: number | undefined
-  /** It joins its lane so many seconds after the push; 0 is at once. */
+  /** The item joins its lane this many seconds after the push; 0 means at once. */
   readonly delaySeconds?: number | undefined
   /** The same as a time; a time in the past means now. */
   readonly deliverAtMs?: number | undefined
@@ -35,7 +35,7 @@ const itemNames: Names<PushItem> = {
   deliverAtMs: 0,
 }
 
-/** What pops and lists tell of an item besides: so it may be pushed to another queue as it came. */
+/** Other fields that pops and lists return, allowed here so that a caller can push an item elsewhere as it came. */
 export const toldNames = {
   id: 0,
   pushedAtMs: 0,
@@ -52,11 +52,11 @@ export const toldNames = {
 export type PushRequest = {
   readonly items: readonly PushItem[]
   readonly idempotencyKey?: string | undefined
-  /** The gateway's time of the call: by a clock far off it nothing is counted under a limit. */
+  /** When the gateway received the call. A limit counts nothing by a clock that is far from this. */
   readonly receivedMs?: number | undefined
 }
 
-/** Refuses what cannot be pushed, naming the field. */
+/** Refuses items that cannot be pushed; the error names the field. */
 export function checkPush(items: readonly PushItem[]): void {
   if (items.length === 0 || items.length > ITEMS_PER_PUSH_MAX) {
     throw new QueueError(
@@ -83,7 +83,7 @@ export function checkPush(items: readonly PushItem[]): void {
   }
 }
 
-/** An unknown name may be the time that the item is for. */
+/** Refuses unknown names: one may be a misspelt time for which the caller meant the item. */
 function checkNames(item: PushItem, field: string): void {
   for (const name in item) {
     if (Object.hasOwn(itemNames, name) || Object.hasOwn(toldNames, name)) continue
@@ -108,7 +108,7 @@ export function checkPriority(priority: unknown, field: string): void {
   )
 }
 
-/** When an item is to join its lane: a full second, never early. `undefined` means now. */
+/** When an item should join its lane: a full second, never early. `undefined` means now. */
 export function dueSecondOf(
   { delaySeconds, deliverAtMs }: PushItem,
   pushedAtMs: number,
@@ -133,7 +133,10 @@ function checkTimes({ delaySeconds, deliverAtMs }: PushItem, prefix: string): vo
   if (deliverAtMs !== undefined) checkMs(deliverAtMs, `${prefix}deliver_at`)
 }
 
-/** By the clock of the process that pushes. What may have been pushed before may be over by now, before it is due. */
+/**
+ * By the clock of the process that pushes. A repeated push may come so late that an item would expire before its new
+ * due time, so only a new push (`isNew`) is refused for that.
+ */
 export function checkTimesAhead(
   items: readonly PushItem[],
   nowMs: number,
@@ -180,7 +183,7 @@ function isJson(text: string): boolean {
     JSON.parse(text)
     return true
   } catch {
-    // Not JSON is all there is to know; the caller names the field.
+    // All we need to know is that this is not JSON; the calling function names the field.
     return false
   }
 }

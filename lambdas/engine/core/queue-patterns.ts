@@ -14,7 +14,7 @@ export type QueuePattern = PatternOf<QueueSettings>
 export type QueuePatternInput = PatternOf<ConfigurationChange>
 
 export type QueuePatterns = {
-  /** 0 until there are any, then one more with each change. */
+  /** 0 until there are any; each change adds one. */
   readonly revision: number
   /** The longest prefix first. */
   readonly patterns: readonly QueuePattern[]
@@ -22,11 +22,11 @@ export type QueuePatterns = {
 
 export const noQueuePatterns: QueuePatterns = { revision: 0, patterns: [] }
 
-/** Checked and whole: what a pattern does not name is as by default. */
+/** Checks the patterns and completes them with the defaults. */
 export const queuePatternsFrom = (inputs: readonly QueuePatternInput[]): QueuePattern[] =>
   inOrder(inputs, (change, at) => changeSettings(defaultSettings, change, `${at}.`))
 
-/** Of a queue that has no settings of its own. A dead-letter queue takes no pattern's. */
+/** The configuration of a queue without its own settings. No pattern applies to a dead-letter queue. */
 export function configurationBy(
   { revision, patterns }: QueuePatterns,
   queue: string,
@@ -43,8 +43,8 @@ export function configurationBy(
 }
 
 /**
- * What the patterns make of the configuration of a queue that is there; nothing if it stays as it is: it is
- * the queue's own, has these very settings, or those of newer patterns.
+ * What the patterns make of an existing queue's configuration; undefined if it stays as it is, because it is the
+ * queue's own, already has these settings, or comes from newer patterns.
  */
 export function repatterned(
   current: Configuration,

@@ -16,7 +16,7 @@ export function union(a: Ranges, b: Ranges): Ranges {
   return normalised([...a, ...b])
 }
 
-/** Sorts, joins what touches or overlaps, drops what is empty. */
+/** Sorts the ranges, joins those that touch or overlap, and drops empty ones. */
 export function normalised(ranges: Ranges): Ranges {
   const sorted = ranges.filter(({ from, to }) => from < to).sort((x, y) => x.from - y.from)
   const joined: Range[] = []

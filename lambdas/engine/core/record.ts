@@ -21,9 +21,9 @@ import type { Scheduled } from './scheduled.ts'
  */
 export type QueueRecord = {
   readonly queue: string
-  /** One more with each fenced write. */
+  /** Each fenced write adds one. */
   readonly version: number
-  /** Random; a queue forgotten and made again never passes an old fence. */
+  /** Random, so that a queue that was forgotten and made again never passes an old fence. */
   readonly born: string
   /** The marks of the last `MARKS_KEPT` fenced writes, newest last, six characters each. */
   readonly marks: string
@@ -31,10 +31,10 @@ export type QueueRecord = {
   readonly lastEndedMs: number
   readonly lanes: ReadonlyMap<number, Lane>
   readonly locks: ReadonlyMap<string, Lock>
-  /** Over all lanes and notes; changed by adding alone, as the counts below are. */
+  /** Over all lanes and notes. Writes only ever add to it, as to the counts below. */
   readonly tailBytes: number
   readonly appends: number
-  /** Claims and extensions: what changes locks and frontiers beside the fence. */
+  /** Counts claims and extensions, which change locks and frontiers beside the fence. */
   readonly claims: number
   readonly lanesMade: number
   readonly inFlight: number
@@ -43,16 +43,16 @@ export type QueueRecord = {
   /** Counts the times that something came back to the front. */
   readonly returns: number
   readonly configuration: Configuration
-  /** Of entries for callers' own transactions: how many are remembered as used, and how many were. */
+  /** Used tokens of entries for callers' own transactions: how many the record still has, and how many it forgot. */
   readonly tokens: { readonly kept: number; readonly forgotten: number }
-  /** Of pushes with a key, by its hash, as `notes.ts` encodes them; only a fenced write changes or drops one. */
+  /** Notes of pushes with a key, by its hash, in the form of `notes.ts`. Only a fenced write changes or drops one. */
   readonly notes: ReadonlyMap<string, string>
   readonly moved: NotesMoved
-  /** The last message of the inbox that was applied: a queue that has none was never pushed to by it. */
+  /** The last inbox message that was applied; undefined if the inbox never pushed to this queue. */
   readonly sequence: string | undefined
   /**
-   * Of format 2: some item had times of its own, or all have, or one was taken out by its id ahead of the frontier.
-   * Engines that do not know of these must leave the record alone.
+   * The record has format 2: some or all of its items have, or had, their own times, or a call took one out by its id
+   * ahead of the frontier. Engines that do not know of these must leave the record alone.
    */
   readonly timed: boolean
   /** Items whose time has not come: they are in no lane. */
@@ -63,7 +63,7 @@ export type QueueRecord = {
   /** The sweeper's note on items that nobody takes. */
   readonly reminder: Reminder | undefined
   readonly work: boolean
-  /** Nothing is free to pop. Only writes that know it say so; every append takes it back. */
+  /** Nothing is free to pop. Only a write that knows this sets it; every append clears it. */
   readonly dry: boolean
   /**
    * The last write made the queue with items, ended locks without acknowledging, made items dead or
@@ -82,7 +82,7 @@ export type Lane = {
   readonly frontier: number
   readonly sealed: number
   readonly tail: readonly string[]
-  /** Where the sealed numbers ahead of the head lie, each behind the one before. */
+  /** Where the sealed numbers ahead of the head lie, as adjoining runs. */
   readonly runs: readonly Run[]
   /** Segments [from, to) that are in S3. */
   readonly offloaded: Range
@@ -110,13 +110,13 @@ export type Lock = {
   readonly keyHash?: string | undefined
 }
 
-/** The sweeper's note on items that nobody takes (`reminder.ts`). */
+/** The sweeper's note about items that nobody takes (`reminder.ts`). */
 export type Reminder = {
   /** Announcements so far; 0 after the first look. */
   readonly times: number
-  /** Sum of all frontiers: rises whenever somebody takes what nobody had before. */
+  /** Sum of all frontiers: it rises whenever somebody takes an item that was never handed out before. */
   readonly taken: number
-  /** When it was looked at first, or announced last. */
+  /** When the sweeper first looked, or last announced the queue. */
   readonly sinceMs: number
 }
 
@@ -160,7 +160,7 @@ export function endOf(lane: Lane): number {
 export const segmentOf = (lane: Lane, sequence: number): number =>
   Math.floor(sequence / lane.segmentSize)
 
-/** Under other settings, which leave as much more or less room as they have capacity. */
+/** The record under other settings; its room changes by as much as its capacity. */
 export const reconfigured = (record: QueueRecord, configuration: Configuration): QueueRecord => ({
   ...record,
   configuration,
@@ -213,8 +213,8 @@ export const isExpired = (lock: Lock, nowMs: number): boolean =>
   !isDone(lock) && !isLive(lock, nowMs)
 
 /**
- * What the record holds that costs it a range each, at worst: items of locks and dead items one by
- * one, holes by range (an item that is settled out of order makes at most one).
+ * How many ranges the record may cost at worst: one for each locked and each dead item, and one for
+ * each hole (an item that is settled out of order makes at most one).
  */
 export function inFlightOf(record: QueueRecord): number {
   let weight = 0
@@ -223,14 +223,14 @@ export function inFlightOf(record: QueueRecord): number {
   return weight
 }
 
-/** Those on their way to the dead-letter queue. */
+/** How many items are on their way to the dead-letter queue. */
 export function deadIn(record: QueueRecord): number {
   let count = 0
   for (const { dead } of record.lanes.values()) count += countOf(dead)
   return count
 }
 
-/** The mark that moved the record from `version` to `version + 1`, if it is still remembered. */
+/** The mark of the write that moved the record from `version` to `version + 1`, if the record still has it. */
 export function markAfter(record: QueueRecord, version: number): string | undefined {
   const back = record.version - (version + 1)
   if (back < 0 || back >= MARKS_KEPT) return undefined

@@ -3,16 +3,16 @@ import { isDone, type QueueRecord, type Reminder } from './record.ts'
 import { isRetry } from './retry.ts'
 
 /*
- * Events tell of changes, and a change can pass unheard: the consumer was deployed later, events were
- * turned on later, the call was lost, a stranger's lock was in the way. So the sweeper, when it comes
- * to a queue where items are free and no lock is live, remembers how much has been taken so far; and
- * where it finds that nobody took any more until the time was over, it announces the queue again.
+ * Events report changes, and a change can go unheard: somebody deployed the consumer or turned on events
+ * later, the call was lost, or a stranger's lock was in the way. So when the sweeper comes to a queue with
+ * free items and no live lock, it notes how much has been taken so far. If nobody has taken any more by the
+ * end of the interval, it announces the queue again.
  */
 
-/** A queue whose consumer is gone for good costs an announcement an hour, and not one in five minutes. */
+/** A queue whose consumer is gone for good costs one announcement an hour instead of one every five minutes. */
 const INTERVAL_MS_MAX = 60 * 60_000
 
-/** The record as the sweeper leaves it. `afterMs`: the first interval; each further one is twice as long. */
+/** The record as the sweeper leaves it. `afterMs` is the first interval; each later one is twice as long. */
 export function remind(record: QueueRecord, nowMs: number, afterMs: number): QueueRecord {
   const reminder = nextReminder(record, nowMs, afterMs)
   return reminder === record.reminder ? record : { ...record, reminder }
@@ -27,7 +27,7 @@ function nextReminder(record: QueueRecord, nowMs: number, afterMs: number): Remi
   return { times: reminder.times + 1, taken, sinceMs: nowMs }
 }
 
-/** An announcement at once, whenever the last one was. */
+/** Announces the queue at once, no matter when the last announcement was. */
 export const announced = (record: QueueRecord, nowMs: number): QueueRecord => ({
   ...record,
   reminder: { times: 1, taken: takenIn(record.lanes), sinceMs: nowMs },
@@ -42,15 +42,15 @@ export const isReminded = (before: QueueRecord, after: QueueRecord): boolean =>
   (after.reminder?.times ?? 0) > 0 && after.reminder?.sinceMs !== before.reminder?.sinceMs
 
 /**
- * A lock that has not ended shows that a consumer is at work, or that the event of its end will come. A retry lock
- * shows neither, though it may hold back the other items. Competing consumers pass by it, and the event of the
- * items that they could take may have been lost; and it lives for up to a day. In an exclusive queue we then
- * announce for nothing.
+ * A lock that has not ended shows that a consumer is at work, or that an event will report its end. A retry lock
+ * shows neither, though it may hold back the other items: competing consumers pass it, the event for the items that
+ * they could take may have been lost, and the lock lives for up to a day. In an exclusive queue we then announce in
+ * vain.
  */
 export const waitsForSomebody = (record: QueueRecord): boolean =>
   hasFree(record) && [...record.locks].every(([id, lock]) => isDone(lock) || isRetry(id))
 
-/** Somebody came after all: when the queue was to be announced next says nothing any more. */
+/** Somebody came after all, so the time of the next announcement no longer means anything. */
 export const isTakenSince = ({ reminder, lanes }: QueueRecord): boolean =>
   reminder !== undefined && reminder.taken !== takenIn(lanes)
 

@@ -15,11 +15,11 @@ import { giveBack, spentOf } from './settling.ts'
 /*
  * Items that were released with a delay wait in a *retry lock*: a lock without a holder, whose id no caller knows.
  * When its time is over it ends as any other lock does, so the items keep their places and their counts. Its id
- * marks it: an engine that does not know of retries keeps the id, whatever it does to the lock, and treats it as a
- * lock that is never settled.
+ * marks it: an engine that does not know retries keeps the id, whatever it does to the lock, and treats it as a
+ * lock that nobody ever settles.
  */
 
-/** Where items go that are released with a delay: the id of their lock, and when it ends. */
+/** Where items go when a consumer releases them with a delay: the id of their lock, and when it ends. */
 export type Again = {
   readonly lockId: string
   readonly dueMs: number
@@ -27,7 +27,7 @@ export type Again = {
   readonly latestMs: number
 }
 
-/** For a release with this delay, from now. Shared locks end up to a sixteenth of it later. */
+/** For a release with this delay from now on. A shared lock may end later by up to a sixteenth of the delay. */
 export const againAfter = (lockId: string, delayMs: number, nowMs: number): Again => ({
   lockId,
   dueMs: nowMs + delayMs,
@@ -40,12 +40,12 @@ export const isRetry = (lockId: string): boolean =>
 
 export const hasRetry = ({ locks }: QueueRecord): boolean => [...locks.keys()].some(isRetry)
 
-/** Pops of an exclusive queue pass by it. */
+/** Whether pops of an exclusive queue pass this lock. */
 export const isOvertaken = (lockId: string): boolean => lockId.startsWith(OVERTAKEN_LOCK)
 
 /**
  * Puts items of a lock that has ended into a retry lock. Items that have had their last delivery do not wait: in an
- * exclusive queue others would wait with them, for nothing.
+ * exclusive queue, the other items would wait with them in vain.
  */
 export function comeBackLater(
   record: QueueRecord,
@@ -62,8 +62,8 @@ export function comeBackLater(
 }
 
 /**
- * A lock of their own, which ends when they are due. If a record had many of those, each write would pay for them
- * until the last one is over: from then on they join one that ends soon after, and single items next to each other
+ * A separate lock that ends when the items are due. If a record had many of those, each write would pay for them until
+ * the last has ended. So with many of them, items join a lock that ends soon after, and neighbouring single items
  * become one range.
  */
 function lockFor(
@@ -90,8 +90,8 @@ const joined = (stretches: readonly Stretch[]): Stretch[] =>
   )
 
 /**
- * Whether the end of a lock is no news for the items behind it: a retry lock took its place, and they go on waiting
- * behind that; or they may overtake it, and another consumer is at work. The lock's own holder may be gone.
+ * Whether the end of a lock changes nothing for the items behind it: a retry lock took its place, and they go on
+ * waiting behind that; or they may overtake it, and another consumer is at work. The lock's own holder may be gone.
  */
 export function goesToRetry(lock: Lock, { locks }: QueueRecord, isWorkedOn: boolean): boolean {
   return [...locks].some(
@@ -102,7 +102,7 @@ export function goesToRetry(lock: Lock, { locks }: QueueRecord, isWorkedOn: bool
   )
 }
 
-/** A consumer has a lock. It may acknowledge outside the fence: only the images of a write tell for certain. */
+/** Whether a consumer has a lock. It may acknowledge outside the fence, so only a write's images tell for certain. */
 export const isWorkedOn = ({ locks }: QueueRecord): boolean =>
   [...locks].some(([id, lock]) => !isRetry(id) && !isDone(lock))
 
@@ -117,7 +117,7 @@ export const inRetry = ({ locks }: QueueRecord, priority: number): Ranges =>
     ),
   )
 
-/** Items of a lane that wait for their retry, by when it comes. */
+/** Items of a lane that wait for their retry, grouped by its time. */
 export function retriesIn(
   record: QueueRecord,
   priority: number,
@@ -131,7 +131,7 @@ export function retriesIn(
     }))
 }
 
-/** How long pops of an exclusive queue wait for a retry, if they do. */
+/** Until when a retry holds back the pops of an exclusive queue, if one does. */
 export function blockedUntilMs(record: QueueRecord, nowMs: number): number | undefined {
   const ends = [...record.locks]
     .filter(([id, lock]) => isRetry(id) && !isOvertaken(id) && isLive(lock, nowMs))

@@ -27,7 +27,7 @@ export const LANE_RUNS_MAX = 8
 export const runsLeft = (others: number): number =>
   others >= RUNS_MAX ? 0 : Math.max(1, Math.min(LANE_RUNS_MAX, RUNS_MAX / 2 - others))
 
-/** The lane's runs, `max` at most, once these entries are sealed. Those that the head has passed are forgotten. */
+/** The lane's runs once these entries are sealed: `max` at most, without those that the head has passed. */
 export function runsAfter(lane: Lane, entries: readonly string[], max = LANE_RUNS_MAX): Run[] {
   if (max === 0) return []
   // A record that a person wrote by hand may list more than was sealed.
@@ -52,7 +52,7 @@ function placeOf(entry: string): SealedPlace {
   return decodeReference(entry).storage === 's3' ? 'batch-s3' : 'batch-rows'
 }
 
-/** Neighbours of one kind are one stretch. */
+/** Adds a stretch, joined to the last one if they touch and are of one kind. */
 export function join<T extends Range & { readonly in: string }>(stretches: T[], next: T): void {
   const last = stretches.at(-1)
   if (last?.in === next.in && last.to === next.from) {
@@ -62,7 +62,7 @@ export function join<T extends Range & { readonly in: string }>(stretches: T[], 
   }
 }
 
-/** The shortest neighbours become one run, as often as there are too many. */
+/** Joins the shortest neighbours until there are no more than `max` runs. */
 function coarser(runs: readonly Run[], max: number): Run[] {
   const left = [...runs]
   for (let over = runs.length - max; over > 0; over -= 1) joinShortest(left)
@@ -80,8 +80,8 @@ function joinShortest(runs: Run[]): void {
 }
 
 /**
- * A run that is not offloaded costs only its storage; offloading it costs several requests. So a batch in S3
- * decides.
+ * Leaving a run where it is costs only its storage; offloading it costs several requests. So if either run has a
+ * batch in S3, both stay.
  */
 function placeOfBoth(one: Run, other: Run): Run['in'] {
   if (one.in === other.in) return one.in
@@ -93,8 +93,8 @@ function placeOfBoth(one: Run, other: Run): Run['in'] {
 const isLeft = ({ in: place }: Run): boolean => place === 'batch-s3' || place === 'batches'
 
 /**
- * Segments whose items stay where they were born, because all of them lie in batches, or some in a batch
- * in S3 as far as the record knows: a copy would cost more than it saves.
+ * Segments whose items stay where they were born, because all of them lie in batches or, as far as the record
+ * knows, some lie in a batch in S3: a copy would cost more than it saves.
  */
 export function stayingSegments({ runs, segmentSize }: Pick<Lane, 'runs' | 'segmentSize'>): Ranges {
   const staying: Range[] = []

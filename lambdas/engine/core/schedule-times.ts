@@ -4,11 +4,11 @@ import type { Schedule } from './schedule.ts'
 export type Times = {
   /** The first at this time or later. */
   from(ms: number): number | undefined
-  /** The last of those before this time, at most so many, newest first. */
+  /** The last ones before this time, at most `count`, newest first. */
   before(ms: number, count: number): readonly number[]
 }
 
-/** Counted from the base, so that nothing adds up however late each one is pushed. */
+/** Counted from the base, so that delays do not add up, however late we push each one. */
 export function intervalTimes(baseMs: number, everySeconds: number): Times {
   const everyMs = everySeconds * 1000
   return {
@@ -20,7 +20,7 @@ export function intervalTimes(baseMs: number, everySeconds: number): Times {
   }
 }
 
-/** Not before the schedule starts, nor after it ends. */
+/** The times that are not before the schedule starts, nor after it ends. */
 export function withinBounds(
   times: Times,
   {

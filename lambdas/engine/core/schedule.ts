@@ -6,7 +6,7 @@ import { checkMs } from './time-in-ms.ts'
 /** What happens to occurrences that were missed, because the stack was down or the schedule paused. */
 export type Missed = 'skip' | 'one' | 'all'
 
-/** When a schedule is due: by the calendar of a time zone, or each so many seconds from `baseMs` on. */
+/** When a schedule is due: by the calendar of a time zone, or at a fixed interval from `baseMs` on. */
 export type Timing =
   | { readonly cron: string; readonly timeZone: string }
   | { readonly everySeconds: number; readonly baseMs: number }
@@ -25,26 +25,26 @@ type Definition = {
 export type Schedule = Definition & {
   readonly queue: string
   readonly name: string
-  /** Random, and new with each change that a caller makes. */
+  /** Random; each change by a caller draws a new one. */
   readonly tag: string
-  /** One more with each write. */
+  /** Each write adds one. */
   readonly version: number
-  /** Tells which item belongs to it: that has a row of its own. */
+  /** Identifies its item, which has a separate row. */
   readonly itemMark: string
   readonly paused: boolean
   /** A deployment has put it, and no caller has changed it since. */
   readonly deployed?: true | undefined
-  /** The occurrence that has not been pushed; none when it has ended. */
+  /** The next occurrence to push; undefined when the schedule has ended. */
   readonly nextMs?: number | undefined
   /** When the last pushed occurrence was due. */
   readonly lastMs?: number | undefined
   /** The queue had no room, or refused it: the occurrence waits, and this is when the sweeper looks again. */
   readonly retryAtMs?: number | undefined
-  /** Why the queue refused the occurrence that waits; it waits for room if it did not. */
+  /** Why the queue refused the waiting occurrence; absent if it only waits for room. */
   readonly refused?: string | undefined
 }
 
-/** What the item row has beside the item. */
+/** The content of the item's row. */
 export type ScheduleItem = { readonly mark: string; readonly text: string }
 
 export type ScheduleInput = {
@@ -59,7 +59,7 @@ export type ScheduleInput = {
   readonly missed?: Missed | undefined
 }
 
-/** As a deployment brings it: its item is a value. */
+/** A schedule as a deployment brings it, with its item as a value. */
 export type ScheduleInCode = Omit<ScheduleInput, 'text'> & {
   readonly queue: string
   readonly name: string
@@ -159,7 +159,7 @@ function baseOf(before: Schedule | undefined, everySeconds: number): number | un
 
 const wholeSecond = (ms: number): number => Math.floor(ms / 1000) * 1000
 
-/** Due at the same times. */
+/** Whether both are due at the same times. */
 export const isTimedAlike = (one: Definition, other: Definition): boolean =>
   JSON.stringify(timesIn(one)) === JSON.stringify(timesIn(other))
 
@@ -172,6 +172,6 @@ const timesIn = ({ timing, startsAtMs, endsAtMs }: Definition) => [
 export const isDefinedAlike = (one: Definition, other: Definition): boolean =>
   isTimedAlike(one, other) && one.priority === other.priority && one.missed === other.missed
 
-/** When the sweeper should come for it; never if no occurrence is to come. */
+/** When the sweeper should come for it; undefined if no occurrence is left. */
 export const checkAtOf = ({ paused, nextMs, retryAtMs }: Schedule): number | undefined =>
   paused || nextMs === undefined ? undefined : (retryAtMs ?? nextMs)

@@ -4,34 +4,34 @@ import { SCHEDULED_ENTRY_BYTES, SCHEDULED_LARGE } from './limits.ts'
 import { normalised } from './ranges.ts'
 
 /*
- * Items whose time has not come. Nothing of them is in a lane until somebody *joins* what is due: then it is as if
- * they had been pushed at that moment. The record holds the last ones that came, its list `T`; a seal copies
- * these out to rows, one for each second in which something is due, in the order of that second and of the seals.
+ * Items whose time has not come. None of them is in a lane until a process *joins* the due ones: then it is as if
+ * they had been pushed at that moment. The record holds the newest ones in its list `T`. A seal copies these out to
+ * rows, one for each second in which items are due; rows sort by that second and then by seal.
  *   <due second>.<seals that its pusher knew of>.<random: 8>.<priority>.<indexes that are gone>.<lane entry>
- * All numbers are in base 36. The first three make the id. A lane entry is an item, or a reference to a batch:
- * then an item's id ends with its index in the batch.
+ * All numbers are in base 36. The first three fields make the id. A lane entry is an item, or a reference to a
+ * batch, in which case an item's id ends with its index in the batch.
  */
 
-/** What the record knows of them. */
+/** What the record knows of the scheduled items. */
 export type Scheduled = {
-  /** Those that are in the record itself, in the order in which they came. */
+  /** The entries in the record itself, in the order in which they came. */
   readonly entries: readonly string[]
   /** Items, in the record and in rows. */
   readonly items: number
-  /** Of the entries in the record; changed by adding alone, as `items` is. */
+  /** Bytes of the entries in the record. Writes only ever add to this and to `items`. */
   readonly bytes: number
-  /** Every write that takes an entry out of the record, or changes rows, raises this, if it is still as seen. */
+  /** Every write that takes an entry out of the record, or changes rows, needs this to be as seen, and raises it. */
   readonly changes: number
   /** Seals so far. */
   readonly seals: number
-  /** The earliest due second of the rows: never later than that. */
+  /** The earliest due second of the rows, or an earlier one; never a later one. */
   readonly nextDue: number | undefined
   /**
-   * Sort keys of rows that a read may not show yet. DynamoDB lets a transaction be seen item by item: somebody who
-   * reads the record may still read without the rows that the same write has put.
+   * Sort keys of rows that a read may not show yet. Readers can see a DynamoDB transaction item by item: a process that
+   * reads the new record may still miss the rows that the same write has put.
    */
   readonly unseen: readonly string[]
-  /** Which rows are of this queue: a purge begins anew. */
+  /** Only rows of this era belong to the queue. Each purge begins a new one. */
   readonly era: number
   /** Purges whose rows are not all deleted yet, the earliest first. */
   readonly purged: readonly string[]
@@ -51,13 +51,13 @@ export const noneScheduled: Scheduled = {
 
 export type ScheduledEntry = {
   readonly due: number
-  /** How many seals its pusher knew of: it is in the rows of one of the next seals, or was in none. */
+  /** How many seals its pusher knew of. If a seal copied it out, it was one of the next few. */
   readonly seals: number
   readonly random: string
   readonly priority: number
-  /** Of a reference: indexes of items that were cancelled or have joined. */
+  /** For a reference: the indexes of items that were cancelled or have joined. */
   readonly gone: readonly number[]
-  /** As it is in a lane; an item still lacks what `joining` adds to it. */
+  /** The entry as it will be in a lane, but for what `joining` adds to an item. */
   readonly entry: string
 }
 
@@ -142,13 +142,13 @@ export function indexesLeft({ gone, entry }: ScheduledEntry): (number | undefine
   return [...Array(spanOf(entry)).keys()].filter((index) => !gone.includes(index))
 }
 
-/** What an entry adds to `bytes`: more than its text, so that the cap bounds their number as well. */
+/** What an entry adds to `bytes`: more than its text, so that the cap also bounds the number of entries. */
 export const scheduledBytes = (scheduled: string): number =>
   Buffer.byteLength(scheduled) + SCHEDULED_ENTRY_BYTES
 
 const rowForm = /^(\d+)#(\d+)$/
 
-/** A row's second and seal in few characters: the record names rows, and each of its writes pays for that. */
+/** A row's second and seal in few characters: the record names rows, and each write to it pays for that. */
 export function shortRow(sk: string): string {
   const [, due, seals] = rowForm.exec(sk) ?? []
   return `${text(Number(due))}.${text(Number(seals))}`
@@ -161,7 +161,7 @@ export function rowOfShort(short: string): string {
 
 export const dueOfRow = (sk: string): number => Number(sk.slice(0, sk.indexOf('#')))
 
-/** Those of them that were not read. */
+/** The unseen rows that this read has not shown either. */
 export function unseenBeside(
   unseen: readonly string[],
   read: readonly { readonly sk: string }[],
@@ -171,7 +171,7 @@ export function unseenBeside(
   return unseen.filter((sk) => !seen.has(sk))
 }
 
-/** `<era>#<rows that a read may not show>`, of what a purge takes out. */
+/** `<era>#<rows that a read may not show>`, for what a purge takes out. */
 export const purgedMark = ({ era, unseen }: Scheduled): string =>
   `${era}#${unseen.map(shortRow).join()}`
 
@@ -205,6 +205,6 @@ export function isSomethingDue(scheduled: Scheduled, nowMs: number): boolean {
   return due !== undefined && isDue(due, nowMs)
 }
 
-/** A queue with so many of them has none in its record, once it comes to rest. */
+/** Once a queue with this many scheduled items comes to rest, its record should hold no entries of them. */
 export const isUntidy = ({ entries, items }: Scheduled): boolean =>
   entries.length > 0 && items >= SCHEDULED_LARGE

@@ -25,8 +25,8 @@ const LANES_PER_SEAL = 40
 
 /**
  * What to copy out: all notes, as far as one write can remove them, then the largest tails, until half the cap is
- * free. Sealing everything would leave a chunk of crumbs for each lane. A lane that is taken is taken whole, as
- * far as one expression can remove its entries. Nothing, where there is too little for it.
+ * free. Sealing everything would leave a tiny chunk for each lane. It takes a lane's whole tail, as far as one
+ * expression can remove the entries. Undefined if the tail is too small for a seal.
  */
 export function planSeal(
   record: QueueRecord,
@@ -42,7 +42,7 @@ export function planSeal(
   const tails: SealedTail[] = []
   let left = record.tailBytes
   for (const hash of notes) left -= noteBytes(record.notes.get(hash) as string)
-  // What is not moved yet may get its number in the same write.
+  // The same write may have to put numbers into notes that stay.
   let room = Math.max(1, ENTRIES_PER_SEAL - record.notes.size)
   for (const { lane, bytes } of lanes.slice(0, LANES_PER_SEAL)) {
     if (left <= capBytes / 2 || room === 0) break
@@ -61,8 +61,8 @@ export function planNotes(record: QueueRecord): Seal | undefined {
 }
 
 /**
- * The record once all rows are written, exactly that prefix is off each tail, and the notes are gone. A lone
- * producer leaves no marks: nobody's push is on its way.
+ * The record once all rows are written, with exactly that prefix taken off each tail, and without the notes. A lone
+ * producer leaves no marks, because no other push is on its way.
  */
 export function sealed(record: QueueRecord, { tails, notes }: Seal, alone: boolean): QueueRecord {
   const lanes = new Map(record.lanes)
@@ -84,8 +84,8 @@ export function sealed(record: QueueRecord, { tails, notes }: Seal, alone: boole
 
 /**
  * A push that would carry the tail over its cap, and knows of no other producer, seals before
- * it appends: its entries take the place of the tail that was copied out. Nothing where a lane of
- * its own would stay in the tail, because one write cannot both take from a list and add to it.
+ * it appends: its entries replace the tail that was copied out. Undefined if one of the push's lanes
+ * would keep entries in its tail, because one write cannot both take from a list and add to it.
  */
 export function planSealBefore(record: QueueRecord, append: Append): Seal | undefined {
   const tailBytes = record.tailBytes + append.bytes
@@ -100,7 +100,7 @@ export function planSealBefore(record: QueueRecord, append: Append): Seal | unde
   return [...append.lanes.keys()].every((priority) => emptied.get(priority)) ? seal : undefined
 }
 
-/** The record once those are sealed and the push's entries are all that its lanes' tails hold. */
+/** The record after that seal, with the push's entries as the only ones in its lanes' tails. */
 export function sealedAndAppended(record: QueueRecord, seal: Seal, append: Append): QueueRecord {
   const draft = sealed(record, seal, true)
   const lanes = new Map(draft.lanes)

@@ -3,9 +3,9 @@ import type { QueueRecord } from './record.ts'
 /*
  * How far a queue has come with the messages of the inbox, as one text in its record:
  *   <which inbox: 6> <sequence number: 40 digits> <applied at: 8 base-36 digits of ms>
- * SQS counts up within a group, in numbers of up to 128 bits, so as texts of one length they compare as they
- * are. The time at the end never decides: a text without it is below the same with it. The numbers of one
- * inbox say nothing about those of another, such as one that was made again in its place.
+ * SQS counts up within a group, in numbers of up to 128 bits. As texts of equal length they compare like the
+ * numbers. The time at the end never decides: a text without it sorts before the same text with it. The numbers of
+ * one inbox say nothing about those of another, such as one that was made again in its place.
  */
 
 const INBOX_CHARACTERS = 6
@@ -21,25 +21,25 @@ export const sequenceOf = (inbox: string, number: string): Sequence =>
 
 export const inboxOf = (sequence: Sequence): string => sequence.slice(0, INBOX_CHARACTERS)
 
-/** Behind every message of the same inbox: the character that follows the digits. */
+/** Sorts after every message of the same inbox: `:` is the character that follows the digits. */
 export const behind = (sequence: Sequence): string => `${inboxOf(sequence)}:`
 
 /** What the record says once a message is applied. */
 export const appliedAt = (sequence: Sequence, nowMs: number): string =>
   sequence + Math.max(0, nowMs).toString(36).padStart(8, '0')
 
-/** Whether the message was applied already, or one behind it, which is the same. */
+/** Whether the record has applied the message, or a later one, which means the same. */
 export const isApplied = (sequence: Sequence, record: QueueRecord | undefined): boolean =>
   record?.sequence !== undefined &&
   inboxOf(record.sequence) === inboxOf(sequence) &&
   record.sequence >= sequence
 
 /**
- * How long after a message was applied SQS may still deliver it: it keeps messages for 14 days, and one that
- * is being applied then for as long as an invocation, twelve hours at the very most.
+ * How long SQS may still deliver a message that was applied: it keeps messages for 14 days, and one that a function
+ * is just then applying for as long as the invocation lasts, twelve hours at the very most.
  */
 const DELIVERABLE_MS = 15 * 86_400_000
 
-/** Until then the record must be remembered: a message that was applied could come again. */
+/** Until then we must keep the record: SQS could deliver an applied message again. */
 export const neededUntilMs = ({ sequence }: QueueRecord): number =>
   sequence === undefined ? 0 : Number.parseInt(sequence.slice(TIME_AT), 36) + DELIVERABLE_MS

@@ -28,7 +28,7 @@ function settleInLane(lane: Lane, settled: Ranges): Lane {
   return {
     ...lane,
     head,
-    // Items that were taken out by their ids lie ahead of it.
+    // The head may move past the frontier over items that calls by id took out.
     frontier: Math.max(lane.frontier, head),
     holes: reached ? holes.slice(1) : holes,
     deliveries: without(lane.deliveries, settled),
@@ -38,7 +38,7 @@ function settleInLane(lane: Lane, settled: Ranges): Lane {
 
 /**
  * Gives items back to the front. They never left their place, so nothing moves: only their count
- * of deliveries rises, and what came back too often becomes dead instead of visible.
+ * of deliveries rises, and items that came back too often become dead instead of visible.
  */
 export function giveBack(record: QueueRecord, stretches: readonly Stretch[]): QueueRecord {
   const most = deliveriesMax(record)
@@ -57,7 +57,7 @@ const deliveriesMax = ({ queue, configuration }: QueueRecord): number =>
     ? Number.POSITIVE_INFINITY
     : (configuration.maxDeliveries ?? Number.POSITIVE_INFINITY)
 
-/** Those that would be dead if they came back now. */
+/** The items that would become dead if they came back now. */
 export function spentOf(record: QueueRecord, stretches: readonly Stretch[]): Stretch[] {
   const most = deliveriesMax(record)
   if (most === Number.POSITIVE_INFINITY) return []
@@ -93,7 +93,7 @@ export function pruneTail(lane: Lane, entriesMax: number): { lane: Lane; bytes: 
   return dropFromTail(lane, entriesMax, (entry, from) => !isReference(entry) && from < lane.head)
 }
 
-/** Drops leading entries that are settled as a whole, references up to `goneTo` too (their rows are gone). */
+/** Drops leading entries that are wholly settled, including references up to `goneTo`, whose rows are gone. */
 export function dropSettledTail(lane: Lane, goneTo: number): { lane: Lane; bytes: number } {
   return dropFromTail(lane, ENTRIES_PER_SEAL, (entry, from) => {
     const end = from + spanOf(entry)
@@ -141,14 +141,14 @@ function without<T extends { readonly from: number; readonly to: number }>(
   return list.flatMap((piece) => subtract([piece], ranges).map((rest) => ({ ...piece, ...rest })))
 }
 
-/** One delivery more of these items: their new counts, and all counts of the lane. */
+/** Counts one more delivery of these items: returns their new counts, and all counts of the lane. */
 function delivered(record: QueueRecord, lane: Lane, ranges: Ranges) {
   const raised = ranges.flatMap((range) => raise(lane.deliveries, range))
   const all = joined([...without(lane.deliveries, ranges), ...raised])
   return { raised, deliveries: bounded(all, piecesLeft(record, lane)) }
 }
 
-/** The range cut up by its counts so far, each one higher. */
+/** The range, cut into pieces of equal count, each count raised by one. */
 function raise(deliveries: readonly Delivered[], range: { from: number; to: number }): Delivered[] {
   const known: Delivered[] = []
   for (const piece of deliveries) {
@@ -172,8 +172,8 @@ function joined(list: readonly Delivered[]): Delivered[] {
 }
 
 /**
- * Keeps the pieces with the most deliveries. It takes a pattern of releases made for it to get here;
- * an item whose count is dropped may be handed out more often than it should, never less.
+ * Keeps the pieces with the most deliveries. Only a deliberate pattern of releases leads here; an item
+ * whose count we drop may be handed out more often than it should, never less often.
  */
 function bounded(list: readonly Delivered[], pieces: number): readonly Delivered[] {
   const most = Math.max(2, pieces)

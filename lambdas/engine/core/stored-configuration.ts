@@ -1,7 +1,7 @@
 import type { GuardLimit } from '../../rate/core/setting-fields.ts'
 import type { Configuration, Source } from './configuration.ts'
 
-/** [requests, window], and of a smooth one its burst. */
+/** [requests, window], and the burst of a smooth limit. */
 type StoredLimit = [number, number] | [number, number, number]
 
 export type StoredConfiguration = {
@@ -11,13 +11,13 @@ export type StoredConfiguration = {
   m?: number
   c?: number
   t?: number
-  /** 1: items that expire become dead letters; 0: the queue says itself that they do not. */
+  /** 1: expired items become dead letters; 0: the queue's own settings say that they do not. */
   x?: 0 | 1
   pl?: StoredLimit
   ol?: StoredLimit
-  /** Where it comes from: `p` and the prefix, or `d`; absent where it is the queue's own. */
+  /** Where it comes from: `p` and the prefix, or `d`; absent if it is the queue's own. */
   s?: string
-  /** The revision of the patterns that the queue last had settings of. */
+  /** The revision of the patterns that last gave the queue its settings. */
   r?: number
 }
 

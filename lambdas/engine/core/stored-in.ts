@@ -5,11 +5,11 @@ import { join, type Run, type SealedPlace } from './runs.ts'
 
 // Where a lane's items lie, from the record alone.
 
-/** `s3`: a segment that housekeeping copied there. `recalled`: such a segment that is in rows again as well. */
+/** `s3`: a segment that housekeeping copied there. `recalled`: such a segment that has a copy in rows again. */
 export type StoredPlace = 'record' | SealedPlace | 's3' | 'recalled'
 export type Stored = Range & { readonly in: StoredPlace }
 
-/** Stretches from the head to the end; what the record does not know of is left out. */
+/** Stretches from the head to the end, without those whose place the record does not know. */
 export function storedIn(lane: Lane): Stored[] {
   const stretches: Stored[] = []
   for (const stretch of [...sealedIn(lane), ...tailOf(lane)]) {

@@ -66,7 +66,7 @@ export function encodeLane(lane: Lane): StoredLane {
   }
 }
 
-/** The attributes of a lane that are absent while they say nothing. */
+/** The optional attributes of a lane, each absent while it is empty. */
 export function encodeLaneOptions(
   lane: Lane,
 ): Pick<StoredLane, 'o' | 'r' | 'x' | 'k' | 'd' | 'q' | 'w' | 'y'> {

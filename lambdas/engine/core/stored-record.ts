@@ -29,23 +29,23 @@ export type StoredRecord = {
   g: number
   room: number
   cfg?: StoredConfiguration
-  /** Tokens of the last entries of callers' own transactions, and how many came before those. */
+  /** Tokens of the last entries for callers' own transactions, and how many came before those. */
   u?: string[]
   ux?: number
-  /** Notes that have left: marks of the last ones, and how many have none any more. */
+  /** Notes that have left: the marks of the last ones, and how many earlier ones have no mark any more. */
   km?: string
   kx?: number
   /** The sequence number of the last message of the inbox, of 40 digits. */
   sn?: string
-  /** Scheduled entries, and how many bytes they are; scheduled items in all. */
+  /** Scheduled entries, their bytes, and the number of scheduled items in all. */
   T?: string[]
   tb?: number
   sc?: number
-  /** Changes of what is scheduled, seals of it, and its purges. */
+  /** Of scheduled items: how many changes, seals and purges there were. */
   tv?: number
   tg?: number
   te?: number
-  /** Of its rows: the earliest due second, and the sort key up to which they have joined. */
+  /** Of the rows: the earliest due second, and the sort key up to which they have joined. */
   nd?: number
   tu?: string[]
   /** Purges of what was scheduled whose rows are not all deleted yet. */
@@ -61,7 +61,7 @@ export type StoredRecord = {
   hold?: number
   /** The format, from 2 on. */
   fm?: number
-  /** There from format 3 on. */
+  /** Present from format 3 on. */
   fn?: number
   /** Notes, by the hash of the key. */
   [note: NoteName]: string
@@ -70,7 +70,7 @@ export type StoredRecord = {
 export type NoteName = `.${string}`
 export const noteName = (keyHash: string): NoteName => `.${keyHash}`
 
-/** Of records that hold, or held, items with times of their own or gaps ahead of a frontier; without `fm` it is 1. */
+/** Records that hold, or held, items with their own times or gaps ahead of a frontier. Without `fm` the format is 1. */
 export const TIMED_FORMAT = 2
 
 export function decodeRecord(stored: StoredRecord): QueueRecord {
@@ -122,7 +122,7 @@ export function decodeRecord(stored: StoredRecord): QueueRecord {
   }
 }
 
-/** Its counts stay when nothing is scheduled any more: old writes must not pass. */
+/** The counts stay even when nothing is scheduled any more, so that old writes cannot pass. */
 function decodeScheduledPart(stored: StoredRecord): Scheduled {
   if (stored.sc === undefined) return noneScheduled
   return {

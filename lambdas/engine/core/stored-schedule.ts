@@ -20,7 +20,7 @@ type Stored = {
   readonly from?: number
   readonly to?: number
   readonly off?: 'y'
-  /** Put by a deployment. */
+  /** A deployment put it. */
   readonly dep?: 'y'
   readonly next?: number
   readonly last?: number
@@ -29,11 +29,11 @@ type Stored = {
   readonly checkAt?: number
   /** The stream must announce `checkAt`, because it is near. */
   readonly wk?: 'y'
-  /** A format that is to come. */
+  /** Reserved for a future format. */
   readonly fm?: number
 }
 
-/** Every write of a schedule's row is this one: nothing else sets its `checkAt`. */
+/** Every write of a schedule's row uses this: nothing else sets its `checkAt`. */
 export function encodeSchedule(schedule: Schedule, nowMs: number): Row {
   const { queue, name, timing } = schedule
   const checkAt = checkAtOf(schedule)

@@ -9,7 +9,7 @@ import {
   scheduledBytes,
 } from './scheduled.ts'
 
-// What the record and the rows are without some scheduled items.
+// The record and its rows without some scheduled items.
 
 type Row = {
   readonly sk: string
@@ -38,13 +38,13 @@ export type Removal = {
     readonly bytes: number
     readonly nextDue: number | undefined
   }
-  /** As they are without the items. */
+  /** The rows without these items. */
   readonly rows: readonly Row[]
-  /** References of which nothing is left. */
+  /** References that have no items left. */
   readonly spent: readonly string[]
 }
 
-/** As they join: in the order of time, then of the rows, then of the pushes. */
+/** The order in which they join: by time, then by row, then by push. */
 export function inOrderOfTime(a: Found, b: Found): number {
   const row = ({ place }: Found): string => place.row?.sk ?? '~'
   if (a.wanted.due !== b.wanted.due) return a.wanted.due - b.wanted.due

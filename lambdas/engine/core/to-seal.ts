@@ -4,14 +4,14 @@ import type { QueueRecord } from './record.ts'
 import { decodeScheduled, isDue, scheduledBytes } from './scheduled.ts'
 
 /**
- * An id leads to the rows of so many seals. A push may know of 16 seals fewer than there are; one more may be under
- * way when it comes, without its entry; and the next takes it.
+ * An id leads to the rows of this many seals. A push may know of 16 seals fewer than there are; one more may be under
+ * way, without the push's entry, when it comes; and the next one takes the entry.
  */
 export const SEALS_OF_ID = SEALS_BEHIND_MAX + 2
 
 /**
- * Places of the record's entries that a seal takes: all, but what waits for a lane, as much of it as others pass by,
- * and what has waited for so long that its id no longer leads to a new row.
+ * Places of the record's entries that a seal takes: all, except those that wait for a lane (as many as the record may
+ * keep, where others pass them) and those that have waited so long that their ids would not lead to a new row.
  */
 export function placesToSeal(record: QueueRecord, nowMs: number): number[] {
   const { entries, seals } = record.scheduled
@@ -28,8 +28,8 @@ export function placesToSeal(record: QueueRecord, nowMs: number): number[] {
 }
 
 /**
- * An entry of the record has been there for so many seals that the next must take it: nobody looks for it in the rows
- * of later ones. A move takes the number of a seal too, and leaves such an entry in the record.
+ * Whether an entry has been in the record for so many seals that the next one must take it: nobody looks for it in the
+ * rows of later seals. A move uses up the number of a seal too, and leaves such an entry in the record.
  */
 export function mustSeal(record: QueueRecord, nowMs: number): boolean {
   const { entries, seals } = record.scheduled

@@ -15,9 +15,9 @@ import { isReminded } from './reminder.ts'
 import { isRetry, isWorkedOn } from './retry.ts'
 import { countIn } from './views.ts'
 
-/** What a write did to a queue that others may want to know. */
+/** A change to a queue that others may want to know about. */
 export type Transition =
-  /** There is something to pop where there was nothing, or where a lock was in the way. */
+  /** There is something to pop now; before there was nothing, or a lock was in the way. */
   | { readonly kind: 'items-available' }
   /** A consumer's time ran out; its items are back, or dead. */
   | {
@@ -36,10 +36,10 @@ export type Transition =
   | { readonly kind: 'queue-drained' }
 
 /**
- * From what a queue's record was and is, and nothing else: the same two images give the same answer,
- * in the same order, however often and wherever they are looked at. No clock either: whether a lock
- * had expired follows from when the write says that it ended locks, which is finer than the stream's
- * own time (whole seconds).
+ * Derived only from the record before and after a write: the same two images give the same answer, in
+ * the same order, however often and wherever we look at them. Not even a clock plays a part: the record
+ * says when the write ended locks, and that tells whether a lock had expired. That time is finer than
+ * the stream's own (whole seconds).
  */
 export function transitionsOf(before: QueueRecord | undefined, after: QueueRecord): Transition[] {
   return [
@@ -57,10 +57,10 @@ function becameAvailable(before: QueueRecord | undefined, after: QueueRecord): b
 }
 
 /**
- * Something was free all along, but behind a lock: a pop that found the queue locked was answered "locked".
- * Now the lock has ended, or a part of it has come back. What became of the lock's own items does not
- * matter: they may be dead or purged, and the rest can still be taken. A lock that ended by being
- * acknowledged is not news, because its holder is at work and pops again.
+ * Something was free all along, but behind a lock, so a pop got the answer "locked". Now the lock has ended, or a
+ * part of it has come back. What became of the lock's own items does not matter: they may be dead or purged, and
+ * consumers can still take the rest. A lock that ended because its holder acknowledged it needs no event: the holder
+ * is at work and pops again.
  */
 function freesTheRest(before: QueueRecord, after: QueueRecord): boolean {
   const live = [...before.locks].filter(([, lock]) => !isDone(lock))
@@ -70,7 +70,7 @@ function freesTheRest(before: QueueRecord, after: QueueRecord): boolean {
   return [...after.lanes.values()].some((lane) => isFreeAgain(held, lane, before, after))
 }
 
-/** Not told by `returns`: a redrive raises it only to stop claims. */
+/** We cannot go by `returns`: a redrive raises it only to stop claims. */
 function isFreeAgain(
   held: readonly Stretch[],
   lane: Lane,
@@ -83,8 +83,8 @@ function isFreeAgain(
 }
 
 /**
- * Locks that are gone because their time was over. How a lock ended is remembered of the last 16; one
- * write may end more, and of those that it pushed out of memory their time tells which had expired.
+ * Locks that are gone because their time was over. The record remembers how the last 16 locks ended; one
+ * write may end more, and for those that it has pushed out, their time tells which had expired.
  */
 function expiredLocks(before: QueueRecord, after: QueueRecord): Transition[] {
   const endings = new Map(after.ended.map(({ lockId, ending }) => [lockId, ending]))
@@ -97,7 +97,7 @@ function expiredLocks(before: QueueRecord, after: QueueRecord): Transition[] {
   return (
     [...before.locks]
       .filter(([lockId, lock]) => isOver(lockId, lock))
-      // A map has no order in DynamoDB, and the place in the list is part of an event's id.
+      // A map has no order in DynamoDB, but an event's id contains its place in this list.
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([, { stretches }]) => {
         const priorities = new Map<number, number>()
@@ -109,7 +109,7 @@ function expiredLocks(before: QueueRecord, after: QueueRecord): Transition[] {
   )
 }
 
-/** Items that died by this write, by priority and reason. */
+/** Items that this write made dead, by priority and reason. */
 function newlyDead(before: QueueRecord | undefined, after: QueueRecord): Transition[] {
   return lanesInOrder(after).flatMap(([priority, lane]) => {
     if (lane.dead.length === 0) return []
@@ -134,9 +134,9 @@ function wasDrained(before: QueueRecord | undefined, after: QueueRecord): boolea
 }
 
 /**
- * Nothing is stored, or scheduled, any more but what is on its way to the dead-letter queue. This goes by `dry`,
- * because the writer of the last settlement may not know that it is the last: the flag is looked at whenever it is set,
- * and at every write while it is there.
+ * Nothing is stored or scheduled any more, except items on their way to the dead-letter queue. This relies on `dry`,
+ * because the writer of the last settlement may not know that it is the last: we look at every write that sets the
+ * flag, and at every write while it is set.
  */
 const isDrained = (record: QueueRecord): boolean =>
   record.dry && record.scheduled.items === 0 && countIn(record) === 0

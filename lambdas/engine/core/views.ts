@@ -15,7 +15,7 @@ import {
 import { blockedUntilMs, isRetry, retriesIn } from './retry.ts'
 import { longestInS3, type Stored, storedIn } from './stored-in.ts'
 
-/** What of a lane is there for a reader: not settled, not dead, not acknowledged and yet to fold. */
+/** The numbers of a lane that readers see: not settled, not dead, and not in an acknowledged lock. */
 export function visibleIn(record: QueueRecord, lane: Lane): Ranges {
   let visible = subtract(unsettledIn(lane), lane.dead.length === 0 ? none : normalised(lane.dead))
   for (const lock of record.locks.values()) {
@@ -51,7 +51,7 @@ export const waitingNow = (
 export const countWaiting = (...lane: Parameters<typeof waitingNow>): number =>
   waitingNow(...lane).reduce((sum, { ranges }) => sum + countOf(ranges), 0)
 
-/** Until when waiting items hold back the others; left out if they do not. */
+/** Until when waiting items hold back the others; absent if they do not. */
 export function blockedField(record: QueueRecord, nowMs: number): { blockedUntilMs?: number } {
   const untilMs = blockedUntilMs(record, nowMs)
   return untilMs === undefined ? {} : { blockedUntilMs: untilMs }
@@ -63,7 +63,7 @@ export function countIn(record: QueueRecord): number {
   return count
 }
 
-/** What a record tells at a glance; of a queue that is not there, that nothing is. */
+/** A record's counts at a glance; all zero for a queue that does not exist. */
 export function detailOf(record: QueueRecord | undefined, nowMs: number) {
   let [lockedCount, waitingCount, deadCount] = [0, 0, 0]
   const lanes: { priority: number; count: number }[] = []
@@ -81,14 +81,14 @@ export function detailOf(record: QueueRecord | undefined, nowMs: number) {
   return { ...counts, ...blockedField(record, nowMs), lanes }
 }
 
-/** Changes whenever anything in the record does, claims and acknowledgements included. */
+/** Changes whenever anything in the record does, even by a claim or an acknowledgement. */
 export function etagOf(record: QueueRecord): string {
   const { born, version, appends, claims, scheduled } = record
   const counts = [born, version, appends, claims, doneLocks(record)]
   return `"${[...counts, ...(scheduled.changes > 0 ? [scheduled.changes] : [])].join('.')}"`
 }
 
-/** What is told of one priority. */
+/** What callers see of one priority. */
 export type LaneState = {
   readonly priority: number
   /** Items stored and not settled, locked ones included, dead ones not. */
@@ -105,11 +105,11 @@ export type LaneState = {
   readonly frontier: number
   readonly sealed: number
   readonly end: number
-  /** Where the numbers from head to end lie, 200 stretches at most; what the record does not know is left out. */
+  /** Where the numbers from head to end lie, as far as the record knows, in 200 stretches at most. */
   readonly stored: readonly Stored[]
 }
 
-/** As many stretches as an answer tells of a lane: a hundred of what is sealed, and the tail's. */
+/** How many stretches of a lane an answer holds: a hundred for sealed numbers, the rest for the tail. */
 const STORED_TOLD_MAX = 200
 
 export function laneView(record: QueueRecord, lane: Lane): LaneState {
@@ -134,8 +134,8 @@ export function laneView(record: QueueRecord, lane: Lane): LaneState {
 }
 
 /**
- * When the oldest item was pushed, where the record itself tells: lanes are filled in the order of time,
- * so it is the first of some lane. Nothing where any lane's first item is not in its tail.
+ * When the oldest item was pushed, if the record itself can tell. Lanes fill up in the order of time, so the oldest
+ * is the first of some lane. Undefined if any lane's first item is not in its tail.
  */
 export function oldestInTails(record: QueueRecord): number | undefined {
   let earliest: number | undefined

@@ -1,23 +1,23 @@
-// A pop that waits: when it looks again, and whether what it sees is worth a pop. Pure.
+// How a pop waits: when it looks again, and whether the record it sees is worth a pop. Pure.
 
 import { isSomethingJoinable, mayHaveRoom } from './joinable.ts'
 import { type PopCommand, planPop } from './pop.ts'
 import type { QueueRecord } from './record.ts'
 
 /**
- * An item waits half of this for a caller who waits for it. One look is half a read unit, so a call that is
- * held for 20 s spends on its looks some 3 % of what its function costs meanwhile.
+ * On average, an item waits half of this for a caller who waits for it. One look is half a read unit, so in a call
+ * that waits 20 s, the looks cost some 3 % of what its function costs meanwhile.
  */
 const LOOK_EVERY_MS = 300
 const FIRST_LOOK_MS = 50
 
-/** Up to a quarter more or less: many who wait for one queue must not look at the same moment. */
+/** Varies by up to a quarter, so that many callers who wait for one queue do not all look at the same moment. */
 export function lookPauseMs(looks: number, leftMs: number, random: number): number {
   const pauseMs = Math.min(LOOK_EVERY_MS, FIRST_LOOK_MS * 2 ** looks) * (0.75 + random / 2)
   return Math.max(0, Math.min(leftMs, pauseMs))
 }
 
-/** By a record that may be older than the last write: a pop decides. */
+/** The record may be older than the last write, so this is a guess; the pop decides. */
 export function hasSomethingFor(
   record: QueueRecord,
   command: PopCommand,

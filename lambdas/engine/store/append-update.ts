@@ -16,32 +16,32 @@ import { comesAfter } from './sequence-update.ts'
 import { setCheckAt } from './timer-update.ts'
 
 type AppendOptions = {
-  /** Lanes that it makes, with its entries in them. */
+  /** Lanes that the append makes, with its entries in them. */
   readonly newLanes?: ReadonlyMap<number, Lane>
-  /** Capacity does not count: the items are in the system already. */
+  /** Skips the capacity check: the items are in the system already. */
   readonly anyway?: boolean
-  /** A slot of the queue's push limit was taken for it, if the queue has one. */
+  /** The push has taken a slot of the queue's push limit, if the queue has one. */
   readonly admitted?: boolean
-  /** When the sweeper is to look whether a consumer has come for it, where it has no other reason. */
+  /** When the sweeper should look whether a consumer has come for it, if it has no other reason to come. */
   readonly remindAtMs?: number | undefined
-  /** The update is handed out, and may be sent more often than it may be carried out. */
+  /** We hand the update out; the caller may send it more often, but it must pass only once. */
   readonly once?: OnceOnly
-  /** The record by which its keys and its sequence are new, where it has any. */
+  /** The record according to which its keys and sequence, if any, are new. */
   readonly newBy?: QueueRecord
-  /** The record by which it schedules something. */
+  /** The record on which its scheduled items rely. */
   readonly seen?: QueueRecord | undefined
   /** When the sweeper must look; `at once`: whatever the timer is by then. */
   readonly timerAtMs?: number | { readonly atOnce: number } | undefined
-  /** By which that is near, or not. */
+  /** The time from which `timerAtMs` counts as near or not. */
   readonly nowMs?: number | undefined
-  /** What the same update does beside it. */
+  /** Adds to the same update what else it should do. */
   readonly beside?: (update: Expression) => void
 }
 
 /**
  * An append is blind: it names no version, because appends commute with each other and with every
  * fenced write (which takes entries off a tail only as a prefix). Its conditions are that each
- * lane is there or, where it brings one, is not; that the tail is under its cap; that there is room.
+ * lane exists or, if it brings one, does not; that the tail is under its cap; that there is room.
  */
 export function appendUpdate(
   append: Append,
@@ -75,7 +75,7 @@ export function appendUpdate(
     update.condition(`size(L)<=${update.value(LANES_MAX - newLanes.size)}`)
     update.add('n', newLanes.size)
   }
-  // The tail is being sealed, or the queue is full: both say so before anything is stored.
+  // Fails if a seal is under way or the queue is full, before anything is stored.
   if (append.bytes > 0) update.condition(`b<=${update.value(tailBytesAllowed(append, limits))}`)
   if (!anyway && append.items > 0) update.condition(`room>=${update.value(append.items)}`)
   // A process that has never read this queue does not know its limit; this condition tells it.
@@ -92,8 +92,8 @@ export function appendUpdate(
 }
 
 /**
- * All lanes at once, for a push to more lanes than an expression can name. Safe only because it
- * compares everything that could have touched a lane: the fence, appends, claims, lanes made.
+ * Writes all lanes at once, for a push to more lanes than an expression can name. This is safe only because
+ * it compares everything that could have touched a lane: the fence, appends, claims, lanes made.
  */
 export function wideAppendUpdate(
   append: Append,
@@ -117,7 +117,7 @@ export function wideAppendUpdate(
   takeMarksBack(update, append)
   if (append.later === undefined) startTimer(update, append, remindAtMs)
   else scheduleBeside(update, append, append.later, { seen, timerAtMs, remindAtMs, nowMs })
-  // Where nothing else has changed, no note can have come or left; but a message may have passed that brought nothing.
+  // If nothing else has changed, no note has come or left; but an inbox message that brought nothing may have come.
   if (append.sequence !== undefined) comesAfter(update, append.sequence.first)
   setGuards(update, append)
   update.set('L', lanes)
@@ -127,13 +127,13 @@ export function wideAppendUpdate(
 }
 
 /**
- * A push with a key passes if its key is new. The receipts of all keys whose notes had left the record when it
- * was as `newBy` were looked for after that; so the conditions are that it has no note, and that no note of its
- * key has left since. The record tells that by the marks of the last that have left, and by how many have no
- * mark any more: these must be among those that had left by then.
+ * A push with a key passes if its key is new. After reading `newBy`, we looked for the receipts of keys whose notes
+ * had left the record by then. So the conditions are that the record has no note of the key, and that none has left
+ * since. The record shows that by the marks of the last notes that have left, and by the number of notes that no
+ * longer have a mark: all of these must have left before `newBy`.
  */
 function passIfNew(update: Expression, { notes, sequence }: Append, newBy: QueueRecord): void {
-  // A queue that was forgotten and made again knows neither notes nor messages of before.
+  // A queue that was forgotten and made again has lost its earlier notes and messages.
   update.condition(`born=${update.value(newBy.born)}`)
   if (sequence !== undefined) comesAfter(update, sequence.first)
   if (notes === undefined || notes.size === 0) return
@@ -143,7 +143,7 @@ function passIfNew(update: Expression, { notes, sequence }: Append, newBy: Queue
   const { marks, forgotten } = newBy.moved
   const marksOfOurs = new Set(hashes.map(markOf))
   if ([...marksOfOurs].some((mark) => marks.includes(mark))) {
-    // One that had left by then has the same mark: none at all may have left since.
+    // A note that had left by then has the same mark, so no note at all may have left since.
     update.condition(`km=${update.value(marks)}`)
     if (forgotten === 0) update.condition('attribute_not_exists(kx)')
     else update.condition(`kx=${update.value(forgotten)}`)
@@ -165,21 +165,21 @@ function count(update: Expression, append: Append): void {
   update.add('room', -append.items)
 }
 
-/** There is something to pop again. Removing what is not there costs nothing. */
+/** Removes the flags, because there is something to pop again. Removing an absent attribute costs nothing. */
 function takeMarksBack(update: Expression, append: Append): void {
   if (append.items > 0) update.removes.push('dry', 'ev')
 }
 
 /**
- * What is free to pop has a timer. An append cannot know whether there is one, and leaves one that is
- * there as it is: that costs nothing, for the index changes only where the time does.
+ * A queue with items to pop has a timer. An append cannot know whether there is one, so it sets one only if
+ * none is there. That costs nothing, because the index changes only when the time does.
  */
 function startTimer(update: Expression, append: Append, atMs: number | undefined): void {
   if (append.items === 0 || atMs === undefined) return
   update.sets.push(`checkAt=if_not_exists(checkAt,${update.value(atMs)})`)
 }
 
-/** What is scheduled has its timer, in place of the one for what is free. */
+/** Scheduled items have their own timer, which replaces the one for free items. */
 function scheduleBeside(
   update: Expression,
   append: Append,
@@ -235,7 +235,7 @@ export function newRecord(
   for (const [priority, lane] of lanes) stored.L[priority] = encodeLane(lane)
   if (append.timed || configuration.itemTtlSeconds !== undefined) stored.fm = TIMED_FORMAT
   if (append.items === 0) stored.dry = 'y'
-  // There is no image before it to compare it with: it says itself that it is an event.
+  // The stream has no earlier image to compare it with, so the record itself says that it is an event.
   else stored.ev = 'y'
   if (checkAtMs !== undefined) stored.checkAt = checkAtMs
   if (configuration !== defaultConfiguration) stored.cfg = encodeConfiguration(configuration)

@@ -8,7 +8,7 @@ import { Expression } from '../../foundation/expression.ts'
 
 export type Awake = { readonly holder: string; readonly stayMs: number | undefined }
 
-/** It renews its lease every ten seconds: two renewals may get lost, or a request may hang. */
+/** A run renews its lease every ten seconds: two renewals may get lost, or a request may hang. */
 export const LEASE_MS = 30_000
 export const RENEW_MS = 10_000
 /**
@@ -28,7 +28,7 @@ type Update = ReturnType<Expression['build']>
 export function takeUpdate(me: string, nowMs: number, termMs: number): Update {
   const update = new Expression()
   const [mine, now] = [update.value(me), update.value(nowMs)]
-  // An end that is further away than any lease comes from a wrong clock.
+  // If the lease ends later than any lease can, it comes from a wrong clock.
   const lives = `e BETWEEN ${now} AND ${update.value(nowMs + 2 * LEASE_MS)}`
   const isOld = `s<=${update.value(nowMs - termMs)}`
   update.condition(`(attribute_not_exists(h) OR h=${mine} OR NOT ${lives} OR ${isOld})`)

@@ -12,8 +12,8 @@ type Stores = { readonly dynamo: Dynamo; readonly objects: Objects }
 type Ahead = { readonly from: number; readonly bytes: Uint8Array }
 
 /**
- * Reads batches part by part. A GET from S3 costs the same however much it brings, so it brings the parts that
- * follow as well: the pops that come next need those.
+ * Reads batches part by part. A GET from S3 costs the same however much it reads, so it reads the following parts
+ * as well, which the next pops will need.
  */
 export class BatchParts {
   readonly #stores: Stores
@@ -25,7 +25,7 @@ export class BatchParts {
     this.#watch = watch
   }
 
-  /** The entries of one part; `undefined` when it is not there. */
+  /** The entries of one part; `undefined` if it does not exist. */
   async read(
     queue: string,
     reference: BatchReference,

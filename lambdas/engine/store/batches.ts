@@ -41,7 +41,7 @@ export async function writeBatch(
   return writeRows(stores.dynamo, queue, batch, entries)
 }
 
-/** Says what the rows' failure says, as it would alone; what S3 had against it goes with it. */
+/** The error of the rows, as it would be alone, with that of S3 as part of its cause. */
 function neitherTook(first: unknown, second: unknown): Error {
   const cause = new AggregateError([first, second], 'Neither S3 nor DynamoDB took the batch')
   if (!(second instanceof QueueError)) return cause

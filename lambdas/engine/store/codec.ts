@@ -3,14 +3,14 @@ import type Zlib from 'node:zlib'
 // Loaded when something is first packed or unpacked: 1.6 ms of a cold start otherwise.
 const zlib = (): Partial<typeof Zlib> => process.getBuiltinModule('node:zlib')
 
-/** A row of 1 KB or less is billed as one unit however small: squeezing it would only cost time. */
+/** AWS bills a row of up to 1 KB as one unit, however small it is: compressing it would only cost time. */
 const COMPRESS_FROM_BYTES = 900
-/** Far above what any row or part holds: a bound on what a damaged one may unpack to. */
+/** Far more than any row or part holds: bounds the size to which a damaged one may unpack. */
 const UNPACKED_BYTES_MAX = 512 * 1024 * 1024
 
 /**
- * Entries as one value: each as decimal byte length, a colon, and its text; compressed where that
- * makes it smaller. The first byte tells which: a digit, or zstd's magic number.
+ * Entries as one value: each as decimal byte length, a colon, and its text; compressed if that makes it
+ * smaller. The first byte shows whether it is: a digit, or zstd's magic number.
  */
 export function pack(entries: readonly string[]): Uint8Array {
   const plain = Buffer.from(
@@ -19,7 +19,7 @@ export function pack(entries: readonly string[]): Uint8Array {
   )
   if (plain.length < COMPRESS_FROM_BYTES) return plain
   const { zstdCompressSync } = zlib()
-  // Node before 22.15 has no zstd. What is not compressed every engine can read.
+  // Node before 22.15 has no zstd. Every engine can read uncompressed values.
   if (zstdCompressSync === undefined) return plain
   const compressed = zstdCompressSync(plain)
   return compressed.length < plain.length ? compressed : plain

@@ -4,11 +4,11 @@ import type { RowWrite } from './schedule-rows.ts'
 
 /** Which schedules deployments have put, and how far the last deployment has come. */
 export type DeployedSchedulesRow = {
-  /** One more with each deployment that has others. */
+  /** Each deployment with other schedules adds one. */
   readonly revision: number
-  /** Of what that deployment has. */
+  /** The hash of that deployment's schedules. */
   readonly hash: string
-  /** What it has, and what earlier ones have put: each is to be put or deleted once. */
+  /** The schedules that it has, and those that earlier deployments put: each must be put or deleted once. */
   readonly names: ReadonlyMap<string, 'left' | 'done'>
 }
 
@@ -41,7 +41,7 @@ const encode = ({ revision, hash, names }: DeployedSchedulesRow): Row => ({
   n: Object.fromEntries([...names].map(([name, at]) => [name, at === 'left' ? 'l' : 'd'])),
 })
 
-/** Another deployment begins: no other has begun since its row was read. */
+/** A new deployment begins, on condition that no other has begun since we read the row. */
 export const beginning = (
   before: DeployedSchedulesRow | undefined,
   after: DeployedSchedulesRow,
@@ -56,8 +56,8 @@ export const beginning = (
 })
 
 /**
- * This one is done; if it is deleted, no deployment has it any more. Only while no other deployment has begun, and
- * nobody else has done it: what callers do after that holds.
+ * Marks this schedule as done; if it was deleted, removes its name. Passes only while no other deployment has begun and
+ * no other process has done it, so that changes that callers make after that hold.
  */
 export const settled = (revision: number, name: string, isDeleted: boolean) => ({
   UpdateExpression: isDeleted ? 'REMOVE n.#n' : 'SET n.#n=:done',

@@ -2,7 +2,7 @@ import type { Expression } from '../../foundation/expression.ts'
 import type { QueueRecord } from '../core/record.ts'
 import { recordUpdate } from './record-update.ts'
 
-/** Nothing is free, as long as nothing was appended and nothing came back since the record was seen. */
+/** Marks that nothing is free, on condition that nothing was appended and nothing came back since we saw the record. */
 export function dryUpdate(seen: QueueRecord): ReturnType<Expression['build']> {
   const update = recordUpdate()
   update.condition(`born=${update.value(seen.born)}`)

@@ -16,8 +16,8 @@ const FRONTIERS_NAMED = 40
 /**
  * The difference between two states of a record as one update, on the condition of the fence.
  * It respects what appends and claims touch: it puts no lane that exists, takes entries off a tail
- * only as a prefix, changes shared counters only by adding, and where it drops a lane, or ends or
- * alters a lock, or sets a frontier or `checkAt`, it says that this is still as it was seen.
+ * only as a prefix, and changes shared counters only by adding. If it drops a lane, ends or alters a
+ * lock, or sets a frontier or `checkAt`, it requires that this is still as it was seen.
  */
 export function fencedUpdate(change: FencedChange): ReturnType<Expression['build']> {
   const { before, after, guards, begun } = change
@@ -115,7 +115,7 @@ function changeFlags(update: Expression, { before, after, bringsBack }: FencedCh
     if (after.work) update.set(update.name('work'), 'y')
     else update.removes.push(update.name('work'))
   }
-  // Even if we have not seen it: the flag may have been set beside the fence.
+  // Do this even if we have not seen the flag: somebody may have set it beside the fence.
   if (bringsBack) update.removes.push('dry')
   else if (after.dry && !before.dry) update.set('dry', 'y')
   if (after.reminder !== before.reminder) {
@@ -177,11 +177,11 @@ function changeLane(update: Expression, before: Lane, after: Lane, begun: boolea
   if (after.head !== before.head) update.set(path('h'), after.head)
   if (after.frontier !== before.frontier) update.set(path('f'), after.frontier)
   const takenOut = after.frontier === before.frontier ? firstTakenOut(before, after) : undefined
-  // A claim that has come past it has locked the item.
+  // A claim that has passed this number has locked the item.
   if (takenOut !== undefined) update.condition(`${path('f')}<=${update.value(takenOut)}`)
   if (after.sealed !== before.sealed) update.set(path('s'), after.sealed)
   if (begun) {
-    // Its size says that the tail ends where it was seen to end: appends came from nobody else.
+    // The same size means that the tail still ends where we saw it end: nobody else has appended.
     update.condition(`size(${path('t')})=${update.value(before.tail.length)}`)
     update.set(path('t'), after.tail)
     return
@@ -197,7 +197,7 @@ function changeLane(update: Expression, before: Lane, after: Lane, begun: boolea
 
 /** The first number that this write settles ahead of the frontier. */
 function firstTakenOut(before: Lane, after: Lane): number | undefined {
-  // Only items that are taken out by their ids are settled there.
+  // Only calls by id settle items there.
   const ahead = after.holes.filter(({ to }) => to > after.frontier)
   const first = subtract(ahead, before.holes).find(({ to }) => to > after.frontier)
   return first && Math.max(first.from, after.frontier)

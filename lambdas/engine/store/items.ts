@@ -21,14 +21,14 @@ import {
 /** In an answer each item also has its details: id, priority, times. */
 const DETAILS_BYTES = 160
 /**
- * Parts of batches that are read side by side. An item that is large, and was pushed alone, is a part by
- * itself: a pop of a hundred would wait for them one after the other.
+ * Parts of batches that we read side by side. A large item that was pushed alone is a part by itself: without this,
+ * a pop of a hundred would wait for them one after the other.
  */
 const PARTS_AT_ONCE = 8
 
 export type ItemsRead =
   | { readonly kind: 'read'; readonly entries: readonly string[]; readonly more: boolean }
-  /** Not where the record says: it must be read again (rule 4). */
+  /** An item is not where the record says, so the caller must read the record again (rule 4). */
   | { readonly kind: 'missing'; readonly priority: number; readonly sequence: number }
 
 type Held = {
@@ -47,8 +47,8 @@ type Reading = Wanted & {
 }
 
 /**
- * Reads items by where the record says they are. Segments and batches never change once written,
- * so what was read is remembered, within bounds, and is right for ever.
+ * Reads items from where the record says they are. Segments and batches never change once written,
+ * so we remember what we have read, within bounds, and it stays right for ever.
  */
 export class ItemReader {
   readonly #stores: { readonly dynamo: Dynamo; readonly objects: Objects }
@@ -64,7 +64,7 @@ export class ItemReader {
     this.#batches = new BatchParts(this.#stores, watch)
   }
 
-  /** This record is as it was when its items were missing: so S3 should have given them. */
+  /** The record is still as it was when its items were missing, so S3 should have returned them. */
   stillThere(record: QueueRecord): void {
     this.#watch.missed(record.queue, this.#missed.get(record) ?? 0)
     this.#missed.delete(record)
@@ -77,8 +77,8 @@ export class ItemReader {
     bytesMax = Number.POSITIVE_INFINITY,
   ): Promise<ItemsRead> {
     const entries: string[] = []
-    // What one read goes through is kept while it does, however large, so that nothing is fetched
-    // once for each item; two of each, because a batch reaches over a segment's end.
+    // A read keeps what it goes through, however large, so that it does not fetch anything once for each
+    // item; two of each kind, because a batch may reach over a segment's end.
     const held: Held = {
       missed: 0,
       places: new Places(record.queue),
@@ -126,7 +126,7 @@ export class ItemReader {
     if (from >= lane.sealed) return this.#resolve(reading, tail, fact)
     const known = await this.#resolve(reading, tail, fact)
     if (known !== undefined) return known
-    // Where an item was referred to may be remembered when its batch is gone: it is in S3 by now.
+    // We may remember a reference whose batch is gone: the item is in S3 by now.
     const key = held.places.segmentKey(lane, from)
     if (fact !== undefined) this.#segments.forget(key)
     const fresh = await this.#fetch(reading)
@@ -136,7 +136,7 @@ export class ItemReader {
     return this.#resolve(reading, tail, fresh.get(from))
   }
 
-  /** What is known of a number without a request. */
+  /** What we know of a number without a request. */
   #factAt(reading: Reading, tail: ReadonlyMap<number, Fact>, sequence: number): Fact | undefined {
     if (sequence >= reading.lane.sealed) return tail.get(sequence)
     const key = reading.held.places.segmentKey(reading.lane, sequence)
@@ -160,7 +160,7 @@ export class ItemReader {
     return held.parts.get(key)?.[at] ?? this.#parts.get(key, at)
   }
 
-  /** The part of this item, and those of the next ones, as far as they are known of and may fit. */
+  /** The part of this item, and those of the next items, as far as we know them and they may fit. */
   #partsAhead(reading: Reading, tail: ReadonlyMap<number, Fact>, fact: Fact): Part[] {
     const parts = new Map<string, Part>()
     let bytes = 0
@@ -187,7 +187,7 @@ export class ItemReader {
     this.#parts.add(key, new Map(entries.entries()), at)
   }
 
-  /** From rows or S3: the number itself at least, and what else comes with it or is wanted. */
+  /** Reads at least this number from rows or S3, and others that come with it or are wanted. */
   async #fetch(reading: Reading): Promise<ReadonlyMap<number, Fact> | undefined> {
     const { queue, lane, from } = reading
     const { dynamo, objects } = this.#stores
@@ -230,6 +230,6 @@ function tailFacts(lane: Lane, from: number, to: number): Map<number, Fact> {
   return facts
 }
 
-/** What an item takes of an answer. At most twice its bytes once escaped: exact only where that could matter. */
+/** How many bytes of an answer an item takes. Escaping at most doubles it, so we count exactly only if it matters. */
 export const answerBytes = (entry: string): number =>
   DETAILS_BYTES + (entry.length < 1_000 ? 2 * entry.length : escapedBytes(decodeItem(entry).text))

@@ -10,8 +10,8 @@ import { lowerCheckAt, setCheckAt } from './timer-update.ts'
 const HOLD_TRUSTED_MS = 2 * HOLD_MS
 
 /**
- * A claim, by conditions that each name the race they prevent. `admitted`: a slot of the queue's pop
- * limit was taken for it, if the queue has one.
+ * A claim. Each condition names the race that it prevents. `admitted`: the pop has taken a slot of the queue's
+ * pop limit, if the queue has one.
  */
 export function claimUpdate(claim: Claim, admitted: boolean): ReturnType<Expression['build']> {
   const { seen, priority, count, nowMs, expiresAtMs } = claim
@@ -19,20 +19,20 @@ export function claimUpdate(claim: Claim, admitted: boolean): ReturnType<Express
   const lane = `L.${update.name(priority)}`
   const lock = update.name(claim.lockId)
   const hold = update.name('hold')
-  // The queue, or the lane, is another one by now.
+  // The queue, or the lane, may be another one by now.
   update.condition(`born=${update.value(seen.born)}`)
   update.condition(`${lane}.e=${update.value(claim.epoch)}`)
-  // Something came back to the front, or may have: no lock has expired while `checkAt` is ahead.
+  // Something may have come back to the front. While `checkAt` is ahead, no lock has expired.
   update.condition(`g=${update.value(seen.returns)}`)
   update.condition(`checkAt>${update.value(nowMs)}`)
   // The sweeper would come too late for this lock.
   update.condition(`checkAt<=${update.value(expiresAtMs)}`)
-  // The items must exist; ends only grow, so what was seen is certain.
+  // The items must exist. Ends only grow, so those that we saw do.
   const frontier = claim.exact ? '=' : '<='
   update.condition(
     `${lane}.f${frontier}${update.value(claim.exact ? seen.lanes.get(priority)?.frontier : claim.frontierMax)}`,
   )
-  // A lane ahead got something.
+  // A lane ahead may have got items.
   if (priority > 0) update.condition(`n=${update.value(seen.lanesMade)}`)
   for (const ahead of claim.lanesAhead) {
     const other = seen.lanes.get(ahead)
@@ -41,10 +41,10 @@ export function claimUpdate(claim: Claim, admitted: boolean): ReturnType<Express
     update.condition(`${path}.s=${update.value(other?.sealed ?? 0)}`)
   }
   if (claim.noAppends) update.condition(`a=${update.value(seen.appends)}`)
-  // The queue was given a limit that we have not seen.
+  // The queue may have a limit by now that we have not seen.
   if (!admitted) update.condition('attribute_not_exists(cfg.ol)')
   update.condition(`i<=${update.value(IN_FLIGHT_MAX - count)}`)
-  // A fenced write is starving: stand back for a moment.
+  // A fenced write may be starving: then stand back for a moment.
   const heldBy = `${hold} BETWEEN ${update.value(nowMs)} AND ${update.value(nowMs + HOLD_TRUSTED_MS)}`
   update.condition(`(attribute_not_exists(${hold}) OR NOT ${heldBy})`)
   if (claim.acknowledge !== undefined) {
@@ -64,7 +64,7 @@ export function claimUpdate(claim: Claim, admitted: boolean): ReturnType<Express
   return update.build()
 }
 
-/** The answer tells how many items it acknowledged: none of them was settled apart meanwhile. */
+/** The answer says how many items it acknowledged, so no other call may have settled any of them meanwhile. */
 function acknowledgesAsSeen(update: Expression, { seen, acknowledge = '' }: Claim): void {
   const lock = seen.locks.get(acknowledge)
   if (lock === undefined) return
@@ -74,7 +74,7 @@ function acknowledgesAsSeen(update: Expression, { seen, acknowledge = '' }: Clai
   update.condition(`(${path}.n=${count} OR ${path}.r=${update.value(r)})`)
 }
 
-/** Sets a lock to done, if it lives. It does not matter what else changes in the record. */
+/** Sets a lock to done if it is live, no matter what else changes in the record. */
 export function acknowledgeUpdate(lockId: string, nowMs: number): ReturnType<Expression['build']> {
   const update = recordUpdate()
   const expiry = `K.${update.name(lockId)}.x`

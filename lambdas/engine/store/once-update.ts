@@ -3,7 +3,7 @@ import { TOKENS_MAX } from '../core/limits.ts'
 import type { QueueRecord } from '../core/record.ts'
 import { recordUpdate } from './record-update.ts'
 
-// An update that is handed out, to be sent by somebody else, may pass once.
+// We hand an update out for somebody else to send; it may pass only once.
 
 export type OnceOnly = {
   readonly token: string
@@ -12,9 +12,9 @@ export type OnceOnly = {
 }
 
 /**
- * The record remembers the tokens of the last such updates in the order in which they came, and how many
- * it has forgotten. This one came after those that were there when it was made: so as long as no more
- * than those are forgotten, its token is in the list if it was carried out.
+ * The record remembers the tokens of the last such updates in the order in which they came, and how many it
+ * has forgotten. This token comes after those that were there when we made it: so as long as the record has
+ * forgotten no more than those, the list contains the token if the update was carried out.
  */
 export function passOnce(update: Expression, { token, seen }: OnceOnly): void {
   const { kept, forgotten } = seen.tokens
@@ -28,7 +28,7 @@ export function passOnce(update: Expression, { token, seen }: OnceOnly): void {
   update.sets.push(`u=list_append(if_not_exists(u,${none}),${own})`)
 }
 
-/** Forgets the first tokens. Beside it others come at the end of the list, and none go. */
+/** Forgets the first tokens. Meanwhile others may come at the end of the list, but none may go. */
 export function forgetTokensUpdate(
   seen: QueueRecord,
   tokens: number,

@@ -1,9 +1,9 @@
 import { BoundedCache } from '../../foundation/bounded-cache.ts'
 
 /**
- * Numbered lists (the items of a segment, or of a batch) as far as they were read. Of what is larger
- * than the whole cache a part is kept, from the number that was asked for on: a consumer that takes
- * that one takes the next ones next.
+ * Numbered lists (the items of a segment, or of a batch), as far as we have read them. Of a list that is
+ * larger than the whole cache we keep a part, from the requested number on: a consumer that takes that item
+ * takes the following ones next.
  */
 export class PartialCache<T> {
   readonly #bytesMax: number
@@ -18,7 +18,7 @@ export class PartialCache<T> {
     return this.#lists.get(list)?.get(number)
   }
 
-  /** Joins what is known of the list already. */
+  /** Adds to what we already know of the list. */
   add(list: string, found: ReadonlyMap<number, T>, from: number): void {
     if (found.size === 0) return
     const known = this.#lists.get(list)
@@ -50,6 +50,6 @@ export class PartialCache<T> {
 
 const byNumber = ([a]: readonly [number, unknown], [b]: readonly [number, unknown]): number => a - b
 
-/** Strings at two bytes a character in memory, and some for the object around them. */
+/** Strings take two bytes a character in memory, plus some for the object around them. */
 const bytesOf = (value: unknown): number =>
   typeof value === 'string' ? 2 * value.length + 64 : 128

@@ -14,7 +14,7 @@ type Stored = {
   readonly n?: number
 }
 
-/** By every clock. */
+/** A time that is in the past by every clock. */
 const DUE = 0
 
 /** Asks for a walk: with a shard and a `checkAt` the sweeper meets the row like a queue whose time has come. */
@@ -37,8 +37,8 @@ export function decodePatternsWalk(row: Row | undefined): PatternsWalk {
 }
 
 /**
- * The next state of the walk. Refused if somebody asked for another meanwhile, or another sweeper began or
- * ended one: what it says then is read again.
+ * Writes the next state of the walk. DynamoDB refuses it if somebody asked for another walk meanwhile, or another
+ * sweeper began or ended one: then we read the row again.
  */
 export function walkUpdate(
   before: PatternsWalk,
@@ -66,8 +66,8 @@ export function walkUpdate(
 }
 
 /**
- * How far a walk has come, whatever was asked for meanwhile. A place that another sweeper noted may be
- * overwritten with an earlier one: some queues are then looked at twice.
+ * Notes how far a walk has come, no matter what anybody asked for meanwhile. It may overwrite a place that another
+ * sweeper noted with an earlier one: then we look at some queues twice.
  */
 export function placeUpdate(
   walk: PatternsWalk,

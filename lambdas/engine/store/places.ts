@@ -11,8 +11,8 @@ type BatchPart = {
 export type Part = BatchPart & { readonly at: number }
 
 /**
- * The names under which a read of one queue remembers segments and parts of batches. Neighbours are in the same:
- * so what was made for the item before is kept, because a hundred items have one name.
+ * The names under which a read of one queue remembers segments and parts of batches. Neighbours have the same name,
+ * often a hundred items in a row, so we keep the one made for the item before.
  */
 export class Places {
   readonly #queue: string

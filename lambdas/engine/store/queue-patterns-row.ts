@@ -9,9 +9,9 @@ import {
 
 /** The patterns, and who put them. */
 export type QueuePatternsRow = QueuePatterns & {
-  /** The hash of what a deployment brought last. */
+  /** The hash of the patterns that a deployment brought last. */
   readonly deployed?: string
-  /** Of the call that put them: decides a lost answer. */
+  /** The mark of the call that put them; it decides a lost answer. */
   readonly mark: string
 }
 
@@ -49,7 +49,7 @@ const storedPatterns = (patterns: QueuePatterns['patterns']): StoredPattern[] =>
     return { p: prefix, ...stored }
   })
 
-/** In whatever order they were given. */
+/** Whether both lists have the same patterns, in any order. */
 export const areSamePatterns = (
   one: QueuePatterns['patterns'],
   other: QueuePatterns['patterns'],

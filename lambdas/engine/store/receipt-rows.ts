@@ -6,9 +6,9 @@ import type { Receipt } from '../core/receipt.ts'
 import type { QueueRecord } from '../core/record.ts'
 
 /**
- * What the record notes of these keys, as rows of their own. They are true as soon as the notes are: whether the
- * notes leave the record after that, and which process takes them out, does not matter. A key whose time was over
- * long ago gets none; but our clock may be ahead of those that ask for it.
+ * The record's notes of these keys, as separate rows. They are true as soon as the notes are: it does not matter
+ * whether the notes leave the record after that, nor which process takes them out. A key whose time was over long ago
+ * gets none; only long ago, because our clock may be ahead of those of processes that ask for the key.
  */
 export function receiptRows(
   record: QueueRecord,
@@ -27,7 +27,7 @@ export function receiptRows(
       tag: note.tag,
       ttl,
       ...(note.seals !== undefined && { later: [note.pushedAtMs, note.seals] as const }),
-      // Of some lanes alone nobody can make the ids of the push.
+      // With only some of its lanes, nobody can make the ids of the push.
       places:
         places.length < note.places.size
           ? []
@@ -38,8 +38,8 @@ export function receiptRows(
 }
 
 /**
- * The key may be pushed anew before this row is written: by a record that a process has remembered for long, or
- * after a pause of the process. Then the receipt of that push must stay.
+ * Whether somebody may push the key anew before we write this row: if the record was remembered for long, or the
+ * process paused. Then the receipt of the new push must stay.
  */
 export const mayHaveSuccessor = ({ ttl }: Pick<Receipt, 'ttl'>, nowMs: number): boolean =>
   isOver(ttl - CLOCKS_APART_SECONDS, nowMs)

@@ -34,7 +34,7 @@ export const deletion = (
 
 const ReturnValuesOnConditionCheckFailure = 'ALL_OLD'
 
-/** The tag is random, so one that was deleted and made again is another; the version rises with each write. */
+/** The tag is random, so a schedule that was deleted and made again has another; the version rises with each write. */
 const asSeen = (seen: Schedule | undefined) =>
   seen === undefined
     ? { ConditionExpression: 'attribute_not_exists(pk)', ReturnValuesOnConditionCheckFailure }

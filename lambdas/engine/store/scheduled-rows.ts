@@ -16,13 +16,13 @@ export type ScheduledRow = NewRow & {
   readonly stored: Uint8Array
 }
 
-/** What a purge adds to the rows of its era: behind all others, where only those look that delete them. */
+/** The row that a purge adds to its era. It sorts after all others, where only the deletion of the era looks. */
 export const PURGED_SORT_KEY = '~~'
 
 export const partitionOf = ({ queue, born, scheduled }: QueueRecord): string =>
   scheduledPartition(queue, born, scheduled.era)
 
-/** The rows that the next seal of this record writes of the entries at these places. */
+/** The rows that the next seal of this record makes from the entries at these places. */
 export function rowsToSeal({ scheduled }: QueueRecord, places: readonly number[]): NewRow[] {
   const seals = scheduled.seals + 1
   const entries = places.map((place) => scheduled.entries[place] as string)
@@ -48,8 +48,8 @@ export function rowOf(row: Row): ScheduledRow {
 }
 
 /**
- * A row with what is left of it, or without it, as a part of a transaction. It passes if the row is as it was read: a
- * read of the record may have shown a write of which the read of the row showed nothing.
+ * Rewrites a row with what is left of it, or deletes it, as part of a transaction. It passes if the row is as we read
+ * it: our read of the record may have shown a write that our read of the row did not yet show.
  */
 export function rewritten(
   TableName: string,
@@ -66,17 +66,17 @@ export function rewritten(
     : { Delete: { ...asRead, Key: { pk: partition, sk: row.sk } } }
 }
 
-/** Of these rows, those that a read does not show yet. */
+/** The unseen rows that a read still does not show. */
 export async function unseenStill(dynamo: Dynamo, record: QueueRecord): Promise<readonly string[]> {
   const { unseen } = record.scheduled
   if (unseen.length === 0) return unseen
   const pk = partitionOf(record)
-  // Mostly three at most. One by one, for which every function has the right.
+  // Mostly three at most. We read them one by one, because every function has the right to do that.
   const read = await Promise.all(unseen.map((sk) => dynamo.get({ pk, sk }, true)))
   return unseen.filter((_, at) => read[at] === undefined)
 }
 
-/** The first rows in order of time, behind the sort key `from` and before `to`. */
+/** The first rows in order of time, from the sort key `from` to `to`. */
 export async function scheduledRows(
   dynamo: Dynamo,
   partition: string,
@@ -84,7 +84,7 @@ export async function scheduledRows(
 ): Promise<{ rows: ScheduledRow[]; more: boolean }> {
   const { rows, next } = await dynamo.query({
     KeyConditionExpression: 'pk=:pk AND sk BETWEEN :from AND :to',
-    // Sort keys are text between these two, whatever they are.
+    // All sort keys lie between these two.
     ExpressionAttributeValues: { ':pk': partition, ':from': from === '' ? '0' : from, ':to': to },
     ConsistentRead: true,
     Limit: limit,
@@ -95,7 +95,7 @@ export async function scheduledRows(
 /** The first place after this sort key: no key has a space. */
 export const behind = (sk: string): string => `${sk} `
 
-/** The rows of one second that these seals wrote, the first and the last of them included. */
+/** The rows of one second that these seals wrote, from the first to the last. */
 export async function rowsOfSeals(
   dynamo: Dynamo,
   partition: string,

@@ -8,27 +8,27 @@ import { asPrompt } from '../core/timers.ts'
 import { recordUpdate } from './record-update.ts'
 import { lowerCheckAt, setCheckAt } from './timer-update.ts'
 
-// What writes do to the scheduled entries of a record. Pushes add at the end of the list, blindly. A write that
-// takes entries out names their places, which hold because no other write has taken any out: `tv` is as seen.
+// What writes do to the scheduled entries of a record. Pushes blindly add to the end of the list. A write that takes
+// entries out names their places, which are right if no other write has taken any out: `tv` must be as seen.
 
-/** Adds to what is scheduled: by a record that need not be the last. */
+/** Adds scheduled entries. The record that we saw need not be the newest. */
 export function schedule(update: Expression, later: Later, seen: QueueRecord): void {
-  // By a placeholder, for an update that is handed out has names in any case.
+  // Use a placeholder, because an update that we hand out has names anyway.
   const [list, none] = [update.name('T'), update.value([])]
   const entries = update.value(later.entries)
   update.sets.push(`${list}=list_append(if_not_exists(${list},${none}),${entries})`)
   update.add('sc', later.items)
   update.add('tb', later.bytes)
-  // It is being sealed.
+  // A seal may be under way.
   const allowed = update.value(scheduledBytesAllowed(later))
   update.condition(`(attribute_not_exists(tb) OR tb<=${allowed})`)
-  // Their ids say how many seals there were: with many more, a call could not find them.
+  // The ids say how many seals there were. After many more seals, a call could not find the items.
   update.condition(`born=${update.value(seen.born)}`)
   const sealsMax = update.value(later.seals + SEALS_BEHIND_MAX)
   update.condition(`(attribute_not_exists(tg) OR tg<=${sealsMax})`)
 }
 
-/** When the sweeper must come for what is added: an append's options. */
+/** The options of an append that say when the sweeper must come for what it adds. */
 export const timersOf = (nowMs: number, { later }: Append, record: QueueRecord | undefined) => ({
   timerAtMs: later && record && timerOf(later, record, nowMs),
   nowMs,
@@ -40,9 +40,9 @@ const timerOf = (later: Later, { scheduled }: QueueRecord, nowMs: number): numbe
     : later.dueMs
 
 /**
- * Lowers the queue's timer, unless it ends sooner. An update cannot take the lesser of two numbers, so it goes by the
- * timer as seen; if that has moved, the record comes with the refusal. `orAtMs`: what sets the timer where there is
- * none.
+ * Lowers the queue's timer, unless it ends sooner. An update cannot take the lesser of two numbers, so we go by the
+ * timer as seen; if that has moved, DynamoDB refuses and returns the record. `orAtMs`: the time to set if there is no
+ * timer.
  */
 export function lowerTimer(
   update: Expression,
@@ -58,12 +58,12 @@ export function lowerTimer(
   setCheckAt(update, asPrompt(Math.min(atMs, orAtMs)), nowMs)
 }
 
-/** Nothing was scheduled since, and nothing taken out of it. */
+/** Requires that nobody has scheduled anything since, or taken anything out. */
 export function asScheduled(update: Expression, scheduled: Scheduled): void {
   update.condition(areAsSeen(update, scheduled))
 }
 
-/** The same, or the timer says that nothing is due by then. */
+/** Requires the same, unless the timer shows that nothing is due by then. */
 export function asScheduledBy(update: Expression, scheduled: Scheduled, nowMs: number): void {
   update.condition(`(checkAt>${update.value(nowMs)} OR (${areAsSeen(update, scheduled)}))`)
 }
@@ -74,7 +74,7 @@ function areAsSeen(update: Expression, { items, changes }: Scheduled): string {
   return `${isNone ? `(attribute_not_exists(sc) OR ${isAsMany})` : isAsMany} AND ${isUnchanged(update, changes)}`
 }
 
-/** No entry was taken out of the record, and no row changed. */
+/** Requires that no entry was taken out of the record, and that no row has changed. */
 export function unchanged(update: Expression, changes: number): void {
   update.condition(isUnchanged(update, changes))
 }
@@ -82,24 +82,24 @@ export function unchanged(update: Expression, changes: number): void {
 const isUnchanged = (update: Expression, changes: number): string =>
   changes === 0 ? 'attribute_not_exists(tv)' : `tv=${update.value(changes)}`
 
-/** What a write takes out of what is scheduled. */
+/** The scheduled entries that a write takes out. */
 export type Taken = {
   /** Places in the record's list. */
   readonly places: readonly number[]
-  /** Entries in the list that stay, and lack some items from now on. */
+  /** Entries that stay in the list but lose some items. */
   readonly changed?: ReadonlyMap<number, string>
   readonly items: number
-  /** Fewer in the list. */
+  /** How many bytes the list loses. */
   readonly bytes: number
   readonly nextDue: number | undefined
-  /** Rows that a read may not show yet; as before where it is absent. */
+  /** Rows that a read may not show yet; if absent, they stay as before. */
   readonly unseen?: readonly string[] | undefined
 }
 
 export function take(update: Expression, scheduled: Scheduled, taken: Taken): void {
   unchanged(update, scheduled.changes)
   for (const [place, entry] of taken.changed ?? []) update.set(`T[${place}]`, entry)
-  // The highest first: a store that takes them one after the other would miss those behind.
+  // The highest comes first: if a store removes them one after the other, lower removals would shift higher places.
   for (const place of taken.places.toSorted((a, b) => b - a)) update.removes.push(`T[${place}]`)
   update.add('sc', -taken.items)
   update.add('tb', -taken.bytes)
@@ -116,7 +116,7 @@ function setUnseen(update: Expression, before: Scheduled, unseen: readonly strin
   else update.set('tu', unseen.map(shortRow))
 }
 
-/** Changes nothing, and passes if nothing was taken out of what is scheduled, and no row was changed. */
+/** Changes nothing, and passes if no scheduled entry was taken out and no row has changed. */
 export function asReadUpdate({ born, scheduled }: QueueRecord): ReturnType<Expression['build']> {
   const update = recordUpdate()
   update.condition(`born=${update.value(born)}`)
@@ -125,7 +125,7 @@ export function asReadUpdate({ born, scheduled }: QueueRecord): ReturnType<Expre
   return update.build()
 }
 
-/** Rows of a transaction that has been answered: a read shows them. Nobody has written any since. */
+/** Notes that reads now show the rows of an answered transaction, if nobody has written any since. */
 export function seenUpdate(
   { born, scheduled }: QueueRecord,
   unseen: readonly string[],
@@ -137,7 +137,7 @@ export function seenUpdate(
   return update.build()
 }
 
-/** The same in a write of its own. */
+/** The same as a separate write. */
 export function takeUpdate(
   record: QueueRecord,
   taken: Taken,
@@ -150,10 +150,10 @@ export function takeUpdate(
   return update.build()
 }
 
-/** All of it: rows of another era count from now on. The sweeper comes for those of this one, which the mark names. */
+/** Takes everything out: only rows of a new era count from now on. The sweeper deletes those that the mark names. */
 export const purgeUpdate = (
   record: QueueRecord,
-  /** The one that begins. */
+  /** The era that begins. */
   era: number,
   mark: string | undefined,
   { atMs, nowMs }: { readonly atMs: number; readonly nowMs: number },
@@ -170,7 +170,7 @@ export const purgeUpdate = (
   })
 }
 
-/** The rows of the first purge that the record names are deleted. */
+/** Notes that the rows of the first purge in the record are deleted. */
 export function forgetPurgedUpdate(
   { born, scheduled: { purged } }: QueueRecord,
   mark: string,
@@ -183,7 +183,7 @@ export function forgetPurgedUpdate(
   return update.build()
 }
 
-/** A fenced write schedules more, in rows that come in the same transaction, under the next seal's number. */
+/** Lets a fenced write schedule more items, in rows that the same transaction puts under the next seal's number. */
 export function scheduleInRows(update: Expression, before: Scheduled, after: Scheduled): void {
   const { nextDue, seals, unseen } = after
   const items = before.items - after.items

@@ -5,9 +5,9 @@ import { ROW_BYTES_MAX } from '../core/limits.ts'
 import type { Lane } from '../core/record.ts'
 import { pack } from './codec.ts'
 
-// Rows of segments as a seal and a recall write them.
+// The rows of segments that a seal or a recall writes.
 
-/** Chunk rows for the entries at the front of a lane's tail: they never cross a segment's end. */
+/** Chunk rows for the entries at the front of a lane's tail. A row never crosses a segment's end. */
 export function chunkRows(queue: string, lane: Lane, entries: readonly string[]): Row[] {
   const rows: Row[] = []
   let run: string[] = []
@@ -30,7 +30,7 @@ export function chunkRows(queue: string, lane: Lane, entries: readonly string[])
     sequence += span
   }
   flush()
-  // What is settled as a whole can never be read again; it need not be written either.
+  // Nobody will ever read a row whose items are all settled, so we need not write it.
   return rows.filter(
     (row) => row.b !== undefined || parseChunkSortKey(row.sk as string).to > lane.head,
   )
@@ -45,7 +45,7 @@ function itemsRow(queue: string, lane: Lane, from: number, entries: readonly str
   }
 }
 
-/** One row in each segment that a reference reaches into. */
+/** One row for each segment into which a reference reaches. */
 function referenceRows(queue: string, lane: Lane, start: number, reference: string): Row[] {
   const rows: Row[] = []
   const end = start + spanOf(reference)
@@ -63,7 +63,7 @@ function referenceRows(queue: string, lane: Lane, start: number, reference: stri
   return rows
 }
 
-/** Rows of a recalled copy, under keys of their own. */
+/** The rows of a recalled copy, under separate keys. */
 export function recalledRows(
   queue: string,
   lane: Lane,

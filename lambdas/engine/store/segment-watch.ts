@@ -1,10 +1,10 @@
 import type { Clock } from '../../foundation/dynamo.ts'
 
-/** A segment was written to S3, or one, or a part of a batch, was read from there; or that failed. */
+/** We wrote a segment to S3, or read a segment or a part of a batch from there; or that failed. */
 export type SegmentMoved = {
   readonly queue: string
   readonly kind: 'offload' | 'load'
-  /** With all repetitions, and until it was unpacked; 0 where S3 did not give what is there. */
+  /** The time with all retries and unpacking; 0 if S3 did not return an object that exists. */
   readonly ms: number
   readonly failed: boolean
 }
@@ -12,11 +12,11 @@ export type SegmentMoved = {
 export type SegmentWatch = Readonly<
   Record<SegmentMoved['kind'], <T>(queue: string, work: () => Promise<T>) => Promise<T>>
 > & {
-  /** So many loads found nothing, although the record says that it is there: those have failed as well. */
+  /** This many loads found nothing, although the record says that the data is there: these count as failures, too. */
   readonly missed: (queue: string, loads: number) => void
 }
 
-/** Tells how long what goes to S3 and comes from there takes, and what fails. */
+/** Reports how long writes to S3 and reads from there take, and which of them fail. */
 export function watchSegments(clock: Clock, tell: (moved: SegmentMoved) => void): SegmentWatch {
   const watched =
     (kind: SegmentMoved['kind']) =>
@@ -26,7 +26,7 @@ export function watchSegments(clock: Clock, tell: (moved: SegmentMoved) => void)
         tell({ queue, kind, ms: clock.nowMs() - startedMs, failed })
       try {
         const result = await work()
-        // It found nothing. The caller reads the record again, and then knows whether that is a failure.
+        // If it found nothing, the caller reads the record again and then knows whether that is a failure.
         if (kind === 'offload' || result !== undefined) done(false)
         return result
       } catch (error) {

@@ -18,7 +18,7 @@ export type Fact = string | { readonly reference: string; readonly index: number
 /** A segment of 1,000 items of 256 KiB is 256 pages of 1 MB. */
 const PAGES_MAX = 300
 
-/** All rows of a segment, from every writer. Losers of a race leave some; all of them are true. */
+/** All rows of a segment, from every writer. Writers that lost a race leave some; all of them are true. */
 export async function segmentRows(
   dynamo: Dynamo,
   queue: string,
@@ -31,8 +31,8 @@ export async function segmentRows(
 }
 
 /**
- * The rows that seals wrote; always all of them, because they hold what was pushed inline, or
- * references, and so a segment of them is small, and the next pop wants the rest.
+ * The rows that seals wrote; always all of them. They hold small items that were pushed inline, or
+ * references, so a segment of them is small, and the next pop wants the rest.
  */
 export async function sealedRows(
   dynamo: Dynamo,
@@ -44,9 +44,9 @@ export async function sealedRows(
 }
 
 /**
- * Of the rows that a recall wrote those that hold what is asked for, and no others: each is as large as a
- * row can be, so of a segment of large items there are many. The first is the last that begins at or
- * before the number; how many more are needed, it tells.
+ * Of the rows that a recall wrote, only those that hold the wanted numbers: each is as large as a row can be,
+ * so a segment of large items has many. The first one to read is the last that begins at or before the
+ * number; it tells how many more we need.
  */
 export async function recalledRowsFrom(
   dynamo: Dynamo,
@@ -84,7 +84,7 @@ export async function recalledRowsFrom(
   return found
 }
 
-/** Numbers [from, to), or as many of them from the first on as that many bytes hold. */
+/** Numbers [from, to), or as many of them, from the first on, as fit into this many bytes. */
 export type Wanted = { readonly from: number; readonly to: number; readonly bytesMax: number }
 
 const RECALLED_PREFIX = 'r'
@@ -111,7 +111,7 @@ async function allPages(
   throw new Error(`A segment has more than ${PAGES_MAX} pages of rows`)
 }
 
-/** What the rows say together, by sequence number. */
+/** What all rows together say, by sequence number. */
 export function factsOf(rows: readonly Row[]): Map<number, Fact> {
   const facts = new Map<number, Fact>()
   for (const row of rows) {

@@ -4,7 +4,7 @@ import { asPrompt, isNear, isPatient } from '../core/timers.ts'
 
 /**
  * Makes sure, outside the fence, that the sweeper or Wake comes by this time: the timer must be no later. The
- * update goes by the record as seen, and its conditions check that this still holds.
+ * update relies on the record as seen, and its conditions check that this still holds.
  */
 export function lowerCheckAt(
   update: Expression,
@@ -23,11 +23,11 @@ export function lowerCheckAt(
     return
   }
   update.condition(`checkAt=${update.value(checkAtMs)}`)
-  // Wake does not come for a patient timer, which would hide a prompt one.
+  // Wake ignores patient timers, and an earlier patient one would hide this prompt one.
   setCheckAt(update, isEarlier ? asPrompt(checkAtMs) : atMs, nowMs)
 }
 
-/** With the flag that makes the stream announce it if it is near, and without the flag if not. */
+/** Sets the timer, and the flag that makes the stream announce it if it is near; otherwise removes the flag. */
 export function setCheckAt(update: Expression, atMs: number, nowMs: number): void {
   update.set('checkAt', atMs)
   if (isNear(atMs, nowMs)) update.set('wk', 'y')

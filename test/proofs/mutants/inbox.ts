@@ -73,7 +73,7 @@ export const inboxMutants: readonly Mutant[] = [
   mutant('inbox-what-never-fits-waits', '0032 waiting would only hold up what is behind',
     ['engine/operations/pushing/apply.ts', 'if (!error.retryable) {', 'if (items.length < 0) {'], test(applyTest, 'never fit')),
   mutant('inbox-given-up-message-is-pushed-a-day-later', '0032 done for good',
-    ['engine/operations/pushing/apply.ts', 'await giveUp(message, reason) // Only then: once the record has passed a message, no run applies it any more. await notePassed(engine, queue, message)',
+    ['engine/operations/pushing/apply.ts', 'await giveUp(message, reason) // This must come last: once the record has passed a message, no run applies it any more. await notePassed(engine, queue, message)',
      'await giveUp(message, reason)'], test(applyTest, 'given up is not pushed')),
   mutant('inbox-message-is-passed-before-it-is-kept', '0032 nothing accepted is lost',
     ['engine/operations/pushing/apply.ts', 'await giveUp(message, reason)',

@@ -8,13 +8,13 @@ import { MissingItems } from './missing-items.ts'
 import { type LimitedCall, passLimit } from './pass-limit.ts'
 
 /*
- * Load, decide, commit, and again if the race was lost: every verb works like this, and this file is the
- * one that does it. A verb is a step: it sees the record and decides, and does nothing by itself. What
- * follows from a decision is the same for all verbs, and happens here:
+ * Load, decide, commit, and start again if another writer was first: every verb works like this, and this
+ * file is the one that does it. A verb is a step: it sees the record and decides, and does nothing else.
+ * What follows from a decision is the same for all verbs, and happens here:
  *
  *   answer, refuse   what the record says. A record from memory may say neither (rule 7): this file
  *                    reads the record and asks the step again.
- *   look             the remembered record is not enough to decide by: read it.
+ *   look             the remembered record is not enough for a decision: read the current one.
  *   read             the step needs items before it can go on (rule 4).
  *   write            a fenced write. If another writer was first, there is another attempt, on the
  *                    record that the winner left.
@@ -23,8 +23,9 @@ import { type LimitedCall, passLimit } from './pass-limit.ts'
 
 type Course<T> = {
   /**
-   * The first view. `memory-or-store`: as remembered, or else read; `memory`: as remembered, if at all;
-   * `store`: read; `nothing`; or a record that the caller has read, unless it says that it remembers it.
+   * What the first attempt sees. `memory-or-store`: the remembered record, or else the stored one; `memory`:
+   * the remembered record, if any; `store`: the stored one; `nothing`: none; or a record that the caller
+   * passes, which it has just read unless `isRemembered`.
    */
   readonly from:
     | 'memory-or-store'
@@ -34,17 +35,17 @@ type Course<T> = {
     | { readonly record: QueueRecord | undefined; readonly isRemembered?: boolean }
   readonly attemptsMax: number
   readonly extrasMax?: number
-  /** Pauses begin with this lost race; with the first, unless set. */
+  /** Pauses begin with this lost race. Default: the first. */
   readonly pausesFrom?: number
-  /** From this lost race on it asks claims to stand back. */
+  /** From this lost race on, it asks claims to stand back. */
   readonly holdsFrom?: number
-  /** From this lost race on it reads the record again: others have written during the pause as well. */
+  /** From this lost race on, it reads the record again after the pause, during which others have written too. */
   readonly looksFrom?: number
-  /** From this time on it sends nothing more between two attempts; the step may answer. */
+  /** From this time on, it sends nothing more between two attempts; the step may still answer. */
   readonly untilMs?: number
   /** The queue may have a limit for such calls. */
   readonly limit?: LimitedCall
-  /** When the attempts are used up; "busy", unless set. */
+  /** The answer when the attempts are used up. Default: the error "busy". */
   readonly exhausted?: (record: QueueRecord | undefined) => T
 }
 
@@ -54,9 +55,9 @@ type Run = {
   isCurrent: boolean
   losses: number
   extras: number
-  /** What was carried out last came before the verb's own work. */
+  /** The last decision carried out was only preparation for the verb's own work. */
   isExtra: boolean
-  /** The first lost answer, while what it left open is. */
+  /** The first lost answer, while we do not know what became of it. */
   doubt: { readonly cause: unknown } | undefined
   readonly missing: MissingItems
 }
@@ -100,7 +101,7 @@ export async function attempts<T>(
   }
 }
 
-/** What a step throws is a refusal, too: a remembered record gives none for good. */
+/** An error that a step throws is a refusal, too, so that one made from a remembered record is not final. */
 function decide<T>(step: (view: View) => Decision<T>, view: View): Decision<T> {
   try {
     return step(view)
@@ -144,7 +145,7 @@ async function carryOut<T>(
   run: Run,
   decision: Decision<T>,
 ): Promise<Outcome<T>> {
-  // Rule 7: a remembered record leads to a write, which checks it, and to nothing else.
+  // Rule 7: a remembered record may only lead to a write, which checks it.
   const isConclusion = decision.kind === 'answer' || decision.kind === 'refuse'
   run.isExtra = 'isExtra' in decision && decision.isExtra === true
   if (decision.kind === 'look' || (isConclusion && !run.isCurrent)) {
@@ -164,7 +165,7 @@ async function carryOut<T>(
     case 'write': {
       const committed = await commit(engine, decision.change)
       if (committed.kind === 'lost') return lost(committed.current)
-      // Work that comes before the verb's own does not end its bad luck.
+      // Only the verb's own write, not one that prepares for it, ends a series of lost races.
       if (!run.isExtra) run.losses = 0
       return decision.landed(committed.record)
     }
@@ -208,13 +209,13 @@ function conclude<T>(run: Run, decision: Extract<Decision<T>, { kind: 'answer' |
   throw decision.isFinal === true ? refusal(run, decision.error) : decision.error
 }
 
-/** Nothing is open any more, so the caller may be told that nothing was changed. */
+/** Nothing is open any more, so we may tell the caller that nothing was changed. */
 function refusal(run: Run, error: QueueError): QueueError {
   run.doubt = undefined
   return error
 }
 
-/** The record that the last attempt left may still answer or refuse; nothing more is sent. */
+/** The step may still answer or refuse by the record that the last attempt left; we send nothing more. */
 function lastWord<T>(queue: string, { exhausted }: Course<T>, run: Run, decision: Decision<T>): T {
   const isConclusion = decision.kind === 'answer' || decision.kind === 'refuse'
   if (isConclusion && run.isCurrent) return conclude(run, decision)

@@ -15,38 +15,38 @@ import { again, answer, type Decision, done, type Outcome, refuse, type View } f
 import { changedAllTheSame, changeOf, type Engine, readRecord } from './engine.ts'
 import { leaveDryQuietly, leaveDryUnseen } from './leave-dry.ts'
 
-/** Fenced pops and claims are in the way; each lost race is a round trip and a pause. */
+/** It competes with fenced pops and claims; each lost race costs a round trip and a pause. */
 const ATTEMPTS_MAX = 24
 const HOLDS_FROM = 4
-/** Writes that end or fold what is over: a hundred items lie in a hundred locks at the most. */
+/** Writes that end or fold locks first: a hundred items lie in a hundred locks at the most. */
 const EXTRAS_MAX = 12
 
 export const byIdCourse = {
-  // A record from memory cannot say that an item is locked or gone.
+  // We must not conclude from memory that an item is locked or gone.
   from: 'store',
   attemptsMax: ATTEMPTS_MAX,
   extrasMax: EXTRAS_MAX,
   holdsFrom: HOLDS_FROM,
 } as const
 
-/** What a verb does to items that wait, those of one write at a time. */
+/** What a verb gets to deal with items that wait, one write's worth at a time. */
 type Taking<R> = {
   readonly record: QueueRecord
   /** In the order of pops. */
   readonly waiting: readonly NamedItem[]
   readonly view: View
-  /** Some of them have been taken out, by a write that left the record so; a transaction does not tell. */
+  /** Call this after a write that took some of them out, with the record it left; a transaction does not return it. */
   readonly taken: (
     results: ReadonlyMap<string, R>,
     after: QueueRecord | undefined,
   ) => Promise<Outcome<void>>
-  /** These needed no write. */
+  /** Call this with results that needed no write. */
   readonly known: (results: ReadonlyMap<string, R>) => void
 }
 
 /**
- * Asks a verb what to do with the items that wait, until each id has its answer, in the order of the ids. An answer
- * goes by the record as this call read it, or by its write.
+ * Asks a verb what to do with the items that wait, until each id has its answer; returns the answers in the order of
+ * the ids. Each answer follows from the record as this call read it, or from its own write.
  */
 export async function eachById<R>(
   engine: Engine,
@@ -83,7 +83,7 @@ export async function eachById<R>(
   return ids.map((id) => results.get(id) ?? 'gone')
 }
 
-/** Locks with these items whose time is over end before anything else, as a pop would end them. */
+/** First ends the expired locks that hold these items, as a pop would. */
 function endFirst(
   engine: Engine,
   record: QueueRecord,
@@ -96,7 +96,7 @@ function endFirst(
   return { kind: 'write', change, landed: again, isExtra: true }
 }
 
-/** What guards a write that takes items out; or what to do instead, if its gaps would weigh too much. */
+/** The guards of a write that takes items out; or what to do instead, if its gaps would make the record too heavy. */
 export function gapsOf(
   engine: Engine,
   record: QueueRecord,
@@ -106,7 +106,7 @@ export function gapsOf(
   const guards = inFlightAllowed(record, draft)
   if (guards !== undefined) return { guards }
   if (doneLocks(record) === 0) return { instead: refuse(tooManyGaps(record)) }
-  // Acknowledged items weigh until they are folded.
+  // Acknowledged items weigh on the record until we fold them.
   const change = changeOf(engine, record, foldDone(record, nowMs), { nowMs })
   return { instead: { kind: 'write', change, landed: again, isExtra: true } }
 }

@@ -11,13 +11,13 @@ type Committed =
   | { readonly kind: 'lost'; readonly current: QueueRecord | undefined }
 
 export type CommittedBeside =
-  /** DynamoDB does not hand over what a transaction wrote; the record is here only if it was read. */
+  /** DynamoDB does not return what a transaction wrote, so the record is here only if we have read it. */
   | { readonly kind: 'committed'; readonly record: QueueRecord | undefined }
   | Extract<Committed, { kind: 'lost' }>
-  /** An entry beside the record's own in the transaction was refused; with the item it met. */
+  /** DynamoDB refused another entry of the transaction than the record's; `row` is the item it met. */
   | { readonly kind: 'blocked'; readonly row: Row | undefined }
 
-/** Sendings of one fenced write whose answers are lost: then the store is out of reach. */
+/** How often we send one fenced write whose answers get lost; after that, the store is out of reach. */
 const SENDINGS_MAX = 4
 const RESEND_AFTER_MS = 50
 
@@ -32,7 +32,7 @@ export async function commit(
   const committed = await settled(engine, change, () =>
     engine.dynamo.update(key, expressions, eager),
   )
-  // A single update always answers with the record, and has nothing beside it that could block it.
+  // A single update always returns the record, and has no other entry that could block it.
   return committed as Committed
 }
 
@@ -60,9 +60,9 @@ export async function commitBeside(
 
 /**
  * If an answer is lost, looks for the mark that the write would have left (rule 5). If the mark is there,
- * the write happened. If another mark is in its place, it did not, and never can, because the version has
- * moved on. While the version has not moved, it sends the very same request again: however many copies
- * there are, only one of them can ever find that version.
+ * the write happened. If another mark is in its place, it did not happen and never can, because the version
+ * has moved on. While the version has not moved, we send the very same request again: however many copies
+ * are on their way, only one of them can ever find that version.
  */
 async function settled(
   engine: Engine,
@@ -116,11 +116,11 @@ async function settleDoubt(
   )
 }
 
-/** What a record tells of a write whose answer was lost. */
+/** What a record says about a write whose answer was lost. */
 type Verdict =
   | { readonly kind: 'happened'; readonly record: QueueRecord }
   | { readonly kind: 'never'; readonly current: QueueRecord }
-  /** The version is as the write expects it: it may still land. */
+  /** The version is still the one that the write expects, so it may still land. */
   | { readonly kind: 'open' }
   | { readonly kind: 'unknowable' }
 

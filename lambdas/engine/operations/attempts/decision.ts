@@ -2,12 +2,12 @@ import type { QueueError } from '../../../foundation/errors.ts'
 import type { FencedChange } from '../../core/fence.ts'
 import type { QueueRecord, Stretch } from '../../core/record.ts'
 
-// What the step of a verb sees, what it decides, and what comes of it; `attempts.ts` does the rest.
+// What a verb's step sees, what it decides, and the outcome; `attempts.ts` does the rest.
 
 /** What a step sees. */
 export type View = {
   readonly record: QueueRecord | undefined
-  /** Read in this call, or handed over by a refusal; not remembered from an earlier one. */
+  /** This call has read the record, or got it with a refusal; it is not remembered from an earlier call. */
   readonly isCurrent: boolean
   readonly nowMs: number
   /** Counts from 1. */
@@ -25,7 +25,7 @@ export type Decision<T> =
   | {
       readonly kind: 'refuse'
       readonly error: QueueError
-      /** True even of a write whose answer was lost: it can neither have landed nor land any more. */
+      /** Holds even for a write whose answer was lost: it has not landed and cannot land any more. */
       readonly isFinal?: boolean
     }
   | { readonly kind: 'look' }
@@ -38,15 +38,15 @@ export type Decision<T> =
   | {
       readonly kind: 'write'
       readonly change: FencedChange
-      /** What it means that the write landed, and left this record. */
+      /** What follows once the write has landed and left this record. */
       readonly landed: (record: QueueRecord) => Outcome<T> | Promise<Outcome<T>>
-      /** Comes before the verb's own work: landed or lost, it is not an attempt, and has its own bound. */
+      /** Prepares for the verb's own work. Whether it lands or loses, it is not an attempt; it has its own bound. */
       readonly isExtra?: boolean
     }
   | {
       readonly kind: 'act'
       readonly act: () => Promise<Outcome<T>>
-      /** As of a write. */
+      /** As for a write. */
       readonly isExtra?: boolean
     }
 
@@ -55,17 +55,17 @@ export type Outcome<T> =
   | { readonly kind: 'done'; readonly answer: T }
   /** Another attempt, on this record. */
   | { readonly kind: 'again'; readonly record: QueueRecord | undefined }
-  /** The same, after a lost race: others are at work, so there is a pause before it. */
+  /** The same after a lost race: others are at work, so we pause first. */
   | { readonly kind: 'lost'; readonly record: QueueRecord | undefined }
-  /** It did not happen, and never will: not even where an earlier answer was lost. */
+  /** It did not happen and never will, not even if an earlier answer was lost. */
   | { readonly kind: 'refused'; readonly error: QueueError }
   /** The items are not where the record says. */
   | { readonly kind: 'missing'; readonly record: QueueRecord | undefined }
-  /** The answer to a blind write was lost. What follows may fail: but never say that nothing changed. */
+  /** The answer to a blind write was lost. Later steps may fail, but must never claim that nothing changed. */
   | {
       readonly kind: 'doubt'
       readonly cause: unknown
-      /** Looks whether it landed. */
+      /** Finds out whether it landed. */
       readonly settle: () => Promise<Outcome<T>>
     }
 

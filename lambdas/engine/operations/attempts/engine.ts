@@ -25,13 +25,13 @@ export type Engine = {
   readonly segments: SegmentWatch
   readonly clock: Clock
   readonly random: Random
-  /** Records as last seen. May only ever lead to a conditional write (rule 7). */
+  /** Records as this engine last saw them. They may only ever lead to a conditional write (rule 7). */
   readonly memory: BoundedCache<QueueRecord>
-  /** Remembered records that an append of this engine made of the one before: nobody else pushes. */
+  /** Remembered records that one append of this engine made from the record before: nobody else pushes. */
   readonly alone: WeakSet<QueueRecord>
-  /** The same after a push with a key that could not go by the one before: too many other keys had passed. */
+  /** The same after a push with a key that could not rely on the record before: too many other keys had passed. */
   readonly behind: WeakSet<QueueRecord>
-  /** When this engine saw records of queues with limits: a limit that is long gone must not deny. */
+  /** When this engine saw the records of queues with limits: a limit that no longer exists must not deny calls. */
   readonly limitsSeenMs: WeakMap<QueueRecord, number>
   readonly slots: SlotLimiter
   /** Asked when a queue's first record is made. */
@@ -39,27 +39,27 @@ export type Engine = {
   readonly idempotencyTtlSeconds: number
   /** Whether writes set the flags from which the stack makes events. */
   readonly events: boolean
-  /** Items that nobody takes are announced again after this long; absent where nothing is announced. */
+  /** After this long, we announce items again that nobody takes; absent without events. */
   readonly remindAfterMs: number | undefined
-  /** How many pops may wait at once, over all processes; any number where it is not bounded. */
+  /** How many pops may wait at once, in all processes together; undefined means any number. */
   readonly waitingPopsMax: number | undefined
   /** What this engine has seen of their seats. */
   readonly seats: { allTakenUntilMs: number }
-  /** Queues whose dead items could not be moved, and until when only a timer has it tried again. */
+  /** Queues whose dead items could not be moved, and until when nothing but a timer makes us try again. */
   readonly stuckUntilMs: BoundedCache<number>
   /** Queues whose first row with items for later had to wait for a lane. */
   readonly blockedRows: BoundedCache<BlockedRows>
-  /** Queues that a sweep tidies, which may go on after it has answered. */
+  /** Queues that a sweep is tidying; this may go on after the sweep has answered. */
   readonly tidying: Set<string>
-  /** So many expired items were taken out of a queue. */
+  /** Called with the number of expired items that were taken out of a queue. */
   readonly onItemsExpired: (items: number) => void
-  /** Work that an answer does not wait for, such as sealing after a push, has failed. */
+  /** Called when work that no answer waits for, such as sealing after a push, has failed. */
   readonly onBackgroundError: (error: unknown, context: { queue: string; step: string }) => void
 }
 
 type BlockedRows = { readonly born: string; readonly changes: number; readonly untilMs: number }
 
-/** When the sweeper should look whether a consumer has come for what is appended now. */
+/** When the sweeper should look whether a consumer has come for the items that we append now. */
 export const remindAtMs = ({ clock, remindAfterMs }: Engine): number | undefined =>
   remindAfterMs === undefined ? undefined : patiently(clock.nowMs() + remindAfterMs)
 
@@ -79,13 +79,13 @@ export const changeOf = (
     remindAfterMs: engine.remindAfterMs,
   })
 
-/** Nothing of the first row can have a lane, and the record has no place for it. */
+/** Notes that no item of the first row can have a lane, and that the record has no place for them. */
 export function noteBlockedRows(engine: Engine, { queue, born, scheduled }: QueueRecord): void {
   const untilMs = engine.clock.nowMs() + JOIN_RETRY_MS
   engine.blockedRows.set(queue, { born, changes: scheduled.changes, untilMs })
 }
 
-/** It was so within a minute, and since then nothing was taken out of the record, and no row has changed. */
+/** Whether we noted that in the last minute, and since then nobody took anything out of the record or changed a row. */
 export function areRowsBlocked({ blockedRows, clock }: Engine, record: QueueRecord): boolean {
   const blocked = blockedRows.get(record.queue)
   if (blocked?.born !== record.born || blocked.changes !== record.scheduled.changes) return false
@@ -97,13 +97,13 @@ export async function readRecord(engine: Engine, queue: string): Promise<QueueRe
   return seen(engine, queue, await engine.dynamo.get(recordKey(queue), true))
 }
 
-/** The same after an answer was lost: if nobody can look either, nobody knows what happened. */
+/** The same after a lost answer: if we cannot read the record either, we do not know what happened. */
 export const readInDoubt = (engine: Engine, queue: string): Promise<QueueRecord | undefined> =>
   readRecord(engine, queue).catch((error: unknown) => {
     throw outcomeUnknown(queue, error)
   })
 
-/** Also takes a record that we only assume to be right: no call draws conclusions from memory. */
+/** The record may be one that we only assume to be right, because no call draws conclusions from memory. */
 export const remember = ({ memory }: Engine, record: QueueRecord): void =>
   memory.set(record.queue, record, rememberedBytes(record))
 
@@ -136,7 +136,7 @@ export function seenInDoubt(
 const rememberedBytes = (record: QueueRecord): number =>
   2_000 + 2 * record.tailBytes + 600 * record.lanes.size + 300 * record.locks.size
 
-/** Appends may fill the tail far while the store keeps up, and little once it throttles. */
+/** Appends may fill the tail well up while the store keeps pace, but only a little once it throttles. */
 export const tailLimits = (engine: Engine): TailLimits =>
   isThrottled(engine) ? TIGHT_TAIL : ROOMY_TAIL
 
@@ -156,7 +156,7 @@ export function outcomeUnknown(queue: string, cause: unknown): QueueError {
   )
 }
 
-/** For an error after part of the work was done: the caller must not read it as "nothing changed". */
+/** For an error after part of the work was done: it must not tell the caller "nothing changed". */
 export function changedAllTheSame(error: unknown): unknown {
   if (!(error instanceof QueueError) || error.outcome === 'unknown') return error
   const message = error.message.replace(NOTHING_CHANGED, 'a part was done before')

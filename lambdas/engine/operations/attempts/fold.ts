@@ -5,9 +5,9 @@ import { commit } from './commit.ts'
 import { changeOf, type Engine, readRecord } from './engine.ts'
 
 /**
- * Acknowledged locks are folded into head and holes by the next fenced write. Where all pops are
- * claims there is none, so the acknowledge whose lock is the 16th (the 24th, …) folds them: as
- * with sealing, exactly one crosses each line, and its failure changes no answer.
+ * The next fenced write folds acknowledged locks into head and holes. If all pops are claims, no such
+ * write comes, so the acknowledge whose lock is the 16th (the 24th, …) folds them: as with sealing,
+ * exactly one crosses each line, and if it fails, no answer changes.
  */
 export async function foldAfter(engine: Engine, record: QueueRecord): Promise<void> {
   const done = doneLocks(record)
@@ -18,7 +18,7 @@ export async function foldAfter(engine: Engine, record: QueueRecord): Promise<vo
 }
 
 /**
- * Folds now, because the items of acknowledged locks take up the room of a bounded queue. However this
+ * Folds now, because the items of acknowledged locks take up room in a bounded queue. However this
  * ends, the push looks at the record and tries again.
  */
 export async function foldForRoom(

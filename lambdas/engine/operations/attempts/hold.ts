@@ -5,8 +5,8 @@ import { holdUpdate } from '../../store/lock-updates.ts'
 import { type Engine, readRecord, seen } from './engine.ts'
 
 /**
- * Asks claims to stand back for a moment. They do not move the version, so a fenced write that
- * depends on them would lose to a steady stream of them for ever; with this it gets its turn.
+ * Asks claims to stand back for a moment. They do not move the version, so a fenced write that depends
+ * on there being none would lose to a steady stream of them for ever; with this it gets its turn.
  */
 export async function hold(engine: Engine, record: QueueRecord): Promise<QueueRecord | undefined> {
   // Without locks there were no claims that could be in the way; others may have written meanwhile.

@@ -6,14 +6,14 @@ import { attempts } from './attempts.ts'
 import { act, again, answer, lost } from './decision.ts'
 import { type Engine, readRecord, seen } from './engine.ts'
 
-/** The store refuses the flag only if something came in between; mostly that is still there to be seen. */
+/** The store refuses the flag only if something came in between; mostly we still see it, and need not try again. */
 const TRIES_MAX = 24
 
 /**
- * Makes sure that a queue with nothing to pop says so in its record, because the next append is an
- * event only then. The write that takes the last item mostly does it by itself; a claim cannot know
- * that it took the last, and a pop that raced with appends did not. Returns the record in which the
- * flag is set, or something to pop.
+ * Makes sure that a queue with nothing to pop says so in its record, because only then does the next
+ * append make an event. The write that takes the last item mostly sets the flag; but a claim cannot know
+ * that it took the last, and a pop that raced with appends did not set it. Returns a record that has
+ * the flag, or something to pop.
  */
 export async function leaveDry(
   engine: Engine,
@@ -36,7 +36,7 @@ function leaveDryFrom(
     return act(async () => {
       const written = await engine.dynamo.update(recordKey(queue), dryUpdate(record))
       if (written.kind === 'done') return again(seen(engine, queue, written.row))
-      // After a lost answer the record tells whether the flag is set; setting it twice does no harm.
+      // After a lost answer, the record shows whether the flag is set; setting it twice does no harm.
       return lost(
         written.kind === 'unknown'
           ? await readRecord(engine, queue)
@@ -47,8 +47,8 @@ function leaveDryFrom(
 }
 
 /**
- * The same once the answer is certain: a failure is reported and changes nothing. Returns whether we know
- * how the queue was left; if not, the answer makes the consumer ask again.
+ * The same once the answer is certain: we report a failure, and it changes nothing. Returns whether we know
+ * in what state the queue is; if not, the answer makes the consumer ask again.
  */
 export const leaveDryQuietly = (
   engine: Engine,
@@ -56,8 +56,8 @@ export const leaveDryQuietly = (
 ): Promise<boolean> => quietly(engine, record?.queue ?? '', () => leaveDry(engine, record))
 
 /**
- * The same after a transaction, which does not hand over the record that it left: a claim may have taken the rest
- * while it was on its way.
+ * The same after a transaction, which does not return the record it left: a claim may have taken the rest while the
+ * transaction was on its way.
  */
 export async function leaveDryUnseen(engine: Engine, queue: string): Promise<void> {
   if (engine.events) await quietly(engine, queue, () => leaveDryFrom(engine, queue, 'store'))

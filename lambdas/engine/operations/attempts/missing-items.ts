@@ -3,7 +3,7 @@ import type { QueueRecord } from '../../core/record.ts'
 import { type Engine, readRecord } from './engine.ts'
 
 const MISSING_MAX = 3
-/** Reads in all, while housekeeping moves what is read from one place to another. */
+/** Reads in all, while housekeeping moves the items from one place to another. */
 const READS_MAX = 24
 
 /**

@@ -4,24 +4,24 @@ import { limitRevisionOf } from '../../core/configuration.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { type Engine, readRecord } from './engine.ts'
 
-/** How long a remembered limit may deny without another look: so long a raised limit may go unnoticed. */
+/** How long a remembered limit may deny calls before we look again: a raised limit may go unnoticed for this long. */
 const LIMIT_TRUSTED_MS = 10_000
 
 const settings = { push: 'pushLimit', pop: 'popLimit' } as const
 const fields = { push: 'push_limit', pop: 'pop_limit' } as const
 
-/** A call that a queue's limit may count: once, however many attempts it takes. */
+/** A call that a queue's limit may count, but only once, however many attempts the call takes. */
 export type LimitedCall = {
   readonly verb: 'push' | 'pop'
   /** It has taken its slot. */
   hasSlot: boolean
-  /** The gateway's time of the call. */
+  /** When the gateway received the call. */
   readonly receivedMs: number | undefined
 }
 
 /**
  * Takes a slot of the limit that the queue's configuration sets for such calls, if it sets one and the call
- * has none yet. A full window is an error: nothing was pushed or popped, nor will be.
+ * has no slot yet. A full window is an error: the call pushes or pops nothing.
  */
 export async function passLimit(
   engine: Engine,
@@ -31,7 +31,7 @@ export async function passLimit(
   if (!call.hasSlot) call.hasSlot = await takesSlot(engine, call, record)
 }
 
-/** Nothing is taken where nothing is limited. */
+/** Takes no slot if the queue has no such limit. */
 async function takesSlot(
   engine: Engine,
   call: Pick<LimitedCall, 'verb' | 'receivedMs'>,
@@ -66,7 +66,7 @@ function limitIn(record: QueueRecord | undefined, verb: 'push' | 'pop'): OwnedLi
   return limit && { limit, revision: limitRevisionOf(configuration) }
 }
 
-/** The same before a push is stored anywhere, by what is remembered of the queue, if anything is. */
+/** The same before a push stores anything: goes by the remembered record, if there is one. */
 export async function passKnownLimit(
   engine: Engine,
   queue: string,

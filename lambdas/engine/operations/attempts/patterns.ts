@@ -12,9 +12,8 @@ export const readQueuePatterns = async (
 ): Promise<QueuePatternsRow> => decodeQueuePatterns(await engine.dynamo.get(queuePatternsKey, true))
 
 /**
- * The settings that a queue's first record is made with. This is the one place at which patterns are read for
- * a push, and a process reads them twice a minute at most: a queue that is there has its settings in its
- * record.
+ * The settings for a queue's first record. Only here does a push read the patterns, and a process reads them at
+ * most twice a minute: an existing queue has its settings in its record.
  */
 export async function firstConfiguration(engine: Engine, queue: string): Promise<Configuration> {
   if (isDeadLetterQueue(queue)) return defaultConfiguration
@@ -22,15 +21,15 @@ export async function firstConfiguration(engine: Engine, queue: string): Promise
 }
 
 /**
- * If one row cannot be read, that must not keep everybody from making queues. Then the patterns count that
- * this process read last, if any; and a walk is asked for, which puts right what was made meanwhile.
+ * If one row cannot be read, that must not keep everybody from making queues. We then use the patterns that this
+ * process read last, if any, and ask for a walk, which will correct the queues made meanwhile.
  */
 export async function patternsAsKnown(engine: Engine, queue: string): Promise<QueuePatterns> {
   try {
     return (await engine.patterns.get()).value
   } catch (error) {
     engine.onBackgroundError(error, { queue, step: 'read-patterns' })
-    // Where there never were patterns there is nothing to apply.
+    // If there never were patterns, there is nothing to apply.
     const ask = { ...askForWalk, ConditionExpression: 'attribute_exists(a)' }
     await engine.dynamo.update(patternsWalkKey, ask).catch((refused: unknown) => {
       engine.onBackgroundError(refused, { queue, step: 'ask-for-patterns' })
@@ -43,7 +42,7 @@ export async function patternsAsKnown(engine: Engine, queue: string): Promise<Qu
 export const patternsByNow = async (engine: Engine): Promise<QueuePatterns> =>
   (await engine.patterns.get(engine.clock.nowMs())).value
 
-/** What a queue without a record would have if it were pushed to now, for somebody who asks. */
+/** The settings that a push would now give a queue without a record. Only answers questions. */
 export async function configurationByNow(engine: Engine, queue: string): Promise<Configuration> {
   if (isDeadLetterQueue(queue)) return defaultConfiguration
   return configurationBy(await patternsByNow(engine), queue)

@@ -26,7 +26,7 @@ export async function queuePatterns(engine: Engine): Promise<QueuePatterns> {
   return patternsOf(value)
 }
 
-/** Replaces all patterns: what applies to a queue is then one list in one order, never half of two. */
+/** Replaces all patterns at once, so that one list always applies to a queue, never a mix of two. */
 export async function configureQueuePatterns(
   engine: Engine,
   inputs: readonly QueuePatternInput[],
@@ -42,8 +42,8 @@ export async function configureQueuePatterns(
 }
 
 /**
- * Patterns that a deployment brings: they replace all others once, when the deployment has changed them. What
- * somebody put since holds until a deployment brings yet others.
+ * A deployment's patterns replace all others once, when the deployment has changed them. If somebody puts other
+ * patterns after that, these hold until a deployment brings new ones.
  */
 export async function deployQueuePatterns(
   engine: Engine,
@@ -62,7 +62,7 @@ export async function deployQueuePatterns(
 
 type Change = { readonly patterns: readonly QueuePattern[]; readonly deployed?: string }
 
-/** `undefined`: they are to stay as they are. */
+/** `changeOf` returns `undefined` if the patterns should stay as they are. */
 async function replace(
   engine: Engine,
   changeOf: (before: QueuePatternsRow) => Change | undefined,
@@ -73,9 +73,9 @@ async function replace(
     const before = await inDoubtOnceLost(readQueuePatterns(engine), lost)
     if (lost !== undefined) {
       if (before.mark === mark) return patternsOf(before)
-      // Others have gone on; from ours, or in its place.
+      // Others have written since: after our write, or in its place; we cannot tell.
       if (before.revision > lost.revision) throw inDoubt(lost.cause)
-      // Others took its place, so it cannot land any more.
+      // Another write took its place, so ours cannot land any more.
       if (before.revision === lost.revision) lost = undefined
     }
     const change = changeOf(before)
@@ -92,11 +92,11 @@ async function replace(
   throw new QueueError('BUSY', 'Cannot change the queues’ patterns because others do; try again')
 }
 
-/** Then we write nothing: the same patterns, put again and again, cause no walk. */
+/** If so, we write nothing: a caller who puts the same patterns again and again causes no walk. */
 const isAsBefore = (change: Change, { revision, patterns, deployed }: QueuePatternsRow): boolean =>
   revision > 0 && change.deployed === deployed && areSamePatterns(change.patterns, patterns)
 
-/** The patterns, and the request for the walk that applies them: both or neither. */
+/** Writes the patterns and the request for the walk that applies them: both or neither. */
 function write(engine: Engine, seen: number, row: QueuePatternsRow): Promise<Transacted> {
   const { dynamo } = engine
   const TableName = dynamo.tableName
@@ -111,7 +111,7 @@ function write(engine: Engine, seen: number, row: QueuePatternsRow): Promise<Tra
   })
 }
 
-/** Once an answer was lost, nobody knows what happened until somebody could look; nor does a later refusal tell. */
+/** Once an answer was lost, we do not know what happened until we have read the row; a later refusal does not tell. */
 const inDoubtOnceLost = <T>(sent: Promise<T>, lost: object | undefined): Promise<T> =>
   sent.catch((error: unknown) => {
     throw lost === undefined ? error : inDoubt(error)

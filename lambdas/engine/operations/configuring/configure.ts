@@ -20,17 +20,17 @@ import { configurationByNow, patternsAsKnown, patternsByNow } from '../attempts/
 
 const course = { from: 'store', attemptsMax: 24, looksFrom: 4 } as const
 
-/** Own settings' revision, or any settings' tag (`tagOf`). */
+/** The revision of the queue's own settings, or the tag of any settings (`tagOf`). */
 type Match = { readonly ifMatch?: number | string | undefined }
 
-/** What the queue has, or would have if it were pushed to now. */
+/** The queue's settings, or those that a push would give it now. */
 export async function configuration(engine: Engine, queue: string): Promise<Configuration> {
   checkQueueId(queue)
   const record = await readRecord(engine, queue)
   return record?.configuration ?? configurationByNow(engine, queue)
 }
 
-/** Changes the queue's own settings; the first of them begin with the defaults. */
+/** Changes the queue's own settings. The first change starts from the defaults. */
 export async function configure(
   engine: Engine,
   queue: string,
@@ -55,7 +55,7 @@ export async function configure(
   })
 }
 
-/** Takes the queue's own settings away: those of its pattern, or the default, apply again. */
+/** Removes the queue's own settings, so that those of its pattern, or the defaults, apply again. */
 export async function unconfigure(
   engine: Engine,
   queue: string,
@@ -66,13 +66,13 @@ export async function unconfigure(
   let readFor = 0
   return attempts<Configuration>(engine, queue, course, ({ record, nowMs }) => {
     const before = record?.configuration ?? applies
-    // The record has seen newer patterns than these: with their revision and older settings, no walk would
-    // mend it. Once for each revision, for a restored table may have none so new.
+    // The record has seen newer patterns than these. If it got older settings under the newer revision, no walk
+    // would ever correct it. We read again once for each revision: a restored table may have none this new.
     const { patternsRevision: known = 0 } = before
     if (known > Math.max(applies.patternsRevision ?? 0, readFor)) {
       readFor = known
       return act(async () => {
-        // Not by the clock, which may have been set back since they were read.
+        // Forget them, rather than ask by time: somebody may have set the clock back since we read them.
         engine.patterns.forget()
         applies = await configurationByNow(engine, queue)
         return again(record)
@@ -87,7 +87,7 @@ export async function unconfigure(
   })
 }
 
-/** The queue's first record, with settings of its own. */
+/** Makes the queue's first record, with its own settings. */
 async function makeConfigured(
   engine: Engine,
   queue: string,
@@ -98,9 +98,9 @@ async function makeConfigured(
     ifMatch === undefined ? await patternsAsKnown(engine, queue) : await patternsByNow(engine)
   const before = isDeadLetterQueue(queue) ? defaultConfiguration : configurationBy(patterns, queue)
   const error = mismatch(queue, before, ifMatch)
-  // Only this attempt's own write could land, and it is not sent.
+  // Only this attempt's own write could land, and we do not send it.
   if (error !== undefined) return { kind: 'refused', error }
-  // A limit that the queue had from patterns, before it was forgotten, must not count as a newer one.
+  // A limit that the queue had from patterns, before it was forgotten, must not count as newer than this one.
   const { revision: patternsRevision } = patterns
   const after = changeConfiguration(
     { ...before, ...(patternsRevision > 0 && { patternsRevision }) },

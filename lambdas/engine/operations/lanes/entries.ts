@@ -9,9 +9,9 @@ import { decodeScheduled } from '../../core/scheduled.ts'
 import { deleteBatchParts, partsIn, writeBatch } from '../../store/batches.ts'
 import type { Engine } from '../attempts/engine.ts'
 
-// Turns the items of a push into what is appended to the record, and cleans up if the push is refused.
+// Turns a push's items into the entries that it appends to the record, and cleans up if the push is refused.
 
-/** About what a reference adds to the tail: a group that is smaller stays as it is. */
+/** About what a reference adds to the tail; a smaller group of items stays as it is. */
 const REFERENCE_BYTES = 48
 /** Batches written at a time, so that a push to many lanes is quick and does not flood the table. */
 const BATCHES_AT_ONCE = 8
@@ -21,7 +21,7 @@ export type Prepared = {
   readonly pushedAtMs: number
 }
 
-/** The entries of a push, by lane; what would swell the record goes into batches first. */
+/** The entries of a push, by lane. Items that would swell the record go into batches first. */
 export async function prepare(
   engine: Engine,
   queue: string,
@@ -67,7 +67,7 @@ export async function byReference(
   return appendOf(referenced, { timed })
 }
 
-/** Batches of a push that was refused for certain: no reference to them can ever appear. */
+/** Deletes the batches of a push that was certainly refused: no reference to them can ever appear. */
 export async function discardUnlessOpen(
   engine: Engine,
   queue: string,

@@ -10,15 +10,15 @@ import { moveNotes, seal } from './seal.ts'
 import { moveOn, type Report, workOn } from './segment-round.ts'
 import { dropLateCopies } from './segment-work.ts'
 
-/** What one run may do; the write that ends it wakes the next, should more be left. */
+/** How much one run may do; if more is left, the run's last write wakes the next one. */
 const ROUNDS_MAX = 6
 
 type Buried = { readonly moved: number; readonly failure: unknown }
 
 export type Chores = {
-  /** No empty lane is worth keeping. */
+  /** Drops every empty lane. */
   readonly dropEmpty: boolean
-  /** Moves the dead. The caller hands it in, because it makes lanes, and making room for a lane comes here. */
+  /** Moves the dead. The caller passes it in: it makes lanes, and making room for a lane calls this file. */
   readonly bury?: ((engine: Engine, queue: string) => Promise<Buried>) | undefined
 }
 
@@ -69,7 +69,7 @@ export async function housekeepRecord(
       const [failure] = failed
       if (failure !== undefined) {
         record = await readRecord(engine, queue)
-        // The queue has moved on, and what the plan was to copy is gone: plan again.
+        // The queue has moved on, and the items that the plan would copy are gone: plan again.
         if (record?.version === planned.version) {
           engine.items.stillThere(planned)
           throw failure.error
@@ -94,11 +94,11 @@ export async function housekeepRecord(
   return report
 }
 
-/** The sweeper comes as soon as if a timer were set now. */
+/** Whether the sweeper comes at least as soon as it would for a timer set now. */
 const hasTimer = (engine: Engine, { checkAtMs }: QueueRecord): boolean =>
   checkAtMs !== undefined && checkAtMs <= engine.clock.nowMs() + HOUSEKEEPING_RETRY_MS
 
-/** Leaves a timer for the sweeper. Lowering `checkAt` is right at any version. */
+/** Leaves a timer for the sweeper. It is always safe to lower `checkAt`, at any version. */
 export async function lookAgain(engine: Engine, queue: string): Promise<void> {
   const nowMs = engine.clock.nowMs()
   const update = checkAtUpdate(patiently(nowMs + HOUSEKEEPING_RETRY_MS), nowMs)

@@ -36,8 +36,8 @@ export function missingLanes(
 }
 
 /**
- * The queue's first push makes it. Its pattern may have a limit or little room: then the push makes the record
- * without its items, and goes on as any other push does.
+ * The first push to a queue makes its record. If the queue's pattern sets a limit, or not enough room, the push makes
+ * the record without its items and goes on like any other push.
  */
 export async function makeRecord<T>(
   engine: Engine,
@@ -55,11 +55,11 @@ export async function makeRecord<T>(
   })
 }
 
-/** A queue's first record may have the items of the push that makes it. */
+/** Whether a queue's first record may hold the items of the push that makes it. */
 export const mayBringItems = (configuration: Configuration, { items }: Append): boolean =>
   items === 0 || (configuration.pushLimit === undefined && items <= roomOf(configuration))
 
-/** It does not matter who makes it: what counts is what is there then. */
+/** It does not matter which process makes the record; the caller goes on with what is there. */
 export async function makeEmpty(
   engine: Engine,
   queue: string,
@@ -82,16 +82,16 @@ function firstRecord(
 ): StoredRecord {
   const lanes = missingLanes(engine, addition, undefined, configuration)
   const born = randomText(engine.random, EPOCH_CHARACTERS)
-  // Nobody pops from a record that was made for a transaction which then never came.
+  // We may make a record for a transaction that never comes. Nobody pops from it, so the timer lets it go.
   const checkAtMs =
     addition.items === 0 ? patiently(engine.clock.nowMs() + FORGET_AFTER_MS) : remindAtMs(engine)
   return newRecord(queue, born, newMark(engine), lanes, addition, { checkAtMs, configuration })
 }
 
 /**
- * Drops lanes that are empty, and returns the record as it is then. Where no lane can go it refuses, so the
- * record must be as the store has it now (rule 7). A push hands in `bury`, because lanes whose items are all
- * dead are empty once these have moved; a move does not, because moving the dead needs a lane itself.
+ * Drops empty lanes, and returns the record after that. If no lane can go, it refuses, so the record must be
+ * the one that the store has now (rule 7). A push passes `bury`, because lanes whose items are all dead are
+ * empty once these have moved; a move does not, because moving the dead needs a lane itself.
  */
 export async function makeRoomForLanes(
   engine: Engine,
@@ -115,8 +115,8 @@ export async function makeRoomForLanes(
 }
 
 /**
- * Makes the lane, empty, where it is missing: what a transaction appends to must be there. It
- * brings no items and no bytes, so a full queue and a full tail do not matter.
+ * Makes an empty lane if there is none: a transaction can append only to a lane that exists. This
+ * adds no items and no bytes, so a full queue and a full tail do not matter.
  */
 export async function ensureLane(
   engine: Engine,
@@ -124,7 +124,7 @@ export async function ensureLane(
   priority: number,
 ): Promise<QueueRecord> {
   const nothing: Append = { lanes: new Map([[priority, []]]), items: 0, bytes: 0 }
-  // Memory will do: if the lane is gone, the transaction says so.
+  // Memory will do: if the lane is gone, the transaction fails.
   const known = engine.memory.get(queue)
   if (known?.lanes.has(priority)) return known
   const course = { from: 'memory-or-store', attemptsMax: ATTEMPTS_MAX } as const
@@ -146,7 +146,7 @@ export async function ensureLane(
   })
 }
 
-/** It does not matter who made them: what counts is what is there now. */
+/** It does not matter which process makes them; the caller goes on with what is there. */
 async function makeLanes(
   engine: Engine,
   record: QueueRecord,

@@ -27,12 +27,12 @@ import { deleteRows } from './segment-work.ts'
 
 /**
  * Rounds of one sealer. It also seals what fills the tail again meanwhile: another sealer would only
- * collide with it. After about 0.7 s it stops; the next line crossed starts another sealer.
+ * collide with it. After about 0.7 s it stops; the next append to cross a line starts another sealer.
  */
 const ROUNDS_MAX = 64
 /** What one BatchWriteItem takes. */
 const ROWS_PER_REQUEST = 25
-/** Of one receipt whose answers are lost. */
+/** How often we send one receipt whose answers get lost. */
 const PUTS_MAX = 3
 
 /**
@@ -78,7 +78,7 @@ async function sealAsPlanned(
         return again(committed.record)
       }
       const { current } = committed
-      // While the store throttles, the next to cross a line may have it: trying again costs units too.
+      // While the store throttles, leave it to the next append that crosses a line: trying again costs units too.
       if (current !== undefined && isUnsealed(current, planned) && !isThrottled(engine)) {
         return again(current)
       }
@@ -89,10 +89,10 @@ async function sealAsPlanned(
 }
 
 /**
- * The push that would carry the tail over its cap, from a producer that is alone: one write takes the
- * copied tail off and puts the push's entries in its place. So sealing costs one request more than
- * the push does, not two, and the record never holds more than the cap. Returns the record as it made
- * it; nothing when it was not the moment, or somebody else wrote meanwhile: then nothing has happened.
+ * For a lone producer's push that would carry the tail over its cap: one write takes the copied tail off
+ * and puts the push's entries in its place. So sealing costs one request on top of the push, not two,
+ * and the record never holds more than the cap. Returns the record that it made; undefined if it was
+ * too early for a seal, or somebody else wrote meanwhile: then nothing has happened.
  */
 export async function appendSealing(
   engine: Engine,
@@ -106,7 +106,7 @@ export async function appendSealing(
   try {
     await writeRows(engine, record, planned, rows)
   } catch (error) {
-    // The push can do without.
+    // The push can do without the seal.
     engine.onBackgroundError(error, { queue, step: 'seal' })
     return undefined
   }
@@ -117,7 +117,7 @@ export async function appendSealing(
   })
   const committed = await commit(engine, change)
   if (committed.kind === 'committed') {
-    // Others may have pushed since, if the answer was lost and the record looked up instead.
+    // If the answer was lost and we read the record instead, others may have pushed since.
     const { after } = change
     if (committed.record.appends === after.appends) engine.alone.add(committed.record)
     return after
@@ -126,7 +126,7 @@ export async function appendSealing(
   return undefined
 }
 
-/** The push is answered by its append alone: a seal that fails is left to the next one that is due. */
+/** The append alone decides the push's answer. If the seal fails, the next one that is due makes up for it. */
 export const sealQuietly = (engine: Engine, record: QueueRecord): Promise<void> =>
   quietly(engine, record, seal)
 
@@ -140,7 +140,7 @@ async function quietly(
   })
 }
 
-/** Seals after an append of so many bytes left this record, if that is its part; or moves old notes. */
+/** After an append of so many bytes, which left this record: seals if it is this append's turn, or moves old notes. */
 export async function sealAfter(engine: Engine, record: QueueRecord, bytes: number): Promise<void> {
   const alone = engine.alone.has(record)
   if (sealsAfter(record, bytes, tailLimits(engine), alone)) return sealQuietly(engine, record)
@@ -151,10 +151,10 @@ export async function sealAfter(engine: Engine, record: QueueRecord, bytes: numb
 const rowsOf = (queue: string, { tails }: Seal): Row[][] =>
   tails.map(({ lane, entries }) => chunkRows(queue, lane, entries))
 
-/** Receipts that this seal has written: they are true for ever, so no further round writes them again. */
+/** Receipts that this seal has written: they stay true for ever, so no further round writes them again. */
 type Receipts = Set<string>
 
-/** With the receipts, as many requests side by side as there must be: every append waits for a seal. */
+/** Writes the rows and receipts with all requests side by side, because every append waits for a seal. */
 async function writeRows(
   engine: Engine,
   record: QueueRecord,
@@ -174,7 +174,7 @@ async function writeRows(
   for (let at = 0; at < all.length; at += ROWS_PER_REQUEST) {
     requests.push(dynamo.putMany(all.slice(at, at + ROWS_PER_REQUEST), true))
   }
-  // Wait for all of them, so that none lands after the clean-up has looked.
+  // Wait for all of them, so that none lands after the clean-up.
   for (const end of await Promise.allSettled(requests)) {
     if (end.status === 'rejected') throw end.reason
   }
@@ -189,7 +189,7 @@ async function putReceipt({ dynamo }: Engine, row: Receipt): Promise<void> {
   }
 }
 
-/** The race was lost to something else: these entries are still where they were. */
+/** Whether the write lost to something other than a seal, so that these entries are still in their tails. */
 const isUnsealed = (current: QueueRecord, { tails }: Seal): boolean =>
   tails.every(({ lane }) => {
     const now = current.lanes.get(lane.priority)
@@ -197,8 +197,8 @@ const isUnsealed = (current: QueueRecord, { tails }: Seal): boolean =>
   })
 
 /**
- * Rows of a lost race that lie behind the head by now: their segment may have been trimmed before
- * they came, and then nobody else would delete them.
+ * Deletes rows of a lost race that lie behind the head by now. Housekeeping may have trimmed their
+ * segment before they came, and then nobody else would delete them.
  */
 async function dropLateRows(
   engine: Engine,
@@ -207,7 +207,7 @@ async function dropLateRows(
   rows: readonly (readonly Row[])[],
   refusedBy: QueueRecord | undefined,
 ): Promise<void> {
-  // A licence to delete is read, never inferred from what an answer left out.
+  // Before we delete, we must read the record; an answer without it permits nothing.
   const current = refusedBy ?? (await readRecord(engine, queue))
   for (const [index, { lane }] of tails.entries()) {
     const now = current?.lanes.get(lane.priority)

@@ -26,7 +26,7 @@ export type Report = { -readonly [K in keyof HousekeepReport]: HousekeepReport[K
   dropped: number
 }
 
-/** One copy or deletion, and the pointers that may be moved once it is done. */
+/** One copy or deletion, and the pointers that may move once it is done. */
 type Task = { readonly item: LaneWork; readonly act: () => Promise<unknown> }
 
 type WorkDone = {
@@ -53,7 +53,7 @@ export async function workOn(
   return { work: work.filter(isSomething), failed }
 }
 
-/** Recall first: someone will wait for it. Trim next: it is what keeps a queue small. */
+/** Recalls come first, because a pop will wait for them. Trims come next: they keep a queue small. */
 function* tasksOf(engine: Engine, record: QueueRecord, plan: HousekeepingPlan): Generator<Task> {
   let left = SEGMENTS_PER_ROUND
   const bounded = (segments: Range): Range => {
@@ -99,7 +99,7 @@ function* tasksOf(engine: Engine, record: QueueRecord, plan: HousekeepingPlan): 
   }
 }
 
-/** A drained lane: its rows and objects as far as one round goes, and itself once they are gone. */
+/** For a drained lane: deletes as many of its rows and objects as one round can, then the lane itself. */
 function dropTask(engine: Engine, record: QueueRecord, lane: Lane): Task {
   const to = Math.ceil(lane.sealed / lane.segmentSize)
   const { parts, goneTo } = settledParts(lane)
@@ -133,7 +133,7 @@ export function moveOn(
 ): Promise<QueueRecord | undefined> {
   const course = {
     from: { record: seen },
-    // In no hurry, unlike the seals that it meets on a busy queue: it does not look again for its turn.
+    // Housekeeping is in no hurry, unlike the seals that it meets on a busy queue, so it does not fight for its turn.
     attemptsMax: COMMITS_MAX,
     exhausted: (record: QueueRecord | undefined) => record,
   }

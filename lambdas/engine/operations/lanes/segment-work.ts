@@ -11,8 +11,8 @@ import { keyOfRow, putSegmentObject, referencesIn, segmentRows } from '../../sto
 import { type Engine, readRecord } from '../attempts/engine.ts'
 
 /*
- * What housekeeping does to segments: copies and deletes, none of which moves a pointer. A copy is
- * true for ever once made; a delete has a licence that nothing can withdraw (rule 1).
+ * What housekeeping does to segments: it copies and deletes, and none of that moves a pointer. A copy
+ * stays true for ever; a delete has a permission that nothing can withdraw (rule 1).
  */
 
 type Missing = Extract<ItemsRead, { kind: 'missing' }>
@@ -49,7 +49,7 @@ export async function recallSegment(
   await engine.dynamo.putMany(rows)
 }
 
-/** The originals of segments that this write made offloaded: their object is theirs until trimmed. */
+/** Deletes the originals of segments that this write marked as offloaded: their object stays until they are trimmed. */
 export async function deleteOriginals(
   engine: Engine,
   before: QueueRecord,
@@ -80,8 +80,8 @@ export function newlyOffloaded(before: Lane, after: Lane): number[] {
 }
 
 /**
- * Copies of segments that the head has passed: they may have been trimmed before the copy came, and
- * then nobody else would delete it.
+ * Deletes copies of segments that the head has passed: housekeeping may have trimmed a segment before
+ * its copy came, and then nobody else would delete the copy.
  */
 export async function dropLateCopies(
   engine: Engine,
@@ -90,16 +90,16 @@ export async function dropLateCopies(
 ): Promise<void> {
   const copies = work.filter(({ offloaded, recalled }) => offloaded ?? recalled)
   if (copies.length === 0) return
-  // A licence to delete is read, never inferred from what an answer left out.
+  // Before we delete, we must read the record; an answer without it permits nothing.
   const current = await readRecord(engine, planned.queue)
   for (const { priority, epoch, offloaded, recalled } of copies) {
     const now = current?.lanes.get(priority)
     const isThere = now?.epoch === epoch
-    // By the lane as it is: a row that goes may be the last to point to a batch, and whether the rest
-    // of that batch is offloaded by now the plan does not know.
+    // Go by the lane as it is now: a row that we delete may be the last one to point to a batch, and the
+    // plan does not know whether the rest of that batch is offloaded by now.
     const lane = isThere ? now : (planned.lanes.get(priority) as Lane)
     const passedTo = isThere ? segmentOf(now, now.head) : Number.POSITIVE_INFINITY
-    // Of a lane that is gone, nothing is left that could be in the way.
+    // If the lane is gone, nobody needs any of its numbers.
     const behind = isThere ? now.head : Number.POSITIVE_INFINITY
     for (const segments of [offloaded, recalled]) {
       if (segments === undefined || segments.from >= passedTo) continue
@@ -110,8 +110,8 @@ export async function dropLateCopies(
 }
 
 /**
- * Deletes what of these segments lies wholly behind `behind`, which must be a head (rule 1). In a
- * drained lane the last segment is not full: it may be growing again while this looks at it.
+ * Deletes the parts of these segments that lie wholly behind `behind`, which must be a head (rule 1). In
+ * a drained lane the last segment is not full, and it may be growing again meanwhile.
  */
 export async function trimSegments(
   engine: Engine,
@@ -126,8 +126,8 @@ export async function trimSegments(
     const settled = rows.filter((row) => parseChunkSortKey(row.sk as string).to <= behind)
     await deleteRows(engine, record.queue, { ...lane, head: Math.max(lane.head, behind) }, settled)
     if ((segment + 1) * lane.segmentSize > behind) return
-    // Offloaded or not: a copy whose pointer was never moved goes the same way, and S3 deletes for
-    // nothing what is not there.
+    // Whether offloaded or not: there may be a copy whose pointer never moved, and S3 charges nothing for
+    // deleting an object that does not exist.
     objects.push({
       segment,
       key: segmentObjectKey(record.queue, lane.epoch, lane.priority, segment),
@@ -137,8 +137,8 @@ export async function trimSegments(
 }
 
 /**
- * Objects of offloaded segments must go before the pointers do. Others are strays at most, of a run
- * that died between a copy and its pointer: S3 being out of reach is not a reason to leave out the trim.
+ * Objects of offloaded segments must go before the pointers move. Others are at most strays of a run that
+ * died between a copy and its pointer: if S3 is out of reach, that is no reason to skip the trim.
  */
 async function deleteObjects(
   engine: Engine,
@@ -155,7 +155,7 @@ async function deleteObjects(
   })
 }
 
-/** Parts of batches first: once the rows are gone, nothing points to them any more. */
+/** Deletes the parts of batches first: once the rows are gone, nothing points to those any more. */
 export async function deleteRows(
   engine: Engine,
   queue: string,
@@ -174,7 +174,7 @@ export async function deleteRows(
   await engine.dynamo.deleteMany(rows.map(keyOfRow))
 }
 
-/** The batches that settled references at the front of the tail point to. */
+/** The batches to which settled references at the front of the tail point. */
 export function settledParts(lane: Lane): { parts: BatchReference[]; goneTo: number } {
   const found = settledReferences(lane)
   const last = found.at(-1)
@@ -201,7 +201,7 @@ export async function eachOf(
 ): Promise<void> {
   for (let from = segments.from; from < segments.to; from += SEGMENTS_AT_ONCE) {
     const to = Math.min(segments.to, from + SEGMENTS_AT_ONCE)
-    // Wait for all of them, so that none lands after the clean-up has looked.
+    // Wait for all of them, so that none lands after the clean-up.
     const ends = await Promise.allSettled(
       Array.from({ length: to - from }, (_, index) => each(from + index)),
     )

@@ -3,8 +3,8 @@ import type { NewPlace } from './place-scheduled.ts'
 import { takeScheduled } from './take-scheduled.ts'
 
 /**
- * Takes scheduled items out by their ids, and returns the ids of those that it took out. Items that have joined or
- * were cancelled before are not among these.
+ * Takes scheduled items out by their ids, and returns the ids of those that it took out, not of items that had joined
+ * or been cancelled before.
  */
 export async function cancelScheduled(
   engine: Engine,
@@ -15,9 +15,9 @@ export async function cancelScheduled(
 }
 
 /**
- * Gives scheduled items another time, another priority, or both; returns their new ids by the old ones. Each is in
- * one place at any time: one write takes it out of the old place and puts it into the new one. An item whose new time
- * is past joins with the next pop or sweep.
+ * Gives scheduled items another time, another priority, or both; returns their new ids by the old ones. One write takes
+ * an item out of its old place and puts it into the new one, so it is in one place at any time. An item whose new time
+ * has passed joins with the next pop or sweep.
  */
 export async function rescheduled(
   engine: Engine,

@@ -13,14 +13,14 @@ import { forgetPurgedUpdate } from '../../store/scheduled-updates.ts'
 import { type Engine, readRecord, seen } from '../attempts/engine.ts'
 import { discardBatch } from '../lanes/entries.ts'
 
-/** Rows a query: as many as one request deletes. The time is looked at after each. */
+/** Rows a query: as many as one request deletes. We check the time after each. */
 const PAGE = 25
-/** A row may name a batch an item. */
+/** A row may name one batch for each item. */
 const BATCHES_AT_ONCE = 16
 
 /**
- * Deletes the rows that purges left, those of the earliest first, until this time. The record names each purge until
- * its rows are gone, so the next process goes on where this one stops or dies. Returns whether all are gone.
+ * Deletes the rows that purges left, those of the earliest purge first, until `untilMs`. The record names each purge
+ * until its rows are gone, so the next process goes on where this one stops or dies. Returns whether all are gone.
  */
 export async function dropPurged(
   engine: Engine,
@@ -34,7 +34,7 @@ export async function dropPurged(
     if (record === undefined || record.born !== born || mark === undefined) return true
     if (!(await dropEra(engine, record, mark, untilMs))) return false
     const written = await engine.dynamo.update(recordKey(queue), forgetPurgedUpdate(record, mark))
-    // By us or by another: what counts is what it names now.
+    // We or another process may have removed it; go by what the record names now.
     record =
       written.kind === 'unknown'
         ? await readRecord(engine, queue)
@@ -61,7 +61,7 @@ async function dropEra(
     if (!more) break
     if (engine.clock.nowMs() >= untilMs) return false
   }
-  // A read may not show yet what a transaction has put. A delete waits for that, and hands it over.
+  // A read may not yet show a row that a transaction has put. A delete waits for it, and returns it.
   for (const sk of [...unseen, PURGED_SORT_KEY]) {
     const key = { pk: partition, sk }
     const dropped = await engine.dynamo.delete({ Key: key, ReturnValues: 'ALL_OLD' })

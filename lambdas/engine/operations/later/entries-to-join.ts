@@ -15,18 +15,18 @@ import { BatchParts } from '../../store/batch-parts.ts'
 import { partsIn, writeBatch } from '../../store/batches.ts'
 import type { Engine } from '../attempts/engine.ts'
 
-/** A reference adds about so much to the tail: smaller runs of items go without a batch. */
+/** A reference adds about this much to the tail, so smaller runs of items need no batch. */
 const REFERENCE_BYTES = 48
 
 export type ToJoin = {
   readonly addition: Append
-  /** References to batches that were written for this, and are in no record yet. */
+  /** References to batches that we wrote for this join, and that are in no record yet. */
   readonly written: readonly string[]
-  /** References whose items are elsewhere once this has joined. */
+  /** References whose items are elsewhere after the join. */
   readonly spent: readonly string[]
 }
 
-/** The entries that the lanes get. Nothing if a batch is gone. */
+/** The entries that the lanes get; undefined if a batch is gone. */
 export async function entriesToJoin(
   engine: Engine,
   queue: string,
@@ -88,7 +88,7 @@ export async function entriesAt(
   })
 }
 
-/** Each run of items between references in a batch of its own, where that is smaller. */
+/** Puts each run of items between references into its own batch, where that is smaller. */
 async function byReference(
   engine: Engine,
   queue: string,

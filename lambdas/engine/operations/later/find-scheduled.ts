@@ -12,7 +12,7 @@ import type { Engine } from '../attempts/engine.ts'
 /** Where an entry is: a place in the record's list, or in that of a row. */
 export type ScheduledPlace = { readonly row?: ScheduledRow; readonly place: number }
 
-/** `unseen`: it may be in a row that cannot be read yet. */
+/** `unseen`: the entry may be in a row that cannot be read yet. */
 export async function findScheduled(
   engine: Engine,
   record: QueueRecord,

@@ -39,12 +39,12 @@ import { dropBatches } from './drop-rows.ts'
 import { entriesToJoin, type ToJoin } from './entries-to-join.ts'
 import { lookLater, takeBack } from './take-back.ts'
 
-/** Races lost to others that join, and waits for a full tail. */
+/** Counts races lost to other joins, and waits for a full tail. */
 const ATTEMPTS_MAX = 24
 
 /**
- * `stuck`: something is due, and nothing of it can join now. `lost`: it may, but other writes came first too often, or
- * its rows are not as they were read. Nothing has changed, and the next pop or sweep tries again.
+ * `stuck`: items are due, but none can join now. `lost`: some can, but other writes came first too often, or the rows
+ * have changed since we read them. Nothing has changed, and the next pop or sweep tries again.
  */
 export type Joined = {
   readonly kind: 'joined' | 'stuck' | 'lost'
@@ -52,18 +52,18 @@ export type Joined = {
   readonly items: number
 }
 
-/** `isBrief`: somebody waits for more than this, and others try again soon. */
+/** `isBrief`: the caller waits for more than this join, and others will try again soon. */
 type JoinOptions = { readonly isBrief?: boolean | undefined }
 
-/** Something is due by this clock, and there may be room and a lane for it. */
+/** Whether something is due by this clock for which there may be room and a lane. */
 export const mayJoin = (engine: Engine, record: QueueRecord, nowMs: number): boolean =>
   mayHaveRoom(record) && isSomethingJoinable(record, nowMs, areRowsBlocked(engine, record))
 
 /**
  * Moves due items to their lanes, as many as one write takes: from then on it is as if they had been pushed at that
  * moment. The write is an append, so pushes and pops go on beside it. The same write, a transaction if there are rows,
- * takes the entries out of the record, on the condition that no other process has taken any out, and out of the rows,
- * on the condition that these are as they were read. So each item joins once.
+ * takes the entries out of the record, on condition that no other process has taken any out, and out of the rows, on
+ * condition that they are as we read them. So each item joins once.
  */
 export async function join(
   engine: Engine,
@@ -103,11 +103,11 @@ async function joinOnce(
   const planned = planJoin(record, found, nowMs)
   if (planned === undefined) return makeWay(engine, record, found, nowMs)
   const toJoin = await entriesToJoin(engine, queue, planned.joining)
-  // A batch that is gone has joined, by a record that is newer than ours.
+  // If a batch is gone, it has joined in a newer record than ours.
   if (toJoin === undefined) return { kind: 'again', record: await readRecord(engine, queue) }
   const written = await write(engine, record, planned, { ...toJoin, ...options })
-  // Whether or not it was, or still is to be: it passes while nothing has joined since, and so does the next. What it
-  // would bring may still be referred to.
+  // It does not matter whether this write has landed or still will: it can land only while nothing has joined since,
+  // and the same holds for the next one. Keep the batches, because its entries may come to refer to them.
   if (written.kind === 'unknown') return { kind: 'again', record: await readRecord(engine, queue) }
   if (written.kind !== 'done') await dropBatches(engine, queue, toJoin.written)
   if (written.kind === 'refused') return { kind: 'lost', record }
@@ -115,12 +115,12 @@ async function joinOnce(
   const after = await recordAfter(engine, queue, written)
   if (after === undefined) return { kind: 'again', record: after }
   if (written.kind === 'failed') return clearTheWay(engine, after, toJoin)
-  // Beside a transaction others may have written before we read the record: nobody knows who crossed a line.
+  // After a transaction, others may have written before we read the record, so we cannot tell who crossed a line.
   await sealAfter(engine, after, written.isRead ? after.tailBytes : toJoin.addition.bytes)
   return { kind: 'joined', record: after, items: planned.items }
 }
 
-/** A transaction does not hand over the record. What it wrote stands, even if this read fails. */
+/** A transaction does not return the record. What it wrote stands, even if this read fails. */
 const recordAfter = async (
   engine: Engine,
   queue: string,
@@ -146,7 +146,7 @@ function joinUpdate(engine: Engine, record: QueueRecord, planned: Join, { additi
 type JoinWritten =
   | { readonly kind: 'done'; readonly row: Row | undefined; readonly isRead: boolean }
   | { readonly kind: 'failed'; readonly row: Row | undefined }
-  /** For now, by the store or because a row is not as it was read. Nothing has changed. */
+  /** Refused for now, by the store or because a row is not as we read it. Nothing has changed. */
   | { readonly kind: 'refused' }
   | { readonly kind: 'unknown' }
 
@@ -191,8 +191,8 @@ async function writeWithRows(
 }
 
 /**
- * Nothing can join. Items of acknowledged locks may take up the room, or empty lanes the place of others; or nothing of
- * the first row has a lane, and then its entries go back to the record, so that others pass by them.
+ * Nothing can join. Items of acknowledged locks may take up the room, or empty lanes the places of new ones. Or no item
+ * of the first row has a lane: then its entries go back to the record, where others can pass them.
  */
 async function makeWay(
   engine: Engine,
@@ -203,7 +203,7 @@ async function makeWay(
   const first = found?.rows[0]
   if (found !== undefined && (first === undefined || !isDue(first.due, nowMs))) {
     const nextDue = nextDueAfter(record.scheduled, found, 0)
-    // A row that cannot be read yet: the next to come reads it.
+    // A row cannot be read yet; the next process that comes will read it.
     if (nextDue !== undefined && isDue(nextDue, nowMs)) return { kind: 'lost', record }
     return { kind: 'again', record: await lookLater(engine, record, found) }
   }
@@ -242,7 +242,7 @@ async function clearTheWay(
   }
 }
 
-/** Nothing, where no lane can go. */
+/** Drops empty lanes; undefined if no lane can go. */
 async function makeRoom(engine: Engine, record: QueueRecord): Promise<Tried | undefined> {
   try {
     return { kind: 'again', record: await makeRoomForLanes(engine, record) }

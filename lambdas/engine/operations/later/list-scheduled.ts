@@ -21,12 +21,12 @@ import { entriesAt } from './entries-to-join.ts'
 
 /** Rows a query: about as many items as a page has by default, and more. */
 const ROWS_PER_QUERY = 25
-/** Queries a page, some milliseconds each: rows can have nothing to show whose batches have joined meanwhile. */
+/** Queries a page, some milliseconds each: a row has nothing to show if its batches have joined meanwhile. */
 const QUERIES_MAX = 40
 
-/** `entries`: nothing where the page must end, although more rows may follow. */
+/** `entries` is undefined where the page must end, although more rows may follow. */
 type Listed = { readonly sk: string; readonly entries: readonly string[] | undefined }
-/** Behind this item of this row, or behind the row if there is no id. */
+/** After this item of this row, or after the whole row if there is no id. */
 type Place = { readonly sk: string; readonly id: string }
 
 /** Lists scheduled items in the order of time. It takes nothing out, and nothing joins. */
@@ -65,7 +65,7 @@ export async function listScheduled(
   return { items }
 }
 
-/** Rows and the record's entries, as the next seal would sort these in. */
+/** Rows, with the record's entries merged in where the next seal would put them. */
 async function* listed(
   engine: Engine,
   record: QueueRecord,
@@ -101,7 +101,7 @@ function recordRows({ scheduled }: QueueRecord): { sk: string; entries: string[]
   return [...rows].map(([sk, entries]) => ({ sk, entries })).sort((a, b) => (a.sk < b.sk ? -1 : 1))
 }
 
-/** A move takes the number of a seal, and what is in the record then counts as in a later row of its second. */
+/** A move uses up the number of a seal; the record's entries then count as part of a later row of their second. */
 const placeAt = (place: Place | undefined, sk: string): Place | undefined =>
   sk === place?.sk || (place?.id && dueOfRow(sk) === dueOfRow(place.sk)) ? place : undefined
 
@@ -118,7 +118,7 @@ function entriesBehind(entries: readonly string[], place: Place | undefined): Be
     place.id.startsWith(scheduledId({ ...entry, index: undefined })),
   )
   const entry = all[at]
-  // It was cancelled since.
+  // The item has been cancelled since.
   if (entry === undefined) return all
   const left = entry.indexes.filter((index) => isBehind({ ...entry, index }, place.id))
   return [{ ...entry, indexes: left }, ...all.slice(at + 1)]

@@ -25,8 +25,9 @@ import { ensureLane } from '../lanes/lanes.ts'
 import { entriesAt } from './entries-to-join.ts'
 
 /**
- * Items of one priority that stay in their row though others are large. A reference takes 48 bytes: of so few, a batch
- * would spare the row less than 80. With those of 45 priorities, as many as one write takes, a row has 6 KB.
+ * If the items of one priority take no more than this, they stay in their row even if others are large. A reference
+ * takes 48 bytes, so a batch of so few would save the row less than 80. With such items of 45 priorities, as many as
+ * one write takes, a row has 6 KB.
  */
 const TINY_BYTES = 128
 /** Batches written at a time, as for a push. */
@@ -39,17 +40,17 @@ export type NewPlace = {
   readonly queue?: string | undefined
 }
 
-/** What they become there. */
+/** What the items become there. */
 export type Placing = {
   readonly target: QueueRecord
   readonly entries: readonly ScheduledEntry[]
   /** Their new ids, in the order of the items. */
   readonly ids: readonly string[]
-  /** Rows there that cannot be read yet. */
+  /** Rows of the target that cannot be read yet. */
   readonly unseen: readonly string[]
 }
 
-/** The record of the queue that they go to, which may have to be made. */
+/** The record of the queue that the items go to; makes it if need be. */
 export async function readTarget(
   engine: Engine,
   record: QueueRecord,
@@ -65,7 +66,7 @@ export async function readTarget(
   return made
 }
 
-/** An item that comes from elsewhere. */
+/** An item on its way to the target. */
 export type Coming = {
   readonly due: number
   readonly priority: number
@@ -74,11 +75,11 @@ export type Coming = {
 }
 
 type Placed = Coming & {
-  /** Which of the items it is. */
+  /** The item's index among those that come. */
   readonly at: number
 }
 
-/** The same items as entries of their own. Nothing if a batch has gone meanwhile. */
+/** The same items, each as a separate entry; undefined if a batch has gone meanwhile. */
 export async function placedAnew(
   engine: Engine,
   record: QueueRecord,
@@ -103,7 +104,7 @@ export async function placedAnew(
   return placeIn(engine, target, coming)
 }
 
-/** Items as entries of their own in the queue they go to. */
+/** The items as separate entries in the queue that they go to. */
 export async function placeIn(
   engine: Engine,
   target: QueueRecord,
@@ -124,8 +125,8 @@ export async function placeIn(
 
 /**
  * The entries of one new row. If they are large together, the items of each priority become a batch, because every
- * cancel, and every join of a part of a row, writes the rest of that row again. A few tiny ones stay: a batch costs a
- * write for itself.
+ * cancel, and every join of a part of a row, writes the rest of that row again. A few tiny items stay as they are: a
+ * batch costs a write by itself.
  */
 async function rowEntries(
   engine: Engine,
@@ -147,7 +148,7 @@ async function rowEntries(
     const encoded = group.map(({ at, item, tag }, index) => {
       const id = scheduledId({ ...place, index: inBatch ? index : undefined })
       ids[at] = id
-      // The items of a batch have their times in themselves; others get these when they join.
+      // Items in a batch carry their times; others get them when they join.
       return encodeItem(inBatch ? { ...item, dueMs: 1_000 * due, scheduledId: id } : item, tag)
     })
     const entry = inBatch
@@ -165,7 +166,7 @@ async function rowEntries(
 const bytesOf = (placed: readonly Placed[]): number =>
   placed.reduce((sum, { item, tag }) => sum + entryBytes(encodeItem(item, tag)), 0)
 
-/** The same entries by a newer read of their queue. Nothing if their ids would not lead to them. */
+/** The same entries for a newer record of their queue; undefined if their ids would no longer lead to them. */
 export async function placedStill(
   engine: Engine,
   placing: Placing,
@@ -181,14 +182,14 @@ export type Placement = {
   readonly rows: readonly Row[]
   readonly items: number
   readonly seals: number
-  /** When the first of them is due. */
+  /** When the first item is due. */
   readonly dueMs: number
   readonly nextDue: number
   readonly unseen: readonly string[]
   readonly beside: (update: Expression) => void
 }
 
-/** The new rows are as those of a seal: under a key that no other write can have. */
+/** The new rows are like those of a seal: no other write can use their keys. */
 export function placementOf(engine: Engine, { target, entries, ids, unseen }: Placing): Placement {
   const { scheduled } = target
   const seals = scheduled.seals + 1
@@ -212,7 +213,7 @@ export function placementOf(engine: Engine, { target, entries, ids, unseen }: Pl
   }
 }
 
-/** The other queue's part of the write. It counts as an append, so that nobody forgets the queue meanwhile. */
+/** The other queue's part of the write. It counts as an append, so that no process forgets the queue meanwhile. */
 export function targetOf({ target }: Placing, placement: Placement) {
   const { items, nextDue, unseen, beside } = placement
   const taken = { places: [], items: -items, bytes: 0, nextDue, unseen }

@@ -20,13 +20,13 @@ const BATCHES_AT_ONCE = 8
 /** One of the pushes that an append brings. */
 type LaterPush = {
   readonly items: readonly PushItem[]
-  /** Of the key, or of the push. */
+  /** The hash of the key, or of the push if it has no key. */
   readonly keyHash: string
 }
 
 export type PreparedLater = {
   readonly later: Later | undefined
-  /** Of each push, the ids of its delayed items by their place. */
+  /** For each push, the ids of its delayed items by their index. */
   readonly ids: readonly ReadonlyMap<number, string>[]
 }
 
@@ -95,7 +95,7 @@ async function laneEntry(
     const { text } = item
     const expiry = present({ expiresAtMs: expiresAtMsOf(item, pushedAtMs) })
     const tag = randomText(engine.random, 4)
-    // A batch is not written again when it joins. Other items get their times then: until then they are in the entry.
+    // A join does not rewrite a batch, so its items need their times now. Other items get theirs from the entry then.
     const times = byReference ? { dueMs: 1_000 * due, scheduledId: of.ids?.get(place) } : {}
     return encodeItem({ text, pushedAtMs, ...times, ...expiry }, tag)
   })

@@ -12,32 +12,32 @@ import { again, doubt, type Outcome } from '../attempts/decision.ts'
 import { type Engine, outcomeUnknown, readRecord } from '../attempts/engine.ts'
 import { dropPurged } from './drop-purged.ts'
 
-/** Purges that a record names because their rows are not gone yet, some 25 bytes each. */
+/** How many purges a record may name while their rows are not yet gone, some 25 bytes each. */
 const PURGED_MAX = 16
 /** How long a purge deletes rows, some thousands, before it answers. The sweeper's housekeeping deletes the rest. */
 const DROP_MS = 5_000
 
 /**
- * By how much a purge raises the era, at the most. Each call draws its own number and keeps it, so the record tells
- * whose purge it was where an answer is lost.
+ * The most by which a purge raises the era. Each call draws its own number and keeps it, so after a lost answer the
+ * record tells whose purge it was.
  */
 const ERA_STEP_MAX = 1_000_000
 
 /**
- * Takes out all scheduled items by one write: rows belong to an era of their queue, and this begins another. The record
- * names the old one until its rows are deleted, which may take long. The same write puts the batches that the record's
- * own entries name into a row of that era. So a process that dies leaves none of them, and a purge that was not written
- * deletes none.
+ * Takes out all scheduled items with one write: rows belong to an era of their queue, and the write begins a new era.
+ * The record names the old era until its rows are deleted, which may take long. The same write puts the batches that
+ * the record's own entries name into a row of the old era. So if a process dies it leaves none of them behind, and if
+ * the purge was not written it deletes none.
  */
 export class ScheduledPurge {
-  /** Those that it took out. */
+  /** How many items it took out. */
   items = 0
-  /** Items scheduled from now on came after the purge. */
+  /** The purge is done: items scheduled from now on come after it. */
   isOver = false
-  /** The record names as many purges as it may, and their rows take longer. */
+  /** The record already names as many purges as it may, and deleting their rows takes longer than this call has. */
   isTooMuch = false
   readonly #step: number
-  /** A sending whose answer was lost, and which may land yet. */
+  /** A request whose answer was lost and which may still land. */
   #open: { readonly era: number; readonly items: number; readonly cause: unknown } | undefined
 
   constructor({ random }: Engine) {
@@ -106,7 +106,7 @@ export const tooManyPurges = (queue: string): QueueError =>
     `Cannot empty what is scheduled in queue "${queue}" yet because the rows of ${PURGED_MAX} earlier purges are still being deleted`,
   )
 
-/** What the purge has left in rows, once its lanes are empty. It is answered all the same. */
+/** Deletes the rows that the purge has left, once its lanes are empty. A failure does not change its answer. */
 export async function dropPurgedQuietly(
   engine: Engine,
   record: QueueRecord | undefined,

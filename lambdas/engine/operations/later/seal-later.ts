@@ -8,17 +8,17 @@ import { partitionOf, rowsToSeal, storedRow, unseenStill } from '../../store/sch
 import { seenUpdate, takeUpdate } from '../../store/scheduled-updates.ts'
 import { type Engine, readRecord, remember, seen } from '../attempts/engine.ts'
 
-/** Seals that lose to other writes. After so many, the next push that crosses a line tries again. */
+/** After so many seals that lose to other writes, we leave it to the next push that crosses a line. */
 const ROUNDS_MAX = 4
-/** Rows of transactions that hang: with so many, entries stay in the record, which names each of these rows. */
+/** The record names each row of a transaction that hangs. With so many, further entries stay in the record. */
 const UNSEEN_MAX = 100
-/** Names of rows that stay in the record until the next seal reads them, some ten bytes each: a write costs more. */
+/** So many row names may stay until the next seal reads the rows: at some ten bytes each, a write would cost more. */
 const UNSEEN_LEFT = 3
 
 /**
- * Copies the scheduled entries of the record out to rows, one a second, and takes them out of it, in one transaction:
- * so no row exists that does not count. It takes all that it sees, which is what makes ids lead to few rows. Returns
- * the record as far as it is known then.
+ * Copies the record's scheduled entries out to rows, one for each second in which items are due, and removes them from
+ * the record, in one transaction: so every row counts. It takes all entries that it sees, so that an id leads to few
+ * rows. Returns the record as far as we know it then.
  */
 export async function sealLater(
   engine: Engine,
@@ -57,7 +57,7 @@ async function sealOnce(engine: Engine, record: QueueRecord): Promise<QueueRecor
     ],
   })
   if (transacted.kind !== 'done') return undefined
-  // DynamoDB does not hand over what a transaction wrote. Others may have written too: it is a memory, not a reading.
+  // DynamoDB does not return what a transaction wrote, and others may have written too: so this is only an assumption.
   const after: QueueRecord = {
     ...record,
     scheduled: {
@@ -72,12 +72,12 @@ async function sealOnce(engine: Engine, record: QueueRecord): Promise<QueueRecor
   }
   remember(engine, after)
   if (unseen.length <= UNSEEN_LEFT) return after
-  // What was answered can be read.
+  // Once DynamoDB has answered, reads show the new rows.
   const written = await engine.dynamo.update(recordKey(queue), seenUpdate(after, unseenBefore))
   return written.kind === 'unknown' ? after : seen(engine, queue, written.row)
 }
 
-/** The push that carried the record's entries over a line seals them: exactly one crosses each. */
+/** The push that carried the record's entries over a line seals them. Exactly one push crosses each line. */
 export async function sealLaterAfter(
   engine: Engine,
   record: QueueRecord,
@@ -89,7 +89,7 @@ export async function sealLaterAfter(
   if (line(bytes) > line(bytes - later.bytes)) await sealLaterQuietly(engine, record)
 }
 
-/** A push is answered by its append alone: a seal that fails is left to the next one. */
+/** The append alone decides a push's answer. If the seal fails, the next one makes up for it. */
 export async function sealLaterQuietly(engine: Engine, record: QueueRecord): Promise<void> {
   await sealLater(engine, record).catch((error: unknown) => {
     engine.onBackgroundError(error, { queue: record.queue, step: 'seal-scheduled' })

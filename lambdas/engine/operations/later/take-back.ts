@@ -7,7 +7,7 @@ import { takeUpdate } from '../../store/scheduled-updates.ts'
 import { type Engine, readRecord, seen } from '../attempts/engine.ts'
 
 /**
- * Puts the entries of the first rows, which can have no lane, back into the record, where each joins by itself.
+ * Puts the entries of the first rows, which can have no lanes now, back into the record, where each joins by itself.
  */
 export async function takeBack(
   engine: Engine,
@@ -32,11 +32,11 @@ export async function takeBack(
     rewritten(TableName, partitionOf(record), { ...row, entries: [] }),
   )
   await engine.dynamo.transact({ TransactItems: [own, ...deletes] }, { isBrief: true })
-  // Whether this write passed or another: go by the record as it is now.
+  // Whether this write or another one passed: go by the record as it is now.
   return readRecord(engine, queue)
 }
 
-/** No row is due: the record says so from now on. */
+/** Notes in the record that no row is due. */
 export async function lookLater(
   engine: Engine,
   record: QueueRecord,

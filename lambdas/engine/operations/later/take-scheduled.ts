@@ -34,15 +34,15 @@ import {
 } from './place-scheduled.ts'
 import { sealLater } from './seal-later.ts'
 
-/** Lost to others that seal, join or cancel. */
+/** Attempts lost to writers that seal, join or cancel. */
 const ATTEMPTS_MAX = 24
-/** Ids of one write: each may be in a row of its own and come to another, and a transaction takes 100. */
+/** Ids of one write: each may come out of a separate row and go into another, and a transaction takes 100. */
 const IDS_PER_WRITE = 45
 
 /**
  * Takes scheduled items out, and puts them into their new place if there is one. Returns the ids of the items that it
- * found, with their new ids. A join and this never both get an item: each passes only if no other write has taken
- * anything out since it read the record.
+ * found, with their new ids. An item never goes to both a join and this: each write passes only if no other has taken
+ * anything out since its process read the record.
  */
 export async function takeScheduled(
   engine: Engine,
@@ -53,7 +53,7 @@ export async function takeScheduled(
   const taken = new Map<string, string>()
   let left: readonly string[] = [...new Set(ids)]
   while (left.length > 0) {
-    // A move looks at all of them, because they keep their order.
+    // A move looks at all of them, because it must keep their order.
     const looked = place === undefined ? left.slice(0, IDS_PER_WRITE) : left
     const some = await takeSome(engine, queue, looked, place).catch((error: unknown) => {
       throw taken.size > 0 ? changedAllTheSame(error) : error
@@ -66,7 +66,7 @@ export async function takeScheduled(
 
 type Some = {
   readonly taken: ReadonlyMap<string, string>
-  /** What was found and did not fit into the write; what is in neither is gone. */
+  /** Items that were found but did not fit into the write. Items that are not here either are gone. */
   readonly left: readonly string[]
 }
 
@@ -119,7 +119,7 @@ async function findAll(
   return { found, isAll }
 }
 
-/** It waits where it was to go, and keeps its id. */
+/** Whether the item already is where it should go; then it keeps its id. */
 function isThere(record: QueueRecord, found: Found, place: NewPlace | undefined): boolean {
   if (place === undefined || (place.queue ?? record.queue) !== record.queue) return false
   const { due, priority } = entryOf(record.scheduled, found)
@@ -128,8 +128,8 @@ function isThere(record: QueueRecord, found: Found, place: NewPlace | undefined)
 }
 
 /**
- * Items that were not found are gone: nothing has moved any between our reads of the record and of the rows. A write
- * tells, which changes nothing: a read may show the record as it was before a transaction, and the rows as after it.
+ * Makes sure that items we did not find are gone: that nothing moved one between our reads of the record and the rows.
+ * Only a write, which changes nothing, can tell: a read may show the record before a transaction and the rows after it.
  */
 async function isStill(engine: Engine, record: QueueRecord): Promise<boolean> {
   const { queue } = record
@@ -139,7 +139,7 @@ async function isStill(engine: Engine, record: QueueRecord): Promise<boolean> {
   return written.kind === 'done'
 }
 
-/** One write. Nothing if it lost to another, or if a seal or a look at newer rows had to come first. */
+/** One write; undefined if it lost to another, or if a seal or a look at newer rows had to come first. */
 async function moveOut(
   engine: Engine,
   record: QueueRecord,

@@ -51,7 +51,7 @@ type Browsing = {
   readonly place: BrowsePlace | undefined
 }
 
-/** The next items in pop order, or the last against it, without taking them. */
+/** Shows the next items in the order of pops, or the last ones backwards, without taking them. */
 export async function browse(
   engine: Engine,
   queue: string,
@@ -65,7 +65,7 @@ export async function browse(
     throw new QueueError('INVALID_PARAMETER', 'order must be oldest or newest', { field: 'order' })
   }
   const first = from === undefined ? undefined : placeOf(from, priority)
-  // The first page begins at `from`, and each further one where the page before it ended.
+  // The first page begins at `from`, each later one where the page before it ended.
   const place = cursor === undefined ? first : decodeCursor(cursor, order)
   const course = { ...readingCourse(queue), from: 'store' } as const
   return attempts<BrowsePage>(engine, queue, course, ({ record }) => {
@@ -132,7 +132,7 @@ function viewOf(
     id: itemId({ epoch, priority, sequence }),
     priority,
     pushedAtMs: item.pushedAtMs,
-    // Of one that waits for its retry the last delivery is counted when it is back.
+    // The count of an item that waits for its retry lacks the last delivery until it comes back.
     deliveries: deliveriesOf(lane, sequence) + (state.state === 'ready' ? 0 : 1),
     ...(state.state === 'ready' && isOver ? { state: 'expired' } : state),
     ...deadLetterOf(item),
@@ -144,7 +144,7 @@ function viewOf(
 const numbersIn = (ranges: Ranges, count: number, order: BrowseOrder): number[] =>
   order === 'newest' ? lastNumbers(ranges, count) : [...numbersOf(take(ranges, count))]
 
-/** The entries of these numbers, the first of them at least, as far as an answer holds them. */
+/** The entries of these numbers: at least the first, and as many as fit into an answer. */
 async function entriesAt(
   engine: Engine,
   record: QueueRecord,
@@ -159,7 +159,7 @@ async function entriesAt(
   }
   const entries: string[] = []
   let left = bytesMax
-  // A read goes forwards, and ends when it is full: so as few at a time as fit whatever their size.
+  // A read goes forwards and stops when it is full, so read only as many at a time as fit whatever their size.
   for (let at = 0; at < numbers.length && (at === 0 || left > 0); at += CLAIM_BLIND_ITEMS) {
     const some = numbers.slice(at, at + CLAIM_BLIND_ITEMS)
     const read = await engine.items.read(record, stretchesAt(priority, some))

@@ -14,7 +14,7 @@ export function checkPrefix(prefix: string): void {
   })
 }
 
-/** Queues of one shard, by name: those with this prefix, behind the one named. */
+/** The queues of one shard that have this prefix, ordered by name, after the one named. */
 export async function queuesIn(
   engine: Engine,
   shard: number,
@@ -26,14 +26,14 @@ export async function queuesIn(
 ): Promise<string[]> {
   const low = recordPrefix(prefix)
   const past = after === undefined ? undefined : recordPrefix(after)
-  // '~' comes after all that a queue id may hold.
+  // '~' sorts after every character that a queue id may contain.
   const { rows } = await engine.dynamo.query({
     IndexName: DIRECTORY_INDEX,
     KeyConditionExpression: '#s=:s AND pk BETWEEN :low AND :high',
     ExpressionAttributeNames: { '#s': 'shard' },
     ExpressionAttributeValues: {
       ':s': shard,
-      // A character below all that ids hold makes "from" mean "after".
+      // Appending a character that sorts below all those of ids turns "from" into "after".
       ':low': past === undefined ? low : `${past} `,
       ':high': `${low}~`,
     },

@@ -21,7 +21,7 @@ import type { InspectRequest, QueueState } from '../../verbs.ts'
 import type { Engine } from '../attempts/engine.ts'
 import { configurationByNow } from '../attempts/patterns.ts'
 
-/** Lanes whose first items are read at a time, to tell how old the oldest is. */
+/** Lanes whose first items we read at a time, to tell how old the oldest is. */
 const LANES_AT_ONCE = 16
 
 export async function inspect(
@@ -30,7 +30,7 @@ export async function inspect(
   { consistent = false, oldest = false }: InspectRequest = {},
 ): Promise<QueueState> {
   checkQueueId(queue)
-  // Not remembered: it may be older than what this engine knows.
+  // We do not remember this record: it may be older than the one this engine knows.
   const row = await engine.dynamo.get(recordKey(queue), consistent)
   const record = row && decodeRecord(row as StoredRecord)
   if (record === undefined) return stateOfNothing(queue, await configurationByNow(engine, queue))
@@ -101,7 +101,7 @@ async function readOldest(engine: Engine, record: QueueRecord): Promise<number |
         if (first === undefined) return
         const stretch = { priority: lane.priority, from: first.from, to: first.from + 1 }
         const read = await engine.items.read(record, [stretch])
-        // The item is gone since: this view shows a record that is history by now.
+        // The item has gone meanwhile, because this view shows a record that is out of date by now.
         const entry = read.kind === 'read' ? read.entries[0] : undefined
         if (entry === undefined) return
         earliest = Math.min(earliest ?? Number.POSITIVE_INFINITY, pushedAtMsOf(entry))

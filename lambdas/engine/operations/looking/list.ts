@@ -10,7 +10,7 @@ import type { ListRequest, QueuePage, QueueSummary } from '../../verbs.ts'
 import type { Engine } from '../attempts/engine.ts'
 import { checkPrefix, isPrefix, queuesIn } from './directory.ts'
 
-/** Queues by name, a page at a time: each shard has its own in order, and this merges them. */
+/** Queues by name, a page at a time: each shard has its queues in order, and this merges them. */
 export async function list(engine: Engine, request: ListRequest = {}): Promise<QueuePage> {
   const { prefix = '', ids, detail = false, limit = PAGE_DEFAULT, cursor } = request
   if (ids !== undefined) {
@@ -28,7 +28,7 @@ export async function list(engine: Engine, request: ListRequest = {}): Promise<Q
   const queues = found.slice(0, limit)
   const last = queues.at(-1)
   return {
-    // A page of one says which queue it is, whatever its record: a walk of the list must get past it.
+    // A page of one names its queue even if the record cannot be read, so that a walk of the list gets past it.
     queues: await summariesOf(engine, queues, { detail, mayBeUnread: limit === 1 }),
     ...(found.length > limit && last !== undefined && { cursor: encodeListCursor(last) }),
   }
@@ -51,8 +51,8 @@ const invalidIds = (what: string): QueueError =>
   new QueueError('INVALID_PARAMETER', `ids ${what}`, { field: 'ids' })
 
 /**
- * From the records alone. One that the store does not give just now, or that this engine cannot read, is
- * in the list without a count, and so are all others with theirs.
+ * Made from the records alone. If the store does not return a record just now, or this engine cannot read it, the
+ * list has its queue without a count, and all others with theirs.
  */
 async function summariesOf(
   engine: Engine,
@@ -68,7 +68,7 @@ async function summariesOf(
     if (unreadable.has(queue)) return { queue }
     const row = byQueue.get(queue)
     try {
-      // The index may still name a queue that was forgotten: that one has no row.
+      // The index may still name a queue that was forgotten and has no row.
       const record = row && decodeRecord(row as StoredRecord)
       const count = record === undefined ? 0 : countIn(record)
       return detail ? { queue, count, detail: detailOf(record, nowMs) } : { queue, count }

@@ -14,15 +14,15 @@ export const walkStart: WalkPlace = { shard: 0 }
 
 export type WalkPage = {
   readonly records: readonly QueueRecord[]
-  /** Those that the store does not give just now, or this engine cannot read. */
+  /** Queues whose records the store does not return just now, or this engine cannot read. */
   readonly unread: readonly { readonly queue: string; readonly error: unknown }[]
-  /** Where to go on; nothing behind the last queue. */
+  /** Where to go on; undefined after the last queue. */
   readonly next: WalkPlace | undefined
 }
 
 /**
- * The records of the next queues, shard by shard: one query and one read of a hundred. A record that
- * cannot be read is named and passed, so that it stands in nobody's way.
+ * The records of the next queues, shard by shard: one query and one read of a hundred. If a record cannot
+ * be read, we name it and skip it, so that it does not block the walk.
  */
 export async function walkOn(
   engine: Engine,

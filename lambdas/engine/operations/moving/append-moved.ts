@@ -17,11 +17,11 @@ import { findMoved } from './find-moved.ts'
 import { moveLanesBeside } from './move.ts'
 import { timesOfRedriven } from './times-of-redriven.ts'
 
-/** Items that wait, and go together in one write. */
+/** Waiting items that one write moves together. */
 export type Moving = {
   readonly record: QueueRecord
   readonly items: readonly NamedItem[]
-  /** As they were read. */
+  /** Their entries as we read them. */
   readonly texts: readonly string[]
   /** The record without them. */
   readonly draft: QueueRecord
@@ -31,11 +31,11 @@ export type Moving = {
     readonly setsDry: boolean
   }
   readonly to: string
-  /** The lane they all go to; each keeps its own if it is not named. */
+  /** The lane they all go to. Without it, each keeps its priority. */
   readonly priority: number | undefined
 }
 
-/** Something had to be done at the other place, or is in the way there; or another writer was first. */
+/** `blocked`: something at the other place was, or still is, in the way. `lost`: another writer was first. */
 type NotMoved =
   | { readonly kind: 'lost'; readonly current: QueueRecord | undefined }
   | { readonly kind: 'blocked' }
@@ -43,9 +43,9 @@ type NotMoved =
 export type Moved =
   | {
       readonly kind: 'moved'
-      /** Old and new, in the order of pops. */
+      /** Old and new ids, in the order of pops. */
       readonly ids: readonly (readonly [string, string | undefined])[]
-      /** Here only if it was read. */
+      /** Set only if we have read it. */
       readonly after: QueueRecord | undefined
     }
   | NotMoved
@@ -58,7 +58,7 @@ type Appended = {
 
 type Lanes = ReadonlyMap<number, readonly string[]>
 
-/** To the ends of lanes, of this queue or another. */
+/** Moves the items to the ends of lanes, in this queue or another. */
 export async function appendMoved(engine: Engine, moving: Moving): Promise<Moved> {
   const lanes = await lanesOf(engine, moving)
   const isWithin = moving.to === moving.record.queue
@@ -86,7 +86,7 @@ async function lanesOf(engine: Engine, moving: Moving): Promise<Lanes> {
   return lanes
 }
 
-/** To another lane of the queue: one fenced write that takes the items out and appends them. */
+/** Moves them to another lane of the queue: one fenced write takes the items out and appends them. */
 async function moveWithin(
   engine: Engine,
   { record, draft, options, to: queue }: Moving,
@@ -120,7 +120,7 @@ async function moveWithin(
   return { kind: 'moved', addition, after: committed.record }
 }
 
-/** To another queue: a transaction of two records. Its capacity counts, because the items are new there. */
+/** Moves them to another queue: a transaction of two records. That queue's capacity counts: the items are new there. */
 async function moveAcross(
   engine: Engine,
   { record, draft, options, to }: Moving,

@@ -17,9 +17,9 @@ import { moveLanesBeside } from './move.ts'
 const ATTEMPTS_MAX = 24
 
 /**
- * Puts the items of a message of the inbox into the dead letters, and says in the queue's own record, in the
- * same transaction, that the queue has come to this message. So it happens once, however often the message
- * comes, and the queue's room, limit and settings do not matter.
+ * Puts the items of an inbox message into the dead letters, and in the same transaction notes in the queue's own
+ * record that the queue has got as far as this message. So it happens once, however often the message comes, and
+ * whatever the queue's room, limit and settings.
  */
 export function buryMessage(
   engine: Engine,
@@ -47,7 +47,7 @@ export function buryMessage(
   })
 }
 
-/** Among the dead letters every lane may be in use: then all go to that nearest to their best priority. */
+/** The dead-letter queue may have every lane in use. Then all items go to the lane nearest to their best priority. */
 async function moveWhereverThereIsALane(
   engine: Engine,
   change: FencedChange,
@@ -66,7 +66,7 @@ async function moveWhereverThereIsALane(
   }
 }
 
-/** By priority, or all by the best one if there are more than a transaction can name. */
+/** One lane for each priority, or all in the best one if there are more than a transaction can name. */
 function deadLanes(
   { random }: Engine,
   items: readonly PushItem[],

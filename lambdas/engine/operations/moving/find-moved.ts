@@ -4,13 +4,13 @@ import { ANSWER_BYTES_MAX } from '../../core/limits.ts'
 import { endOf, type Lane, type QueueRecord } from '../../core/record.ts'
 import type { Engine } from '../attempts/engine.ts'
 
-/** Sealed items that are looked through: what a busy queue seals within some tenths of a second. */
+/** How many sealed items we search: what a busy queue seals within some tenths of a second. */
 const LOOKED_THROUGH_MAX = 500
 
 /**
  * Finds the places of entries that were certainly appended. A blind append does not know the end of a lane, and a
  * transaction returns no record; but the last entry of each lane identifies them all, by its tag. It is in the
- * tail, unless a seal has moved it meanwhile; once it was taken and settled, we do not find it.
+ * tail, unless a seal has moved it meanwhile. Once a consumer has taken and settled it, we do not find it.
  */
 export async function findMoved(
   engine: Engine,

@@ -22,26 +22,26 @@ const ITEMS_PER_MOVE = 100
 const MOVES_MAX = 2_100
 const LOSSES_MAX = 12
 
-/** Priorities that a run of housekeeping finds stuck, each with a try of its own. */
+/** How many priorities a run of housekeeping may find stuck; it tries each of them once. */
 const FAILURES_MAX = 20
 
 type BuryOptions = {
-  /** Priorities whose turn comes before all others'. */
+  /** Priorities that come before all others. */
   readonly first?: readonly number[]
   readonly movesMax?: number
   readonly failuresMax?: number
 }
 
 /**
- * Moves all dead items of a queue to its dead-letter queue. Here each of them takes the place of an item
- * in flight, so a priority that cannot be moved must not keep the others.
+ * Moves all dead items of a queue to its dead-letter queue. While they stay, each takes the place of an item
+ * in flight, so a priority that cannot be moved must not hold back the others.
  */
 export function buryDead(
   engine: Engine,
   queue: string,
   { first = [], movesMax = MOVES_MAX, failuresMax = FAILURES_MAX }: BuryOptions = {},
 ): Promise<LanesMoved> {
-  // Another priority first each time: where many are stuck, those behind them get their turn.
+  // Start with another priority each time: if many are stuck, those behind them still get their turn.
   const start = engine.random()
   return moveLanes(engine, queue, {
     to: deadLetterQueueOf(queue),
@@ -63,7 +63,7 @@ export function buryDead(
   })
 }
 
-/** Several stretches go together, but not those in S3 with others: these must not wait until S3 can be reached. */
+/** Takes several stretches together, but never those in S3 with others, which must not wait until S3 can be reached. */
 function firstDead(lane: Lane): Ranges {
   const [first, ...others] = lane.dead as readonly [Dead, ...Dead[]]
   const place = isInS3(lane, first)
@@ -92,7 +92,7 @@ async function moveDead(engine: Engine, record: QueueRecord, lane: Lane, picks: 
   return committed.kind === 'committed' ? { moved, record: committed.record } : undefined
 }
 
-/** A lost or unreachable stretch must not hold back the one before it. */
+/** If we cannot read all of them, we read only the first stretch: a lost one must not hold back the one before it. */
 async function readDead(engine: Engine, record: QueueRecord, priority: number, picks: Ranges) {
   const read = (ranges: Ranges) =>
     engine.items.read(record, stretchesOf(priority, ranges), PUSH_BYTES_MAX)

@@ -9,8 +9,8 @@ import { cannotMove } from './move.ts'
 import { moveWaiting } from './move-waiting.ts'
 
 /**
- * Moves items by their ids, each for itself. Those that wait go first: those that were scheduled come behind them, if
- * all get one time.
+ * Moves items by their ids, each independently. Waiting items go first, so that scheduled ones come behind them if all
+ * get the same time.
  */
 export async function moveItems(
   engine: Engine,

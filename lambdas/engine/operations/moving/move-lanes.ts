@@ -4,10 +4,10 @@ import type { Lane, QueueRecord } from '../../core/record.ts'
 import { isInS3 } from '../../core/stored-in.ts'
 import { busy, type Engine, pause, readRecord } from '../attempts/engine.ts'
 
-/** More than transactions take, unless the store is in trouble; then a hundred of them must not take minutes more. */
+/** Longer than transactions take, unless the store is in trouble; and then a hundred pauses must not take minutes. */
 const STANDS_BACK_MS_MAX = 200
 
-/** One transaction that is to move items of one priority. */
+/** One transaction that moves items of one priority. */
 type LaneMove = {
   readonly priority: number
   /** Returns nothing if it lost to another writer, or the items are somewhere else by now. */
@@ -16,29 +16,29 @@ type LaneMove = {
 
 export type LanesMoved = {
   readonly moved: number
-  /** As the last move, or look, left the queue. */
+  /** The queue's record after the last move or read. */
   readonly record: QueueRecord | undefined
-  /** Of the first priority that could not be moved, or of one that may have been moved all the same. */
+  /** The error of a priority that may have been moved all the same, or else of the first that could not be moved. */
   readonly failure: unknown
 }
 
-/** Whether it is known of items of one priority that they cannot move in this call. */
+/** Whether we know that these items of one priority cannot move in this call. */
 type IsStuck = (priority: number, lane: Lane, items: Ranges) => boolean
 
 type MovingPlan = {
   readonly to: string
   readonly next: (record: QueueRecord, isStuck: IsStuck, moved: number) => LaneMove | undefined
   readonly movesMax: number
-  /** Lost races, one after the other, from which on a priority counts as failed. */
+  /** After this many lost races in a row, a priority counts as failed. */
   readonly lossesMax: number
-  /** Priorities that may fail, each with a request of its own at least, before the call ends. */
+  /** How many priorities may fail, each after at least one request, before the call ends. */
   readonly failuresMax?: number
 }
 
 /**
- * Moves items out of a queue, transaction by transaction, as `next` finds them. A priority that fails is
- * passed, because it must not keep the others where they are, and with it all that would meet the same:
- * with hundreds of them each try would cost a request. A store that is out of reach ends it.
+ * Moves items out of a queue, transaction by transaction, as `next` finds them. We skip a priority that fails, so
+ * that it does not hold back the others, and also all priorities that would fail for the same reason: with hundreds
+ * of them, each try would cost a request. If the store is out of reach, we stop.
  */
 export async function moveLanes(
   engine: Engine,
@@ -87,15 +87,15 @@ export async function moveLanes(
 }
 
 /**
- * While a transaction lasts DynamoDB refuses all other writes to its records. One behind the other they would keep
- * a push out until it gives up, so as much time is left to the others.
+ * While a transaction lasts, DynamoDB refuses all other writes to its records. One transaction right after another
+ * would keep a push out until it gives up, so we leave the others as much time as the transaction took.
  */
 async function standBack({ clock }: Engine, startedMs: number): Promise<void> {
   const tookMs = clock.nowMs() - startedMs
   if (tookMs > 0) await clock.sleep(Math.min(tookMs, STANDS_BACK_MS_MAX))
 }
 
-/** It would meet the others as well, each after all its attempts. */
+/** An outage would stop the other priorities, too, each after all its attempts. */
 const isOutage = (error: unknown): boolean => codeOf(error) === 'STORE_UNAVAILABLE'
 
 const isOpen = (error: unknown): boolean =>
@@ -104,13 +104,13 @@ const isOpen = (error: unknown): boolean =>
 const codeOf = (error: unknown): ErrorCode | undefined =>
   error instanceof QueueError ? error.code : undefined
 
-/** Which other priorities the reason of one failure stops too. */
+/** Which other priorities would fail for the same reason. */
 function othersLike(engine: Engine, to: string, error: unknown): IsStuck | undefined {
   const code = codeOf(error)
   if (code === 'SEGMENT_UNAVAILABLE') {
     return (_, lane, items) => items.some((range) => isInS3(lane, range))
   }
-  // As the strong read that led to the refusal found it.
+  // The strong read that led to the refusal has put it there.
   const target = engine.memory.get(to)
   if (code !== 'TOO_MANY_PRIORITIES' || target === undefined) return undefined
   return (priority) => !target.lanes.has(priority)

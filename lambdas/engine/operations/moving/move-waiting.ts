@@ -17,9 +17,9 @@ import { cannotMove } from './move.ts'
 import { putOff } from './put-off.ts'
 
 /**
- * Moves items that wait, in the order of pops: to the end of another lane, or to a time that is still ahead, until
- * which they are scheduled. One write to the record, or one transaction, takes them out and puts them there: so each is
- * in one place at any time. One write takes 2.5 MiB and items of 40 lanes; what is more takes another.
+ * Moves waiting items, in the order of pops: to the end of another lane, or to a time still ahead, for which it
+ * schedules them. One write to the record, or one transaction, takes them out and puts them there, so each is in one
+ * place at any time. One write takes 2.5 MiB and items of 40 lanes; more need another write.
  */
 export async function moveWaiting(
   engine: Engine,
@@ -32,7 +32,7 @@ export async function moveWaiting(
     const { record, view, taken } = taking
     const { nowMs } = view
     const isThen = (item: NamedItem): boolean =>
-      // What waits for its retry is not there now.
+      // An item that waits for its retry is not available now.
       dueMs === undefined || (isNow && lockWith(record, item) === undefined)
     const isThere = (item: NamedItem): boolean =>
       to === queue && item.priority === (priority ?? item.priority) && isThen(item)

@@ -31,7 +31,7 @@ export async function move(
   })
 }
 
-/** Names both queues: the caller knows only the one it asked for, not the one that is in the way. */
+/** The error names both queues: the caller asked for one, but the other may be in the way. */
 export function cannotMove(what: string, from: string, to: string, error: unknown): unknown {
   if (!(error instanceof QueueError)) return error
   const { code, message, outcome, retryable } = error
@@ -43,8 +43,8 @@ export function cannotMove(what: string, from: string, to: string, error: unknow
 }
 
 /**
- * The fenced write, and in one transaction with it an append to another queue: `addition`. Its capacity
- * counts only for items that are new to the system.
+ * Sends the fenced write and, in the same transaction, an append to another queue: `addition`. That queue's
+ * capacity counts only for items that are new to the system.
  */
 export async function moveLanesBeside(
   engine: Engine,
@@ -78,11 +78,11 @@ export async function moveLanesBeside(
   })
   engine.memory.delete(to)
   if (committed.kind === 'committed') return { ...committed, addition }
-  // Refused for certain, and the batch's id is ours alone: nothing will ever refer to it.
+  // The write was certainly refused, and only we know the batch's id: nothing will ever refer to it.
   await discardBatches(engine, to, addition)
   if (committed.kind === 'blocked') {
     const target = seen(engine, to, committed.row) ?? (await readRecord(engine, to))
-    // Where capacity does not count, it must not hide that the tail is full.
+    // If capacity does not count, a full queue must not hide that the tail is full.
     const items = capacityCounts ? addition.items : 0
     const obstacle = obstacleTo({ ...addition, items }, target, limits)
     if (target !== undefined && obstacle.kind === 'tail-full') await seal(engine, target)

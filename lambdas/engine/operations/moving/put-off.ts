@@ -19,13 +19,13 @@ import {
 import { sealLater } from '../later/seal-later.ts'
 import type { Moved, Moving } from './append-moved.ts'
 
-/** A queue where others take out or seal what is scheduled that often is busy: the caller should know soon. */
+/** If others take out or seal scheduled items this often, the queue is busy, and the caller should know soon. */
 const TRIES_MAX = 8
 
 /**
- * Items that wait become scheduled, here or in another queue, in their order. One transaction takes them out of their
- * lanes and puts the row that they join from, so each is in one place at any time. A join, a seal or a cancel that
- * comes in between has changed what is scheduled, and then this write fails.
+ * Makes waiting items scheduled, here or in another queue, in their order. One transaction takes them out of their
+ * lanes and puts the row from which they will join, so each is in one place at any time. If a join, a seal or a cancel
+ * comes in between, it changes the scheduled items, and this write fails.
  */
 export async function putOff(engine: Engine, moving: Moving, dueMs: number): Promise<Moved> {
   const { record, to, priority, items, options } = moving
@@ -53,7 +53,7 @@ type Put =
   | { readonly kind: 'committed'; readonly after: QueueRecord | undefined }
   | Exclude<Moved, { readonly kind: 'moved' }>
 
-/** In a busy queue another write may come first. The batches stay good for the next tries. */
+/** In a busy queue, another write may come first. The batches stay valid for the next tries. */
 async function putPlaced(engine: Engine, moving: Moving, placing: Placing): Promise<Put> {
   const { record, to: queue, priority } = moving
   let placed: Placing | undefined = placing
@@ -75,7 +75,7 @@ async function putPlaced(engine: Engine, moving: Moving, placing: Placing): Prom
 function comingFrom(engine: Engine, moving: Moving, dueMs: number): Coming[] {
   const { record, to, priority, items, texts, options } = moving
   const due = Math.ceil(dueMs / 1_000)
-  // What comes back from the dead letters counts as new anyway: from when it is due.
+  // An item that comes back from the dead letters counts as new anyway, from when it is due.
   const times = { nowMs: options.nowMs, redriven: {} }
   return items.map((named, at) => ({
     due,

@@ -45,7 +45,7 @@ const ITEMS_PER_MOVE = 100
 const LOSSES_MAX = 24
 /** 1,000 items one by one, reads of items that stay, and lost races. */
 const MOVES_MAX = 2_000
-/** Items pushed by hand that one call reads past; what lies behind more of them is left. */
+/** How many items pushed by hand one call reads past; what lies behind them waits for the next call. */
 const STAYING_MAX = 10_000
 
 /**
@@ -109,7 +109,7 @@ function moveBack(
   })
 }
 
-/** Those that are free, or wait for their retry. */
+/** Items that are free, or wait for their retry. */
 const waitingIn = (
   record: QueueRecord,
   { epoch, priority }: Lane,
@@ -124,11 +124,11 @@ type Some = {
   readonly priority: number
   readonly picks: Ranges
   readonly staying: Map<number, Ranges>
-  /** By their ids: what lies before them is not passed over. */
+  /** The caller named the items by their ids, so we do not pass over anything before them. */
   readonly isNamed: boolean
 }
 
-/** Those of the picks that came from there; the others are noted as staying. */
+/** Moves those picks that came from the queue; notes the others as staying. */
 async function moveSome(
   engine: Engine,
   record: QueueRecord,
@@ -165,7 +165,7 @@ async function moveSome(
     : undefined
 }
 
-/** Takes what comes first but for items that stay: claims that have not seen this must fail. */
+/** Takes the first items, apart from those that stay. Claims that have not seen this must fail. */
 function takeFirst(record: QueueRecord, stretches: readonly Stretch[]): QueueRecord {
   const settled = settle(passFrontier(record, stretches), stretches)
   return { ...settled, returns: settled.returns + 1 }

@@ -4,8 +4,8 @@ import { firstConfiguration } from '../attempts/patterns.ts'
 
 /**
  * If a queue's items expire some time after their push, an item that comes back from the dead letters counts as
- * new: by its old time it would be over at once. Another engine may have changed that setting a moment ago, and
- * then the item would be lost for good, so this one must not go by memory. The move remembers what we read here.
+ * new: by its old time it would expire at once. Another engine may have changed that setting a moment ago, and then
+ * the item would be lost for good, so we must not go by memory. The move remembers the record that we read here.
  */
 export async function timesOfRedriven(engine: Engine, to: string): Promise<ItemTimes> {
   const record = await readRecord(engine, to)

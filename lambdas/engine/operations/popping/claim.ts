@@ -35,12 +35,12 @@ import type { Passing } from './pass-over.ts'
 import { acknowledged, itemsOf, lockOf } from './popped.ts'
 import { STARVING_FROM } from './take.ts'
 
-/** After this many lost claims the pop goes under the fence, where someone always wins. */
+/** After this many lost claims the pop goes under the fence, where one writer always wins. */
 const CLAIMS_MAX = 12
 
 type Call = { readonly passing: Passing; readonly underFence: () => Decision<PopOutcome> }
 
-/** A claim, where one will do; the pop goes under the fence otherwise. */
+/** A claim, if one will do; otherwise the pop goes under the fence. */
 export function decideClaim(
   engine: Engine,
   record: QueueRecord,
@@ -92,7 +92,7 @@ async function takeClaim(
   return again(record)
 }
 
-/** The claim stands. If this fails, nobody learns its lock's id, and its items come back when it expires. */
+/** The claim stands. If this fails, nobody learns the lock's id, and the items come back when the lock expires. */
 async function claimed(
   engine: Engine,
   record: QueueRecord,
@@ -113,7 +113,7 @@ async function claimed(
 }
 
 type Items = Extract<PopOutcome, { kind: 'items' }>
-/** No outcome: all that it took had expired. */
+/** `outcome` is undefined if all items that it took had expired. */
 type Claimed = { readonly outcome: Items | undefined; readonly left: QueueRecord }
 
 function claimedItems(engine: Engine, record: QueueRecord, claim: Claim): Promise<Claimed> {
@@ -125,7 +125,7 @@ function claimedItems(engine: Engine, record: QueueRecord, claim: Claim): Promis
   return attempts<Claimed>(engine, queue, course, ({ record: now, nowMs }) => {
     const lock = now?.locks.get(lockId)
     if (now === undefined || lock === undefined) return refuse(unreadable(queue))
-    // Others may have purged some of its items by their ids.
+    // A purge by ids may have taken some of its items.
     const { stretches } = lock
     return {
       kind: 'read',
@@ -140,7 +140,7 @@ function claimedItems(engine: Engine, record: QueueRecord, claim: Claim): Promis
   })
 }
 
-/** It took items blindly: before it answers it takes out those that are over. */
+/** The claim took items blindly, so before it answers it removes those that have expired. */
 function withoutExpired(
   engine: Engine,
   now: QueueRecord,
@@ -152,11 +152,11 @@ function withoutExpired(
   const draft = passOverLocked(now, claim.lockId, found, nowMs)
   return {
     kind: 'write',
-    // If the process dies after it has left the queue empty, there is no lock whose end would tell.
+    // If the process dies after it has left the queue empty, no lock is left whose end would set the flag.
     change: changeOf(engine, now, draft, { nowMs, setsDry: engine.events && kept.length === 0 }),
     landed(left) {
       engine.onItemsExpired(itemsIn(over))
-      // By the record before: where the answer was lost, the lock may have ended in the one that was read since.
+      // Go by the record before the write: after a lost answer, the lock may have ended in the one that we read since.
       const outcome = kept.length > 0 ? outcomeOf(now, claim, kept, entries) : undefined
       return done({ outcome, left })
     },

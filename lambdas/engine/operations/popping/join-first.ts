@@ -4,7 +4,7 @@ import { again, type Decision } from '../attempts/decision.ts'
 import { type Engine, readRecord } from '../attempts/engine.ts'
 import { join, mayJoin } from '../later/join.ts'
 
-/** Writes of one pop, some hundred items each: the items left then were due later. */
+/** Writes of one pop, some hundred items each. Items still left after that were due later than those. */
 const JOINS_MAX = 10
 
 /**
@@ -28,7 +28,7 @@ export function joiningBefore(
           isStuck = joined.kind !== 'joined'
           return again(joined.record)
         } catch (error) {
-          // Whatever came of it, the pop delivers what is in the lanes.
+          // Whatever the outcome, the pop delivers the items that are in the lanes.
           if (!(error instanceof QueueError)) throw error
           engine.onBackgroundError(error, { queue: record.queue, step: 'join' })
           isStuck = true

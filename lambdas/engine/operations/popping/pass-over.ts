@@ -21,26 +21,26 @@ import { changeOf, type Engine } from '../attempts/engine.ts'
 import { acknowledged } from './popped.ts'
 import { decideTake } from './take.ts'
 
-// A pop under the fence in a queue whose items may expire: it takes what is not over, and its write passes over
-// what is.
+// A pop under the fence in a queue whose items may expire: one write takes the items that have not expired, and
+// passes over those that have.
 
 /**
- * Writes of one call, landed or lost, that only pass over expired items, 500 each, before it answers that there is
- * more behind.
+ * Writes of one call, landed or lost, that only pass over expired items, 500 each, before it answers that there are
+ * more items behind.
  */
 const PASSES_MAX = 20
-/** Reads that one of them goes by: 100 items each, or as many as 4 MiB hold. */
+/** Reads before each of these writes: 100 items each, or as many as 4 MiB hold. */
 const LOOKS_PER_PASS = 8
 
-/** What a call knows of its way through expired items. */
+/** How far a call has come through expired items. */
 export type Passing = {
-  /** Writes that were to pass over some. */
+  /** How many writes tried to pass over some. */
   passes: number
   /** One of them landed. */
   hasPassed: boolean
-  /** It met some in a claim of its own: what follows is for the fence. */
+  /** The call's own claim met some, so the rest of the call needs the fence. */
   metInClaim: boolean
-  /** A write of its own settled the lock before: an error may not say that nothing was changed. */
+  /** An earlier write of this call has settled the lock, so an error must not say that nothing was changed. */
   hasAcknowledged: boolean
 }
 
@@ -60,7 +60,7 @@ type Popping = {
   readonly passing: Passing
 }
 
-/** What was read first may do. If some of it is over, it looks further for others in its place. */
+/** The items read first may do. If some of them have expired, the pop looks further for others to replace them. */
 export const takeLiving = (popping: Popping, entries: readonly string[]): Decision<PopOutcome> =>
   goOn(popping, nothingFound, popping.plan.picks, entries, 1)
 
@@ -95,14 +95,14 @@ const boundsOf = ({ plan: { draft, picks }, command }: Popping): Bounds => ({
   bytesOf: answerBytes,
 })
 
-/** Nothing to pass over, or no room to: what is dead must move first. */
+/** There is nothing to pass over, or no room for it until dead items have moved. */
 function takeThose(popping: Popping, { entries }: Found): Decision<PopOutcome> {
   const { engine, record, plan, command, view, passing } = popping
   if (entries.length > 0) return decideTake(engine, record, plan, entries, command, view)
   return passing.hasPassed ? stopHere(popping, []) : refuse(tooManyDead(record))
 }
 
-/** One write: what is over goes, what is not is taken. If all of it is over, the call goes on behind it. */
+/** One write removes the expired items and takes the others. If all have expired, the call goes on behind them. */
 function passAndTake(popping: Popping, { over, kept, entries }: Found): Decision<PopOutcome> {
   const { engine, record, plan, command, view, passing } = popping
   if (kept.length > 0) {
@@ -114,7 +114,7 @@ function passAndTake(popping: Popping, { over, kept, entries }: Found): Decision
   if (passing.passes === PASSES_MAX) return stopHere(popping, over)
   passing.passes += 1
   const { nowMs } = view
-  // It leaves the lock that is to be acknowledged: if the call fails yet, nothing was changed.
+  // It does not yet acknowledge the caller's lock: if the call still fails, it has changed nothing.
   const draft = passOver(endExpired(record, nowMs), over)
   return counting(engine, over, {
     kind: 'write',

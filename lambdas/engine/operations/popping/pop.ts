@@ -27,7 +27,7 @@ import { type Passing, startPassing, takeLiving } from './pass-over.ts'
 import { acknowledged, itemsOf, lockOf } from './popped.ts'
 import { decideEmpty, decideTake, STARVING_FROM } from './take.ts'
 
-/** Lost races, each a round trip and a pause; far more than 64 contenders cost with the hold. */
+/** Lost races, each a round trip and a pause; with the hold, 64 contenders lose far fewer. */
 const ATTEMPTS_MAX = 24
 /**
  * Writes that end expired locks before there is room for the pop, 40 each or a large one; those that pass over
@@ -41,7 +41,7 @@ export const popLimited = ({ receivedMs }: PopRequest): LimitedCall => ({
   receivedMs,
 })
 
-/** `limit`: the call that this pop is for, where it is not the first. */
+/** `limit`: the call that this pop belongs to, if it is not the call's first pop. */
 export async function pop(
   engine: Engine,
   queue: string,
@@ -88,7 +88,7 @@ function decideFenced(
 ): Decision<PopOutcome> {
   const { nowMs } = view
   const plan = planPop(record, command, nowMs)
-  // Appends do not move the version: a remembered record would miss what was pushed since.
+  // Appends do not move the version: a remembered record would lack items pushed since.
   if (!view.isCurrent && takesLess(plan, command)) return look
   switch (plan.kind) {
     case 'locked':
@@ -128,7 +128,7 @@ const takesLess = (plan: PopPlan, { count }: PopCommand): boolean =>
   plan.kind === 'empty' ||
   (plan.kind === 'take' && itemsIn(plan.picks) < count)
 
-/** A pop with this key has its lock still: the same items again. */
+/** An earlier pop with this key still has its lock: return the same items. */
 function decideRepeat(
   engine: Engine,
   record: QueueRecord,

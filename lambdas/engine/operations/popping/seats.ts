@@ -1,28 +1,28 @@
-// Seats for pops that wait. A held call keeps a whole environment of its function busy, and callers who wait
-// come back at once: without a bound they would take all that the account has, however short each wait is.
-// So there are so many seats over all processes, in one row. Who dies on a seat leaves it when it expires.
-// Waiting is a favour: whatever is wrong with a seat, the pop itself goes on.
+// Seats for pops that wait. A waiting call keeps a whole environment of its function busy, and callers who wait
+// come back at once: without a bound they would use up the account's concurrency, however short each wait is.
+// So all processes together have a fixed number of seats, in one row. If a process dies, its seat becomes free
+// when it expires. Waiting is a favour: whatever goes wrong with a seat, the pop itself goes on.
 
 import { seatsKey } from '../../core/keys.ts'
 import type { Engine } from '../attempts/engine.ts'
 
 type Seat = { readonly name?: string; readonly expiresMs: number }
 
-/** Others may be faster to a seat that looked free. */
+/** Other processes may be faster to take a seat that looked free. */
 const TRIES_MAX = 3
-/** Once more if it is not known whether it was left: it would stay taken until it expires. */
+/** We try once more if we do not know whether the seat was freed: otherwise it stays taken until it expires. */
 const LEAVES_MAX = 2
-/** The last pop comes after the wait. */
+/** Time for the last pop, which comes after the wait. */
 const LATER_MS = 5_000
-/** A seat is known by the time when it expires: two pops that come in the same moment must not get the same time. */
+/** The time at which it expires identifies a seat's holder: two pops that come at once must not get the same time. */
 const APART_MS = 1_000
 /**
- * For so long a process asks for no seat once all are taken. Each asking is a write, and one row takes 1,000
- * a second: as many processes as an account has, 1,000, ask 500 times.
+ * Once all are taken, a process asks for no seat for this long. Asking is a write, and one row takes 1,000 writes a
+ * second: an account's 1,000 processes ask 500 times a second.
  */
 const ALL_TAKEN_FOR_MS = 2_000
 
-/** Nothing where all are taken. Where seats are not bounded, one without a name. */
+/** Undefined if all are taken. If the number of seats is not bounded: a seat without a name. */
 export async function takeSeat(
   engine: Engine,
   queue: string,
@@ -36,13 +36,13 @@ export async function takeSeat(
   for (let tries = 1; tries <= TRIES_MAX && free.length > 0; tries += 1) {
     const name = free[Math.floor(random() * free.length)] as string
     const nowMs = clock.nowMs()
-    // Somebody else sits there.
+    // Another process may have taken it.
     const isFree = 'attribute_not_exists(#seat) OR #seat < :now'
     const taken = await change(engine, name, isFree, { ':to': expiresMs, ':now': nowMs })
     if (taken.kind === 'done') return { name, expiresMs }
     if (taken.kind !== 'failed') {
       engine.onBackgroundError(taken.cause, { queue, step: 'take-seat' })
-      // Perhaps it was taken all the same.
+      // We may have taken it all the same.
       if (taken.kind === 'unknown') await leaveSeat(engine, queue, { name, expiresMs })
       break
     }
@@ -56,9 +56,9 @@ export async function takeSeat(
 export async function leaveSeat(engine: Engine, queue: string, seat: Seat): Promise<void> {
   const { name, expiresMs } = seat
   if (name === undefined) return
-  // Once it has expired there is nothing to leave, and the caller waits for the answer.
+  // Once it has expired there is nothing to free, and the caller waits for the answer.
   for (let sent = 1; sent <= LEAVES_MAX && engine.clock.nowMs() < expiresMs; sent += 1) {
-    // It is still ours: it expired otherwise, and another may sit there.
+    // Only if it is still ours: if it has expired, another process may have it.
     const left = await change(engine, name, '#seat = :mine', { ':to': 0, ':mine': expiresMs })
     if (left.kind === 'done' || left.kind === 'failed') {
       engine.seats.allTakenUntilMs = 0

@@ -8,12 +8,12 @@ import { changeOf, type Engine } from '../attempts/engine.ts'
 import { leaveDry, leaveDryQuietly } from '../attempts/leave-dry.ts'
 import { acknowledged, itemsOf, lockOf } from './popped.ts'
 
-// The two ends of a pop under the fence: it takes what it has read, or there is nothing.
+// The two ends of a pop under the fence: it takes the items that it has read, or there is nothing to take.
 
-/** From here on claims are asked to stand back, and a pop keeps to one lane. */
+/** From this lost race on, a pop asks claims to stand back, and keeps to one lane. */
 export const STARVING_FROM = 4
 
-/** What was read is taken: reads come first, so what cannot be read stays (rule 4). */
+/** Takes the items that were read. Because we read first, items that cannot be read stay (rule 4). */
 export function decideTake(
   engine: Engine,
   record: QueueRecord,
@@ -23,13 +23,13 @@ export function decideTake(
   { nowMs, losses, isCurrent }: View,
 ): Decision<PopOutcome> {
   const taken = takeItems(plan, entries.length, command, nowMs)
-  // What was scheduled since may be due, and comes first: the record of which this pop knows does not tell.
+  // Items scheduled since may be due and come first, but a remembered record does not show them.
   const scheduledByMs = isCurrent ? undefined : nowMs
   const lapsed = record.checkAtMs !== undefined && record.checkAtMs <= nowMs
   const change = changeOf(engine, record, taken.draft, {
     nowMs,
     guards: { ...taken.guards, scheduledByMs },
-    // Claims need a `checkAt` that is ahead of them; someone has to move it on.
+    // Claims need a `checkAt` in the future; some write has to move it on.
     refreshCheckAt: command.competing && command.lock !== undefined && lapsed,
     // If a pop without a lock dies before it has set the flag, nothing else sets it.
     setsDry: engine.events && losses < (command.lock === undefined ? STARVING_FROM : 1),
@@ -42,7 +42,7 @@ export function decideTake(
       return done({
         kind: 'items',
         items: itemsOf(plan.draft, taken.stretches, entries),
-        // By the record as the pop left it: what was appended meanwhile is waiting as well.
+        // Go by the record that the pop left: items appended meanwhile are waiting as well.
         more: !known || (entries.length < command.count && hasFree(after)),
         ...(command.lock !== undefined && { lock: lockOf(command.lock, taken.expiresAtMs) }),
         ...acknowledged(plan.itemsAcknowledged),
@@ -70,7 +70,7 @@ export function decideEmpty(
   return { kind: 'write', change, landed: () => done(answer) }
 }
 
-/** An "empty" that acknowledges is one write: nothing may have become visible meanwhile. */
+/** A pop that acknowledges and answers "empty" is one write: nothing may have become visible meanwhile. */
 function nothingVisible(record: QueueRecord, command: PopCommand) {
   const lanes = [...record.lanes.keys()]
   return {

@@ -11,8 +11,8 @@ import { commandFor, pop, popLimited } from './pop.ts'
 import { leaveSeat, takeSeat } from './seats.ts'
 
 /**
- * A pop that may wait until there is something to pop. It is the same pop, sent again when a look shows
- * something, and once more at the end: so what it answers is true then, and its limit counts it once.
+ * A pop that may wait until there is something to pop. It sends the same pop again when a look shows something,
+ * and once more at the end. So its answer is true at that moment, and its limit counts it once.
  */
 export async function popOrWait(
   engine: Engine,
@@ -24,7 +24,7 @@ export async function popOrWait(
   const limit = popLimited(request)
   const first = await pop(engine, queue, request, limit)
   if (waitSeconds === undefined || first.kind === 'items') return first
-  // The lock that it names is not acknowledged: its items would come again while this call waits.
+  // The lock that the caller named is not acknowledged yet: its items could come back while this call waits.
   if (first.kind === 'locked' && request.acknowledge !== undefined) return first
   const untilMs = startMs + waitSeconds * 1_000
   const seat = await takeSeat(engine, queue, untilMs)
@@ -37,7 +37,7 @@ export async function popOrWait(
     const last = await (acknowledged === undefined
       ? waiting
       : afterAcknowledging(waiting, acknowledged))
-    // However short: 0 says that it did not.
+    // At least 1, however short the wait was: 0 says that it did not wait.
     return { ...last, waitedMs: Math.max(1, engine.clock.nowMs() - sinceMs) }
   } finally {
     await leaveSeat(engine, queue, seat)
@@ -64,7 +64,7 @@ async function afterAcknowledging(
   }
 }
 
-/** The queue refuses pops for the moment. If the store fails instead, we do not know whether there was an item. */
+/** The queue refuses pops for the moment. If the store fails instead, we cannot tell whether there was an item. */
 const isTurnedAway = (error: unknown): boolean =>
   error instanceof QueueError &&
   error.outcome !== 'unknown' &&
@@ -80,7 +80,7 @@ async function waitFor(
   const { clock, random } = engine
   const { signal, waitSeconds = 0 } = request
   let pausesMs = 0
-  // With the key, if it has one: a first sending of this call may have got the items.
+  // Keep the key, if the call has one: an earlier request of the same call may have got the items.
   const command = commandFor(engine, queue, request, checkPop(request))
   for (let looks = 0; ; looks += 1) {
     const pauseMs = lookPauseMs(looks, untilMs - clock.nowMs(), random())
@@ -95,10 +95,10 @@ async function waitFor(
   }
 }
 
-/** A look that fails is not the end: there is another, and the pop at the end tells what is wrong. */
+/** A failed look does not matter: another one follows, and the pop at the end reports what is wrong. */
 async function looksFree(engine: Engine, queue: string, command: PopCommand): Promise<boolean> {
   try {
-    // Not remembered: it may be older than what this engine knows.
+    // We do not remember this record: it may be older than the one this engine knows.
     const row = await engine.dynamo.get(recordKey(queue), false)
     const record = row && decodeRecord(row as StoredRecord)
     if (record === undefined) return false

@@ -31,7 +31,7 @@ import { landedAs } from './landed.ts'
 export type PushOfMany = {
   readonly items: readonly PushItem[]
   readonly idempotencyKey?: string | undefined
-  /** Of a message of the inbox: rising from push to push. */
+  /** For an inbox message: its sequence number, which rises from push to push. */
   readonly sequence?: Sequence | undefined
 }
 
@@ -40,18 +40,18 @@ export type PushOutcome =
   | { readonly kind: 'pushed'; readonly ids: readonly string[] }
   /** An earlier push with this key did it, and got these ids; this one changed nothing. */
   | { readonly kind: 'repeated'; readonly ids: readonly string[] }
-  /** The queue has come so far in its sequence already. */
+  /** The queue has already applied the sequence this far. */
   | { readonly kind: 'applied' }
   /** A `QueueError` says whether something may have changed; anything else is a bug of ours. */
   | { readonly kind: 'failed'; readonly error: unknown }
 
-/** Times that others were first with the same keys, or moved them while this looked. */
+/** How often others may be first with the same keys, or move them while we look. */
 const LOOKS_MAX = 24
 
 /**
- * Pushes all of these, in this order, in as few appends as they fit into: one, as a rule. What is wrong with one
- * harms no other. With a `sequence`, none overtakes one that failed: all behind it fail alike.
- * Under a push limit each append counts as one call.
+ * Pushes all of these, in this order, in as few appends as possible: one, as a rule. A failing push does not harm the
+ * others. But with a `sequence`, none may overtake one that failed, so all behind it fail alike. A push limit counts
+ * each append as one call.
  */
 export async function appendPushes(
   engine: Engine,
@@ -68,7 +68,7 @@ export async function appendPushes(
       const limit = await passKnownLimit(engine, queue, receivedMs)
       await appendGroup(engine, queue, group, limit)
     } catch (error) {
-      // One that is too much for the queue must not harm the others.
+      // A push that is too large for the queue must not harm the others.
       const left = pending(group)
       if (left.length > 1 && isTooMuch(error)) most = Math.ceil(left.length / 2)
       else await fail(engine, queue, calls, left, error)
@@ -78,7 +78,7 @@ export async function appendPushes(
   return calls.map(({ outcome }) => outcome ?? (failed?.outcome as PushOutcome))
 }
 
-/** Appends what of the group is new, and answers the rest by what is remembered of it. */
+/** Appends the new pushes of the group, and answers the others from their notes or receipts. */
 async function appendGroup(
   engine: Engine,
   queue: string,
@@ -96,7 +96,7 @@ async function appendGroup(
     return answer(queue, group, placed)
   }
   const remembered = engine.memory.get(queue)
-  // By what it remembers it would be refused again, and that costs more than a look.
+  // By its remembered record, the append would be refused again, which costs more than a look.
   let record = remembered && engine.behind.has(remembered) ? undefined : remembered
   let isBehind = false
   for (let look = 1; look <= LOOKS_MAX; look += 1) {
@@ -132,8 +132,8 @@ async function appendGroup(
       const landed = await landedAs(engine, queue, addition, newBy, appended.record)
       if (landed !== undefined) return answer(queue, left, landed)
     }
-    // Their references can never appear. Messages of the inbox without keys leave no note: in doubt nobody can
-    // tell whether the number in the record is theirs, and their references may be there.
+    // Their references can never appear. But inbox messages without keys leave no note: in doubt, nobody can tell
+    // whether the number in the record is theirs, so their references may be there.
     const mayHaveLanded = appended.inDoubt && (addition.notes?.size ?? 0) === 0
     if (!mayHaveLanded) await discardBatches(engine, queue, addition)
     record = appended.record
@@ -141,14 +141,14 @@ async function appendGroup(
   throw busy(queue)
 }
 
-/** The time of a key is over, and its note is in the way of its next push. */
+/** Whether a key's time is over, but its note still blocks the key's next push. */
 const isExpiredIn = ({ clock }: Engine, { notes }: QueueRecord, calls: readonly Call[]): boolean =>
   calls.some(({ keyHash = '' }) => {
     const note = notes.get(keyHash)
     return note !== undefined && isOver(ttlOf(decodeNote(note)), clock.nowMs())
   })
 
-/** A queue that is not there is made first, empty: a late copy of the append then finds another, or none. */
+/** Makes an empty queue first if there is none. A late copy of the append then finds another queue, or none. */
 export async function recordOf(engine: Engine, queue: string): Promise<QueueRecord> {
   const record = await readRecord(engine, queue)
   if (record !== undefined) return record
@@ -179,7 +179,7 @@ async function prepareAll(
   return { ...prepared, addition: withGuards(prepared.addition, notes, sequence) }
 }
 
-/** With what is scheduled of these, whose ids the calls get. */
+/** Adds the items that these calls schedule, and gives the calls their ids. */
 async function withLater(
   engine: Engine,
   queue: string,
@@ -211,7 +211,7 @@ async function orDiscard<T>(
   })
 }
 
-/** Of all in the order of the calls: the first call has the first place in each lane. */
+/** Answers all calls in order: in each lane, the first call has the first place. */
 function answer(queue: string, calls: readonly Call[], placed: Placed): void {
   const next = new Map(placed)
   for (const call of calls) {

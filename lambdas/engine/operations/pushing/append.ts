@@ -45,11 +45,11 @@ import { makeRoom } from './make-room.ts'
 import { waitForRoom } from './wait-for-room.ts'
 
 /**
- * Most attempts only wait for a seal, 50–100 ms each: three seconds in all, after which the caller is
- * better served by an answer.
+ * Most attempts only wait for a seal, 50–100 ms each: three seconds in all, after which an answer serves the
+ * caller better.
  */
 const ATTEMPTS_MAX = 40
-/** Sendings of an append that can be repeated whose answers are lost: then the store is out of reach. */
+/** How often we send a repeatable append whose answers get lost; after that, the store is out of reach. */
 const LOST_ANSWERS_MAX = 4
 
 /** What one append brings, and to which queue. */
@@ -57,9 +57,9 @@ type Appending = {
   readonly engine: Engine
   readonly queue: string
   readonly addition: Append
-  /** Of one with keys or a sequence: the record by which they are new. */
+  /** For an append with keys or a sequence: the record according to which they are new. */
   readonly newBy?: QueueRecord
-  /** What this process remembered before the call, as it left it or found it. */
+  /** The record that this process remembered before the call. */
   readonly remembered: QueueRecord | undefined
   lostAnswers: number
   /** Waits for a full tail so far. */
@@ -69,13 +69,13 @@ type Appending = {
 /** What became of an append with keys or a sequence. */
 export type Appended =
   | { readonly kind: 'placed'; readonly placed: Placed }
-  /** Something of it may not be new any more, by this record; unless in doubt, it did not happen. It never will. */
+  /** By this record, part of it may not be new any more. It did not happen, unless in doubt, and it never will. */
   | { readonly kind: 'look'; readonly record: QueueRecord | undefined; readonly inDoubt: boolean }
 
 /**
- * An append names no version: it fails only for reasons that the record shows, and DynamoDB hands that
- * over with the failure, so no attempt needs a read. Once an answer is lost it is never sent again: a
- * second copy could follow the first (rule 5).
+ * An append names no version: it fails only for reasons that the record shows, and DynamoDB returns the
+ * record with the failure, so no attempt needs a read. Once an answer is lost, we never send the append
+ * again: a second copy could follow the first (rule 5).
  */
 export async function append(
   engine: Engine,
@@ -91,8 +91,8 @@ export async function append(
 }
 
 /**
- * The same for one whose pushes have keys, or that applies messages of the inbox. It passes only while these are
- * new, and they are no longer once it is in: so after a lost answer it is sent again.
+ * The same for an append whose pushes have keys, or that applies inbox messages. It passes only while these are new,
+ * and once it is in they are not: so after a lost answer we may send it again.
  */
 export function appendNew(
   engine: Engine,
@@ -122,7 +122,7 @@ function sendUntilIn(appending: Appending, limit: LimitedCall): Promise<Appended
   })
 }
 
-/** What the record tells of an append that passes while its keys and its sequence are new; nothing, if they are. */
+/** What the record says about an append whose keys and sequence must be new; undefined if they are. */
 function knownOf({ addition, newBy }: Appending, { record, inDoubt }: View): Appended | undefined {
   if (newBy === undefined) return undefined
   if (record !== undefined && inDoubt) {
@@ -137,7 +137,7 @@ function knownOf({ addition, newBy }: Appending, { record, inDoubt }: View): App
 const isStillNew = ({ addition, newBy }: Appending, record: QueueRecord): boolean =>
   newBy === undefined || isNew(addition, newBy, record)
 
-/** For a lone producer whose push would fill the tail. If this is not the moment, it pushes as any other. */
+/** For a lone producer whose push would fill the tail. If it is too early for a seal, it pushes like any other. */
 async function sealFirst(
   { engine, queue, addition }: Appending,
   record: QueueRecord,
@@ -151,7 +151,7 @@ async function sendBlind(
   { record, admitted }: View,
 ): Promise<Outcome<Appended>> {
   const { engine, queue, addition, remembered } = appending
-  // Lanes are there, as far as anyone knows.
+  // Without a record, we assume that the lanes exist.
   const newLanes = record === undefined ? new Map() : missingLanes(engine, addition, record)
   const update = appendUpdate(addition, tailLimits(engine), {
     newLanes,
@@ -164,7 +164,7 @@ async function sendBlind(
   if (written.kind === 'unknown') return lookFor(appending, written.cause)
   const after = seen(engine, queue, written.row)
   if (written.kind === 'failed' || after === undefined) return clearTheWay(appending, after)
-  // By a record that was read for this push, every producer would look alone.
+  // Use only a record remembered from before: by one read for this push, every producer would seem to be alone.
   if (remembered !== undefined && isNext(remembered, after)) engine.alone.add(after)
   await sealAfter(engine, after, addition.bytes)
   await sealLaterAfter(engine, after, addition.later)
@@ -172,8 +172,8 @@ async function sendBlind(
 }
 
 /**
- * Appends to more lanes than an expression can name: one write replaces all of them, on the condition
- * that nothing at all has changed. That write cannot tell what is in the way, so this looks first.
+ * Appends to more lanes than an expression can name: one write replaces all of them, on condition that nothing
+ * at all has changed. That write cannot tell what is in the way, so we look first.
  */
 function appendWide(appending: Appending, limit: LimitedCall): Promise<Appended> {
   const { engine, queue, addition, newBy, remembered } = appending
@@ -208,7 +208,7 @@ async function sendWide(appending: Appending, record: QueueRecord): Promise<Outc
   return done(placedIn(addition, after))
 }
 
-/** Does what the next attempt needs, by the record that refused this one; or refuses the push. */
+/** Prepares the next attempt, going by the record that refused this one; or refuses the push. */
 async function clearTheWay(
   appending: Appending,
   record: QueueRecord | undefined,
@@ -216,7 +216,7 @@ async function clearTheWay(
   const { engine, queue, addition } = appending
   const obstacle = obstacleTo(addition, record, tailLimits(engine))
   if (record === undefined) {
-    // Its keys were new by a record that is gone.
+    // The record by which its keys were new is gone.
     if (appending.newBy !== undefined) return again(record)
     return makeRecord(engine, queue, addition, (made) => placedIn(addition, made))
   }
@@ -245,7 +245,7 @@ async function clearTheWay(
   }
 }
 
-/** Finds the append in the record, or says that nobody can tell. One that can be repeated is sent again. */
+/** Finds the append in the record, or says that nobody can tell. Sends a repeatable append again. */
 function lookFor(appending: Appending, cause: unknown): Outcome<Appended> {
   const { engine, queue, addition } = appending
   return doubt(cause, async () => {

@@ -14,10 +14,10 @@ type ApplyRequest = NonNullable<Parameters<ApplyingVerbs['apply']>[2]>
 type Counts = { -readonly [Name in keyof Omit<Applied, 'error'>]: number }
 
 /**
- * Applies messages in their order: runs of pushes in as few appends as they fit into, and between them those
- * that cannot be pushed, to the dead letters. It ends at the first that has to wait: none behind it may
- * overtake it. The caller sends that one again with all behind it; what of them was applied meanwhile, by
- * whomever, the record tells.
+ * Applies messages in their order: runs of pushes in as few appends as possible, and between them, messages that
+ * cannot be pushed go to the dead letters. It stops at the first that has to wait, because none behind it may
+ * overtake it. The caller sends that one again with all behind it; the record tells which of them any process has
+ * applied meanwhile.
  */
 export async function apply(
   engine: Engine,
@@ -53,7 +53,7 @@ export async function apply(
   }
 }
 
-/** Settles at least one message, or throws why the next one has to wait. */
+/** Settles at least one message, or throws the reason why the next one has to wait. */
 async function applyRun(
   engine: Engine,
   queue: string,
@@ -70,8 +70,8 @@ async function applyRun(
   const outcomes = await appendPushes(engine, queue, run)
   const failedAt = outcomes.findIndex(({ kind }) => kind === 'failed')
   const passed = failedAt === -1 ? outcomes : outcomes.slice(0, failedAt)
-  // What was pushed says so by itself. After a repetition nothing does, and one that came again a day
-  // later, when its key is forgotten, would be new.
+  // A push notes its own number. A repetition does not, and if SQS delivered it again a day later, when its
+  // key is forgotten, it would count as new.
   if (passed.at(-1)?.kind === 'repeated') {
     await notePassed(engine, queue, run[passed.length - 1] as InboxMessage)
   }
@@ -83,7 +83,7 @@ async function applyRun(
   await refuse(engine, queue, run[failedAt] as InboxMessage, { counts, giveUp, ...failed })
 }
 
-/** A message that could not be pushed: either nobody ever can, or it has to come again. */
+/** Handles a message that could not be pushed: either it never can be, or it has to come again. */
 async function refuse(
   engine: Engine,
   queue: string,
@@ -103,13 +103,13 @@ async function refuse(
   if (!isDeadLetterQueue(queue)) return bury(engine, queue, message, counts, reason)
   if (giveUp === undefined) throw error
   await giveUp(message, reason)
-  // Only then: once the record has passed a message, no run applies it any more.
+  // This must come last: once the record has passed a message, no run applies it any more.
   await notePassed(engine, queue, message)
   counts.settled += 1
   counts.refused += 1
 }
 
-/** A dead-letter queue has none of its own: what is refused there is pushed as it came. */
+/** A dead-letter queue has no dead letters of its own: we push a message that is refused there as it came. */
 const isPush = (queue: string, { kind }: InboxMessage): boolean =>
   kind === 'push' || isDeadLetterQueue(queue)
 
@@ -137,10 +137,10 @@ async function bury(
   counts.itemsDeadLettered += items.length
 }
 
-/** What a message may wait for, as long as somebody may still make room. */
+/** Errors that make a message wait, because somebody may still make room. */
 const waitsFor: ReadonlySet<string> = new Set(['QUEUE_FULL', 'RATE_LIMITED', 'TOO_MANY_PRIORITIES'])
 
-/** What shows only when the message is applied: another push had its key, or its times no longer pass, or never did. */
+/** Errors that show only when we apply the message: another push had its key, or its times are not valid (any more). */
 const isWrong: ReadonlySet<string> = new Set(['IDEMPOTENCY_CONFLICT', 'INVALID_PARAMETER'])
 
 /** Why a message that could not be pushed never will be; `undefined` if it has to come again. */
@@ -151,7 +151,7 @@ function whyRefused(
 ): string | undefined {
   if (!(error instanceof QueueError) || error.outcome === 'unknown') return undefined
   if (waitsFor.has(error.code)) {
-    // However empty the queue is: waiting would only hold up the messages behind it.
+    // They would not fit even into an empty queue, so waiting would only hold up the messages behind this one.
     if (!error.retryable) {
       return shortenedReason(`Its ${items.length} items never fit: ${error.message}`)
     }
@@ -162,7 +162,7 @@ function whyRefused(
   return isWrong.has(error.code) ? shortenedReason(error.message) : undefined
 }
 
-/** The second attempt is by the record as it is; it may be forgotten just then. */
+/** The second attempt goes by the current record; the queue may be forgotten just then. */
 const NOTES_MAX = 4
 
 async function notePassed(
@@ -172,7 +172,7 @@ async function notePassed(
 ): Promise<void> {
   let record = engine.memory.get(queue)
   for (let attempt = 1; attempt <= NOTES_MAX; attempt += 1) {
-    // A key outlives its queue, which may be gone by now, or another than the one that we remember.
+    // A key outlives its queue, which may be gone by now, or made anew since we remembered it.
     record ??= await recordOf(engine, queue)
     if (isApplied(sequence, record)) return
     const update = passedUpdate(record, sequence, appliedAt(sequence, engine.clock.nowMs()))

@@ -15,23 +15,23 @@ import type { Engine } from '../attempts/engine.ts'
 import type { Prepared } from '../lanes/entries.ts'
 import type { PushOfMany, PushOutcome } from './append-pushes.ts'
 
-/** One of several pushes, and what is known of it. */
+/** One of several pushes, and what we know about it. */
 export type Call = {
   readonly push: PushOfMany
   readonly keyHash?: string
   readonly bodyHash: string
   /** It has a key or a place in a sequence, so it may have happened already; or it may schedule something. */
   readonly isGuarded: boolean
-  /** About what its delayed items add to what is scheduled. */
+  /** About how many bytes its delayed items add to the scheduled entries. */
   readonly laterBytes: number
-  /** Why its times would not pass now. What did it before passed by the time that it was then. */
+  /** Why its times would not be valid now. If it happened before, they were valid then. */
   readonly untimely?: unknown
-  /** The ids of its delayed items, by their place; what has none goes to its lane. */
+  /** The ids of its delayed items, by index. Items without one go to their lanes. */
   laterIds: ReadonlyMap<number, string>
   outcome: PushOutcome | undefined
 }
 
-/** Those that can still be pushed: in a sequence, none behind one that has failed. */
+/** The calls that can still be pushed; in a sequence, none behind one that has failed. */
 export function pending(calls: readonly Call[]): Call[] {
   const failed = calls.findIndex(
     ({ push, outcome }) => push.sequence !== undefined && outcome?.kind === 'failed',
@@ -40,7 +40,7 @@ export function pending(calls: readonly Call[]): Call[] {
   return ahead.filter(({ outcome }) => outcome === undefined)
 }
 
-/** What cannot be pushed has failed from the start, unless only its times are wrong and it may have happened before. */
+/** A push that is not valid fails from the start, unless only its times are wrong and it may have happened before. */
 export function callsOf({ clock }: Engine, queue: string, pushes: readonly PushOfMany[]): Call[] {
   const nowMs = clock.nowMs()
   return pushes.map((push) => {
@@ -77,7 +77,7 @@ const bodyHashOf = (items: readonly PushItem[]): string =>
       item.text,
       String(item.priority ?? 0),
       ...expiryText(item),
-      // Not JSON, so no item is taken for it.
+      // This is not JSON, so no item can look like it.
       ...(item.delaySeconds === undefined ? [] : [`in ${item.delaySeconds}`]),
       ...(item.deliverAtMs === undefined ? [] : [`at ${item.deliverAtMs}`]),
     ]),
@@ -85,7 +85,7 @@ const bodyHashOf = (items: readonly PushItem[]): string =>
 
 const none: ReadonlyMap<number, string> = new Map()
 
-/** What does not fit into one push is refused here, before anything is stored. */
+/** Refuses a push that schedules too much, before we store anything. */
 function laterBytesOf(items: readonly PushItem[], nowMs: number): number {
   if (!items.some(mayBeLater)) return 0
   let bytes = 0
@@ -96,10 +96,10 @@ function laterBytesOf(items: readonly PushItem[], nowMs: number): number {
   return bytes
 }
 
-/** Of a scheduled entry without an item's text, or with a reference. */
+/** Bytes of a scheduled entry without its item's text, or with a reference. */
 const LATER_BYTES = 120
 
-/** It gets the other's answer, so it may stand aside; but a message keeps its place in the sequence. */
+/** If so, it gets the other's answer and need not be sent; but an inbox message keeps its place in the sequence. */
 export const isSameAs = ({ push, keyHash, bodyHash }: Call, other: Call | undefined): boolean =>
   keyHash !== undefined &&
   push.sequence === undefined &&
@@ -107,8 +107,8 @@ export const isSameAs = ({ push, keyHash, bodyHash }: Call, other: Call | undefi
   other.bodyHash === bodyHash
 
 /**
- * The next ones that fit into one append. None overtakes another, and a key comes once: a second use of it gets
- * the first one's answer. A push that is too much by itself goes alone.
+ * The next calls that fit into one append. None overtakes another, and each key comes once: a second use of it gets
+ * the first one's answer. A push that is too large by itself goes alone.
  */
 export function groupOf(calls: readonly Call[], most: number): Call[] {
   const group: Call[] = []
@@ -138,7 +138,7 @@ export function groupOf(calls: readonly Call[], most: number): Call[] {
   return group
 }
 
-/** By the hash of each key, where its items are among all that go together. */
+/** Notes by key hash: each says where the push's items are among all that go together. */
 export function notesOf(
   { idempotencyTtlSeconds }: Engine,
   calls: readonly Call[],

@@ -13,9 +13,9 @@ import { commit } from '../attempts/commit.ts'
 import { changeOf, type Engine } from '../attempts/engine.ts'
 import { buryDead } from '../moving/move-dead.ts'
 
-/** Lanes whose first items it looks at, others each time. */
+/** How many lanes it looks at; each time it chooses others. */
 const LANES_LOOKED_AT = 4
-/** Transactions that move what became dead, a hundred items each: until then it takes its room. */
+/** Transactions that move the items that became dead, a hundred each: until then they take up room. */
 const MOVES_MAX = 5
 
 /**
@@ -37,7 +37,7 @@ export async function expireForRoom(engine: Engine, record: QueueRecord): Promis
   }
 }
 
-/** How many it has taken out. If another writer was first, that one's record tells whether there is room. */
+/** Returns how many it took out. If another writer was first, the record that it left shows whether there is room. */
 async function expireAtFront(engine: Engine, record: QueueRecord): Promise<number> {
   const nowMs = engine.clock.nowMs()
   const lanes = [...record.lanes.values()].filter((lane) => freeIn(record, lane).length > 0)
@@ -48,7 +48,7 @@ async function expireAtFront(engine: Engine, record: QueueRecord): Promise<numbe
     const over = await overAtFront(engine, record, lane, LOOK_FURTHER_ITEMS, nowMs)
     if (over.length === 0) continue
     const draft = passOver(record, over)
-    // If the push is refused yet, the next one must be an event.
+    // If we still refuse this push, the next one must make an event.
     const change = changeOf(engine, record, draft, { nowMs, setsDry: engine.events })
     const committed = await commit(engine, change)
     if (committed.kind === 'committed') engine.onItemsExpired(itemsIn(over))
@@ -57,7 +57,7 @@ async function expireAtFront(engine: Engine, record: QueueRecord): Promise<numbe
   return 0
 }
 
-/** No further than to the first that is not over: the frontier moves past all that is returned. */
+/** Stops at the first item that has not expired, because the frontier moves past all that we return. */
 async function overAtFront(
   engine: Engine,
   record: QueueRecord,

@@ -4,15 +4,15 @@ import type { PushOutcome } from './append-pushes.ts'
 import { type Call, isSameAs, pending } from './calls.ts'
 import { answerKnown } from './first-answers.ts'
 
-/** Too much for the queue: a smaller one may still fit. */
+/** The push is too large for the queue; a smaller one may still fit. */
 export const isTooMuch = (error: unknown): boolean =>
   error instanceof QueueError &&
   error.outcome !== 'unknown' &&
   (error.code === 'QUEUE_FULL' || error.code === 'TOO_MANY_PRIORITIES')
 
 /**
- * What would not pass now for its times fails, unless it is a repetition: that gets its answer, however late it
- * comes. Nothing is made for it, and only a strong read says that a key is new (rule 7).
+ * Fails pushes whose times are not valid now, unless they are repetitions: those get their answers, however late they
+ * come. We make nothing for them, and only a strong read can say that a key is new (rule 7).
  */
 export async function failUntimely(
   engine: Engine,
@@ -29,7 +29,7 @@ export async function failUntimely(
   }
 }
 
-/** Has these fail, and those behind them that would fare no better. */
+/** Fails these pushes, and those behind them that would fail as well. */
 export async function fail(
   engine: Engine,
   queue: string,
@@ -45,12 +45,12 @@ export async function fail(
     if (error.code === 'QUEUE_FULL') await failAlike(engine, queue, calls, failed, error)
     return
   }
-  // The error belongs to no single push: the store is away, say, and each group would run into that by itself.
+  // The error belongs to no single push: the store is out of reach, say, and each group would run into that again.
   const behind: PushOutcome = { kind: 'failed', error: unsent(error) }
   for (const call of pending(calls)) call.outcome = behind
 }
 
-/** What is behind a push with an unknown outcome has not been sent. */
+/** The pushes behind one with an unknown outcome have not been sent. */
 const unsent = (error: QueueError): QueueError =>
   error.outcome === 'unknown'
     ? new QueueError(error.code, 'The store is busy or out of reach; try again in a moment', {
@@ -58,7 +58,7 @@ const unsent = (error: QueueError): QueueError =>
       })
     : error
 
-/** If there is no room for it, there is none for as many items, unless a key says that they are in already. */
+/** If there is no room for this push, there is none for others as large, unless a key shows that they are in. */
 async function failAlike(
   engine: Engine,
   queue: string,

@@ -9,9 +9,9 @@ import { isApplied } from '../../core/sequence.ts'
 import type { Engine } from '../attempts/engine.ts'
 import type { Call } from './calls.ts'
 
-// What was answered to the first push with a key: the record notes it, and then its receipt.
+// The answer that the first push with a key got: first a note in the record holds it, then a receipt.
 
-/** What has a note, or a sequence number that the queue has come to, needs no other look. */
+/** A call with a note, or with a sequence number that the queue has already reached, needs no further look. */
 function answerByRecord(call: Call, record: QueueRecord, nowMs: number): void {
   const { keyHash, push } = call
   if (push.sequence !== undefined && isApplied(push.sequence, record)) {
@@ -25,7 +25,7 @@ function answerByRecord(call: Call, record: QueueRecord, nowMs: number): void {
   answerAgain(call, note, placesOf(record, note))
 }
 
-/** By the record, and by the receipts of what is not in it. */
+/** Answers from the record, and from the receipts of calls that are not in it. */
 export async function answerKnown(
   engine: Engine,
   queue: string,
@@ -57,7 +57,7 @@ async function answersOfReceipts(
   }
 }
 
-/** By the hash of the key, those that still count. */
+/** The receipts that still count, by the hash of their keys. */
 export async function receiptsOf(
   { dynamo, clock }: Engine,
   queue: string,
@@ -82,7 +82,7 @@ export async function receiptsOf(
 export const placesIn = ({ places = [] }: Receipt): Places =>
   new Map(places.map(([priority, epoch, start]) => [priority, { epoch, start }]))
 
-/** What is remembered of the first push: a note or a receipt. */
+/** What we remember of the first push, from a note or a receipt. */
 type First = Pick<Note, 'bodyHash' | 'pushedAtMs' | 'tag' | 'seals'>
 
 function firstOf({ hash, tag = '', later }: Receipt): First {
@@ -90,7 +90,7 @@ function firstOf({ hash, tag = '', later }: Receipt): First {
   return { bodyHash: hash, tag, pushedAtMs, seals }
 }
 
-/** The ids of what it scheduled follow from the push and its time. */
+/** The ids of the items that it scheduled follow from the push and its time. */
 function scheduledBy(
   { push: { items }, keyHash = '' }: Call,
   { pushedAtMs, tag, seals }: First,
@@ -99,7 +99,7 @@ function scheduledBy(
   return laterIds(planLater(items, { pushedAtMs, tag, seals }, keyHash), seals)
 }
 
-/** Nobody can name the ids if an engine that knows no notes took the items off the tail. */
+/** If an older engine, which knows no notes, took the items off the tail, nobody can name the ids. */
 function answerAgain(call: Call, first: First, places: Places): void {
   const { items } = call.push
   if (first.bodyHash !== call.bodyHash) {

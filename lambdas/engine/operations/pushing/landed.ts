@@ -8,8 +8,8 @@ import { type Engine, outcomeUnknown } from '../attempts/engine.ts'
 import { placesIn, receiptsOf } from './first-answers.ts'
 
 /**
- * Finds an append whose answer was lost, and which the record no longer notes, by its receipts. If the receipts are
- * another's, the append has not landed, and no copy of it can any more.
+ * Finds an append by its receipts if its answer was lost and the record has no notes of it any more. If the receipts
+ * belong to another append, this one has not landed, and no copy of it can land any more.
  */
 export async function landedAs(
   engine: Engine,

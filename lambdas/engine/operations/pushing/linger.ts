@@ -10,7 +10,7 @@ import type { Engine } from '../attempts/engine.ts'
 import { appendPushes, type PushOutcome } from './append-pushes.ts'
 import { push, pushedBy } from './push.ts'
 
-/** The verb `push`: each call by itself, or as many together as linger. */
+/** The verb `push`: sends each call by itself, or those that linger together. */
 export function pushVerbs(
   engine: Engine,
   batching: Batching | undefined,
@@ -41,7 +41,7 @@ const lingeringOf = (engine: Engine, batching: Batching) =>
       const outcomes = await appendPushes(engine, queue, requests, { receivedMs })
       return outcomes.map(outcomeOf)
     },
-    // Each push has an outcome of its own: what is thrown instead is no one push's.
+    // Each push has its own outcome, so an error that is thrown belongs to no single push.
     blame: () => 'all',
     givenUp: ({ reason }) => reason,
     tooMany: (message) => new QueueError('BUSY', message),

@@ -4,12 +4,12 @@ import { type Engine, readRecord } from '../attempts/engine.ts'
 import { foldForRoom } from '../attempts/fold.ts'
 import { expireForRoom } from './expire-for-room.ts'
 
-/** Each takes out what is over at the front of a lane: for a push of a thousand, some lanes. */
+/** Each round takes out expired items at the front of a lane; a push of a thousand may need several lanes. */
 const ROUNDS_MAX = 20
 
 /**
- * Makes room for so many items by removing what nobody needs: acknowledged items that are not folded, and expired
- * ones. Returns the record as it is then, which may be as full as before.
+ * Makes room for so many items by removing those that nobody needs: acknowledged items that are not yet folded, and
+ * expired ones. Returns the record after that, which may be as full as before.
  */
 export async function makeRoom(
   engine: Engine,

@@ -20,7 +20,7 @@ export async function push(engine: Engine, queue: string, request: PushRequest):
   checkQueueId(queue)
   checkPush(request.items)
   checkTimesAhead(request.items, engine.clock.nowMs())
-  // Before any batch is stored: a caller far above the limit costs nothing.
+  // Check this before storing any batch, so that a caller far above the limit costs nothing.
   const limit = await passKnownLimit(engine, queue, receivedMs)
   const { addition } = await prepare(engine, queue, request.items)
   const placed = await append(engine, queue, addition, limit).catch(async (error: unknown) => {
@@ -35,7 +35,7 @@ async function pushOnce(engine: Engine, queue: string, request: PushRequest): Pr
   return pushedBy(outcome)
 }
 
-/** What one of several pushes answers, or throws. */
+/** The answer of one of several pushes; throws its error if it failed. */
 export function pushedBy(outcome: PushOutcome | undefined): Pushed {
   switch (outcome?.kind) {
     case 'pushed':

@@ -26,14 +26,14 @@ import { sealLaterQuietly } from '../later/seal-later.ts'
 import { makeRoom } from './make-room.ts'
 
 const TOKEN_CHARACTERS = 6
-/** 4,800 tokens, or as many races lost to others who forget some. */
+/** Enough for 4,800 tokens, or for as many races lost to others that forget some. */
 const FORGETTING_UPDATES_MAX = 24
 
 /**
  * One entry for the caller's own TransactWriteItems, so that an item is pushed exactly when the
- * caller's own row is written. A large item's batch is written beforehand, and stays a stray if the
- * transaction never comes. An entry passes once: sent again in another transaction it would be the same
- * item twice, and of a large one the same batch. Should its condition fail for another reason (the tail
+ * caller's own row is written. We write a large item's batch beforehand; it stays as a stray if the
+ * transaction never comes. An entry passes only once: sent again in another transaction, it would push the
+ * same item twice, and a large item's batch as well. If its condition fails for another reason (the tail
  * filled up, the lane was dropped, many other entries were used meanwhile), nothing happened: ask for a
  * new entry and try again.
  */
@@ -53,7 +53,7 @@ export const pushLimited = (): LimitedCall => ({
   receivedMs: undefined,
 })
 
-/** The same for several items: a transaction may touch the record once. `limit`: the call it is made for. */
+/** The same for several items: a transaction may touch the record only once. `limit`: the call that asks for it. */
 export async function makeEntry(
   engine: Engine,
   queue: string,
@@ -65,13 +65,13 @@ export async function makeEntry(
   checkTimesAhead(items, engine.clock.nowMs())
   const priorities = new Set(items.map(({ priority = 0 }) => priority))
   if (priorities.size > LANES_PER_APPEND) throw tooManyPriorities(priorities.size)
-  // What is remembered of the queue may be of one that was forgotten since.
+  // The remembered record may belong to a queue that was forgotten since.
   engine.memory.delete(queue)
   for (const priority of priorities) await ensureLane(engine, queue, priority)
   let record = await readRecord(engine, queue)
   if (record !== undefined) record = await makeRoom(engine, record, items.length)
   if (record !== undefined) record = await forgetTokens(engine, record)
-  // Forgotten since the lane was made: it was empty for long.
+  // The queue was forgotten after we made the lane, because it had been empty for long.
   if (record === undefined) throw busy(queue)
   if (record.room < items.length) throw queueFull(record, items.length)
   await passLimit(engine, limit, record)
@@ -93,7 +93,7 @@ export async function makeEntry(
         remindAtMs: remindAtMs(engine),
         once: { token, seen: record },
         seen: record,
-        // When it is sent, the timer may be another: the sweeper comes, and sets it right.
+        // When the caller sends it, the timer may have changed; the sweeper comes and corrects it.
         ...(addition.later && { timerAtMs: { atOnce: Math.min(addition.later.dueMs, nowMs) } }),
       }),
       ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
@@ -124,8 +124,8 @@ const tooManyPriorities = (count: number): QueueError =>
   )
 
 /**
- * So many that the record gets no larger; entries that were handed out lately stay good. An older
- * version let a record keep any number: what is too much for one update goes with several.
+ * Forgets as many tokens as keep the record from growing; entries handed out lately stay good. An older
+ * version let a record keep any number: if there are too many for one update, several forget them.
  */
 async function forgetTokens(
   engine: Engine,
@@ -138,13 +138,13 @@ async function forgetTokens(
     if (kept < TOKENS_KEPT_MAX) return record
     const tokens = Math.min(kept - TOKENS_KEPT_MIN, TOKENS_PER_UPDATE)
     const written = await engine.dynamo.update(recordKey(queue), forgetTokensUpdate(record, tokens))
-    // Forgotten or not, by us or not: what counts is what is kept now.
+    // Whether we have forgotten them, or another process, or nobody: go by the record as it is now.
     record =
       written.kind === 'unknown'
         ? await readRecord(engine, queue)
         : seen(engine, queue, written.row)
   }
-  // It would be refused as soon as it is sent.
+  // DynamoDB would refuse the entry as soon as the caller sends it.
   if (record !== undefined && record.tokens.kept >= TOKENS_MAX) throw busy(queue)
   return record
 }

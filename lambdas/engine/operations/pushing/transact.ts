@@ -7,16 +7,16 @@ import type { PushItem, TransactItem } from '../../verbs.ts'
 import { busy, type Engine, outcomeUnknown, pause, readRecord } from '../attempts/engine.ts'
 import { type Entry, makeEntry, pushLimited } from './transact-item.ts'
 
-/** New entries, each for a transaction that the queue was in the way of. */
+/** How many new entries we make, one after each transaction that failed because of the queue. */
 const ENTRIES_MAX = 8
 
 export type SendEntries<T> = (entries: readonly TransactItem[]) => Promise<T>
 
 /**
  * Pushes the items in the caller's own transaction, which `send` sends with the entries it is given. If the
- * queue was in the way, because its tail was full or its lane is gone, it goes with a new entry. What is the
- * caller's own, such as a condition that did not hold, is thrown as it came. Answers nothing if the
- * transaction's own answer is lost, and the record tells that it passed.
+ * transaction fails because of the queue (its tail was full, or its lane is gone), we try again with a new entry. We
+ * throw the caller's own errors, such as a condition that did not hold, as they came. Returns undefined if the
+ * transaction's answer was lost and the record shows that it passed.
  */
 export async function transact<T>(
   engine: Engine,
@@ -40,8 +40,8 @@ type Sent<T> =
   | { readonly kind: 'in the way' }
 
 /**
- * Sends one entry for as long as that may help. After a lost answer it is sent again, for it passes once:
- * then it is known whether the first copy did. Until then nothing else may be said than that.
+ * Sends one entry for as long as that may help. After a lost answer we send it again, because it passes only once:
+ * then we know whether the first copy passed. Until then, the only honest answer is "unknown".
  */
 async function sendEntry<T>(
   engine: Engine,
@@ -60,7 +60,7 @@ async function sendEntry<T>(
         if (fate === 'carried out') return { kind: 'passed', answer: undefined }
         if (fate === 'not ours') throw error
         if (fate === 'unknown') doubt ??= { cause: error }
-        // If a first copy may still land, another entry would be the same items twice.
+        // If a first copy may still land, another entry could push the same items twice.
         if (fate === 'in the way' && doubt === undefined) return { kind: 'in the way' }
         const passing = fate === 'in the way' ? 'unknown' : fate
         if (!(await tries.pause(passing))) throw busy(queue)
@@ -71,7 +71,7 @@ async function sendEntry<T>(
   }
 }
 
-/** What one call has met of each kind of refusal: it is as patient as with requests of our own. */
+/** Counts a call's refusals of each kind; it is as patient as with our own requests. */
 class Tries {
   readonly #engine: Engine
   readonly #met = new Map<Passing, { times: number; pausesMs: number }>()
@@ -80,7 +80,7 @@ class Tries {
     this.#engine = engine
   }
 
-  /** Waits before the next sending; false if none is worth it any more. */
+  /** Waits before the next try; returns false if another try would not help. */
   async pause(failure: Passing): Promise<boolean> {
     const { clock, random } = this.#engine
     const met = this.#met.get(failure) ?? { times: 0, pausesMs: 0 }
@@ -100,11 +100,11 @@ type Fate =
   /** Refused because of the queue: a new entry may pass. */
   | 'in the way'
   | 'not ours'
-  /** The answer is lost, or it was refused for now: the same may pass in a moment. */
+  /** The answer was lost, or DynamoDB refused it for now: the same entry may pass in a moment. */
   | Passing
 
 async function fateOf(engine: Engine, queue: string, made: Entry, error: unknown): Promise<Fate> {
-  // What the caller's own code throws went through no client of DynamoDB.
+  // An error that the caller's own code throws did not come from a DynamoDB client.
   if (!(error instanceof Error) || !('$metadata' in error)) return 'not ours'
   const failure = failureOf(error)
   if (isPassing(failure)) return failure
@@ -115,12 +115,12 @@ async function fateOf(engine: Engine, queue: string, made: Entry, error: unknown
   const { pk, sk } = recordKey(queue)
   const ours = refused.find((row) => row?.pk === pk && row.sk === sk)
   if (ours !== undefined) return hasPassed(ours, made) ? 'carried out' : 'in the way'
-  // A record that is not there any more is not handed over.
+  // DynamoDB cannot return a record that does not exist any more.
   const mayBeGone = refused.includes(undefined)
   return mayBeGone && (await readRecord(engine, queue)) === undefined ? 'in the way' : 'not ours'
 }
 
-/** The rows whose conditions did not hold, as far as they were asked for. Nothing for another reason. */
+/** The rows whose conditions did not hold, as far as the caller asked for them; undefined for any other reason. */
 function refusedRows(error: Error): (Row | undefined)[] | undefined {
   try {
     return cancellationReasons(error).flatMap(({ failed, row }) => (failed ? [row] : []))

@@ -7,7 +7,7 @@ import { sealLaterQuietly } from '../later/seal-later.ts'
 
 const FULL_WAIT_MS = 50
 
-/** Another process is sealing what is full. `waits`: this one, and those before it. */
+/** Another process is sealing what is full. `waits` counts this wait and those before it. */
 export async function waitForRoom(
   engine: Engine,
   record: QueueRecord,

@@ -20,14 +20,14 @@ import { noSuchSchedule, readScheduleItem, schedules, type WholeSchedule } from 
 import { timesOf } from './times-of.ts'
 import { type Change, changeSchedule, type Fence } from './write-schedule.ts'
 
-// What callers do to a schedule. Each change is one transaction on the condition that the row is as it was seen.
+// What callers do to a schedule. Each change is one transaction, on condition that the row is as we saw it.
 
-/** A tag, or `*`: whatever there is, but not nothing. */
+/** A tag; or `*` for any schedule, as long as there is one. */
 type Match = { readonly ifMatch?: string | undefined }
 
 /**
- * Makes the schedule, or replaces everything that a caller can set. Putting the same again changes nothing; what a
- * deployment has put becomes the caller's.
+ * Makes the schedule, or replaces everything that a caller can set. Putting the same again changes nothing, except
+ * that a deployment's schedule becomes the caller's.
  */
 export async function putSchedule(
   engine: Engine,
@@ -45,8 +45,8 @@ export async function putSchedule(
 }
 
 /**
- * A deployment's put. It is marked as such, so that a later deployment may delete it. One that has ended is put all
- * the same: its code stays as it is, and that is no failure.
+ * A deployment's put. We mark it as such, so that a later deployment may delete it. We put even a schedule that has
+ * ended: the app's code still has it, and that is not an error.
  */
 export async function deploySchedule(
   engine: Engine,
@@ -72,7 +72,7 @@ export async function deploySchedule(
   return { queue, name, result: 'replaced', before }
 }
 
-/** What a deployment does with a name that it no longer has: what callers put or changed stays. */
+/** What a deployment does with a name that it no longer has. Schedules that callers put or changed stay. */
 export async function withdrawSchedule(
   engine: Engine,
   { queue, name }: ScheduleName,
@@ -90,15 +90,15 @@ export async function withdrawSchedule(
 }
 
 /**
- * No deployment drops an occurrence that is due. The schedule has moved on then, so the change to be made finds another
- * version, and is decided again.
+ * Pushes a due occurrence first, because no deployment may drop it. That moves the schedule on, so the change finds
+ * another version, and we decide it again.
  */
 async function pushOwed(engine: Engine, before: Schedule): Promise<void> {
   if (!isDue(before, engine.clock.nowMs())) return
   await pushDue(engine, before, Number.POSITIVE_INFINITY)
 }
 
-/** `isAlike`: only whose it is changes. */
+/** `isAlike`: nothing changes but the owner. */
 type Put = Change & { readonly isAlike?: boolean }
 
 function putting(
@@ -122,7 +122,7 @@ function putting(
       before !== undefined &&
       isDefinedAlike(definition, before) &&
       (await hasItem(engine, before, text))
-    // Equal or not, a put says whose the schedule is from now on: without this, a deployment would delete what a
+    // Even an equal put says who owns the schedule from now on: otherwise a deployment would delete a schedule that a
     // caller has put.
     if (isAlike && before.deployed === deployed) return { kind: 'as-it-is' }
     const goesOn = before !== undefined && isGoingOn(definition, before, times, nowMs)
@@ -142,7 +142,7 @@ function putting(
       ...(deployed && { deployed }),
       ...(nextMs !== undefined && { nextMs }),
       ...(before?.lastMs !== undefined && { lastMs: before.lastMs }),
-      // The change may be what it waits for.
+      // The waiting occurrence may be able to go after this change.
       ...(goesOn && before.retryAtMs !== undefined && { retryAtMs: nowMs }),
     }
     return { kind: 'change', after: put, item: { mark: tag, text }, isAlike }
@@ -154,7 +154,7 @@ async function hasItem(engine: Engine, schedule: Schedule, text: string): Promis
   return item?.mark === schedule.itemMark && item.text === text
 }
 
-/** The times stay, or only later ones change: the occurrence that is due and not yet pushed is in both. */
+/** Whether the times stay, or only later ones change: both have the occurrence that is due and not yet pushed. */
 const isGoingOn = (
   definition: Pick<Schedule, 'timing' | 'startsAtMs' | 'endsAtMs' | 'priority' | 'missed'>,
   before: Schedule,
@@ -166,7 +166,7 @@ const isGoingOn = (
     before.nextMs <= nowMs &&
     times.from(before.nextMs) === before.nextMs)
 
-/** Whether there was one. */
+/** Returns whether there was one. */
 export async function deleteSchedule(
   engine: Engine,
   queue: string,
@@ -184,15 +184,15 @@ export async function deleteSchedule(
   return wasThere
 }
 
-/** Nothing is pushed until it is resumed. */
+/** The schedule pushes nothing until somebody resumes it. */
 export const pauseSchedule = (engine: Engine, queue: string, name: string): Promise<Schedule> =>
   changeThere(engine, queue, name, async (before) =>
     before.paused ? undefined : { ...before, paused: true },
   )
 
 /**
- * The schedule goes on. Its rule decides about the occurrences missed meanwhile, however short the pause was:
- * `skip` begins with the next occurrence from now on, and `one` with the last that was due, for all. An occurrence
+ * The schedule goes on. Its rule decides about the occurrences missed meanwhile, however short the pause was: `skip`
+ * begins with the next occurrence from now on, and `one` pushes the last that was due, on behalf of all. An occurrence
  * that waited counts as missed.
  */
 export const resumeSchedule = (engine: Engine, queue: string, name: string): Promise<Schedule> =>
@@ -227,7 +227,7 @@ async function changeThere(
   return changed as Schedule
 }
 
-/** Those who make schedules at the same moment may pass it together. */
+/** Callers who make schedules at the same moment may exceed the bound together. */
 async function checkCount(engine: Engine, queue: string): Promise<void> {
   if ((await schedules(engine, queue)).length < SCHEDULES_MAX) return
   throw new QueueError(

@@ -14,7 +14,7 @@ import { type Engine, pause } from '../attempts/engine.ts'
 import { deploySchedule, withdrawSchedule } from './change-schedule.ts'
 import type { Fence } from './write-schedule.ts'
 
-/** Sweepers of one deployment meet here when they start. */
+/** Several sweepers of one deployment may start at once and meet here. */
 const ATTEMPTS_MAX = 5
 
 type Pass = {
@@ -46,7 +46,7 @@ export async function deploySchedules(
     if (engine.clock.nowMs() >= deadlineMs) break
     const result = await step(pass, name)
     const isCutOff = result.result === 'failed' && engine.clock.nowMs() >= deadlineMs
-    // The others took its time, so it is left for the next run. One that had all of the time has failed.
+    // The others used up its time, so it waits for the next run. A step that had all of the time has failed.
     if (isCutOff && results.length > 0) break
     results.push(result)
     if (result.result === 'failed' && isRefused(result.error)) break
@@ -56,8 +56,8 @@ export async function deploySchedules(
 }
 
 /**
- * First what goes: a queue has room for so many. From anywhere: one that takes all of the time, run after run, must not
- * keep the same others from their turn.
+ * Deletions come first, because a queue has room for a limited number. We start at a random place: a step that uses up
+ * all of the time, run after run, must not always keep the same others from their turn.
  */
 function inTurn({ engine, wanted }: Pass, left: readonly string[]): readonly string[] {
   const start = Math.floor(engine.random() * left.length)
@@ -89,13 +89,13 @@ async function step(pass: Pass, name: string): Promise<DeployedResult> {
   }
 }
 
-/** Another sweeper of this deployment has done this step, or our own first try has, whose answer was lost. */
+/** Whether another sweeper of this deployment has done this step, or our own first try, whose answer was lost. */
 async function isDoneByAnother({ engine, revision }: Pass, name: string): Promise<boolean> {
   const row = decodeDeployedSchedules(await engine.dynamo.get(deployedSchedulesKey, true))
   return row?.revision === revision && row.names.get(name) !== 'left'
 }
 
-/** The row as it is for this deployment; nothing where none was ever needed. */
+/** The row for this deployment; undefined if none was ever needed. */
 async function begin(
   engine: Engine,
   wanted: ReadonlyMap<string, DeployedSchedule>,
@@ -114,7 +114,7 @@ async function begin(
     }
     const written = await engine.dynamo.put(beginning(before, after))
     if (written.kind === 'done') return after
-    // Others have begun, or the row tells next time that we have.
+    // Others have begun; or we have, and the row will show it next time.
     if (written.kind === 'unknown') cause = written.cause
     await pause(engine, attempt)
   }
@@ -123,7 +123,7 @@ async function begin(
   })
 }
 
-/** What was as it should be. If the answer is lost, the next run finds it so again. */
+/** Notes that a schedule is as it should be. If the answer is lost, the next run finds that out again. */
 async function settle(
   engine: Engine,
   revision: number,

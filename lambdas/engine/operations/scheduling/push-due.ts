@@ -30,15 +30,15 @@ const ROUNDS_MAX = 24
 
 export type DuePushed = {
   readonly pushed: number
-  /** Something is left: its `checkAt` is still due. */
+  /** Something is left, so its `checkAt` is still due. */
   readonly more: boolean
-  /** When the sweeper or Wake should come next; left out if more is due now, or nothing ever comes. */
+  /** When the sweeper or Wake should come next; absent if more is due now, or nothing ever will be. */
   readonly nextAtMs?: number | undefined
 }
 
 /**
- * Pushes the due occurrences of this schedule in one transaction: the schedule's row moves on, on the condition
- * that it is as we saw it, and the queue's record gets the items. So each occurrence is pushed once, even if other
+ * Pushes the due occurrences of this schedule in one transaction: the schedule's row moves on, on condition that
+ * it is as we saw it, and the queue's record gets the items. So we push each occurrence once, even if other
  * processes do the same at the same time, or one dies in the middle.
  */
 export async function pushDue(
@@ -79,7 +79,7 @@ async function pushOnce(engine: Engine, schedule: Schedule, nowMs: number): Prom
     if (current?.tag === schedule.tag && current.version === schedule.version) {
       throw withoutItem(schedule)
     }
-    // A caller has put it anew since we read its row.
+    // A caller has replaced it since we read its row.
     return { pushed: 0, schedule: current, isLost: true }
   }
   const atOnce = Math.floor(PUSH_BYTES_MAX / Buffer.byteLength(item.text))
@@ -102,7 +102,7 @@ async function pushOnce(engine: Engine, schedule: Schedule, nowMs: number): Prom
   return write(engine, schedule, after, await additionOf(engine, schedule, entries))
 }
 
-/** These pass by themselves, or with a deployment: the next sweep tries again. */
+/** These errors go away by themselves, or with a deployment: the next sweep tries again. */
 const passing: readonly ErrorCode[] = [
   'FORMAT_UNKNOWN',
   'BUSY',
@@ -135,7 +135,7 @@ function movedOn(schedule: Schedule, { dues, nextMs }: DueOccurrences): Schedule
 }
 
 /**
- * The queue's record with the lane that the items go to. Only a record that was read just now says that there is no
+ * The queue's record, with the lane that the items go to. Only a record that we have just read may say that there is no
  * room (rule 7).
  */
 async function recordFor(
@@ -150,8 +150,8 @@ async function recordFor(
 }
 
 /**
- * Each keeps the time it was due, and its push has the time at which we looked: never before, whatever the clock
- * does.
+ * Each item keeps the time at which it was due. Its push has the time at which we looked, which is never earlier,
+ * whatever the clock does.
  */
 const entriesOf = (
   engine: Engine,
@@ -203,7 +203,7 @@ async function write(
   }
   if (addition === undefined)
     return { pushed: 0, schedule: await reread(engine, before), isLost: true }
-  // The refusal is certain, and the batch's id is ours alone: nothing will ever refer to it.
+  // The refusal is certain, and only we know the batch's id: nothing will ever refer to it.
   await discardBatches(engine, queue, addition)
   const [own, target] = written.reasons
   if (own?.failed) {
@@ -216,7 +216,7 @@ async function write(
   return { pushed: 0, schedule: before, isLost: true }
 }
 
-/** Capacity counts, as for a push; the push limit, which is for callers, does not. */
+/** The queue's capacity applies, as for a push; its push limit, which is for callers, does not. */
 const appendTo = (engine: Engine, queue: string, addition: Append): RowWrite => ({
   Update: {
     TableName: engine.dynamo.tableName,

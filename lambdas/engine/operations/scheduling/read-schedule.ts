@@ -5,7 +5,7 @@ import { checkScheduleName, type Schedule, type ScheduleItem } from '../../core/
 import { decodeSchedule, decodeScheduleItem } from '../../core/stored-schedule.ts'
 import { busy, type Engine } from '../attempts/engine.ts'
 
-/** Puts that come between the reads of two rows: people do not change a schedule that often. */
+/** How often a put may come between the reads of the two rows: nobody changes a schedule that often. */
 const READS_MAX = 5
 
 export async function readSchedule(

@@ -4,12 +4,12 @@ import { deletion, type RowWrite, replacement } from '../../store/schedule-rows.
 import { busy, type Engine, pause } from '../attempts/engine.ts'
 import { readSchedule } from './read-schedule.ts'
 
-/** The sweeper may move a schedule at any time, and rarely does. */
+/** The sweeper may move a schedule on at any time, but rarely does. */
 const ATTEMPTS_MAX = 12
 
 export type Change =
   | { readonly kind: 'as-it-is' }
-  /** No schedule after it: it is deleted. */
+  /** If `after` is undefined, the schedule is deleted. */
   | { readonly kind: 'change'; readonly after: Schedule | undefined; readonly item?: ScheduleItem }
 
 /** Goes into the transaction of a change, which happens only if this can. */
@@ -18,8 +18,8 @@ export type Fence = { readonly write: RowWrite; readonly refused: () => QueueErr
 type Sent = { readonly before: Schedule | undefined; readonly after: Schedule | undefined }
 
 /**
- * Reads, decides and writes. Where an answer was lost, the row tells: our tag is in it, or the write can still land
- * and is sent again, or the row has moved on without it.
+ * Reads, decides and writes. After a lost answer, the row tells: it has our tag; or the write can still land, and we
+ * send it again; or the row has moved on without it.
  */
 export async function changeSchedule(
   engine: Engine,
@@ -76,10 +76,10 @@ function rowsOf(
 const send = ({ dynamo }: Engine, rows: readonly RowWrite[], fence: Fence | undefined) =>
   dynamo.transact({ TransactItems: [...rows, ...(fence ? [fence.write] : [])] as never })
 
-/** What the row tells of a write whose answer was lost. */
+/** What the row says about a write whose answer was lost. */
 function fateOf(sent: Sent, now: Schedule | undefined): 'landed' | 'open' | 'never' | 'unknown' {
   if (now?.tag === sent.after?.tag) return 'landed'
-  // It may have been made, and deleted since: made again, it would outlive that.
+  // The write may have made it, and somebody may have deleted it since: made again, it would outlive that deletion.
   if (now === undefined) return 'unknown'
   if (now?.tag !== sent.before?.tag) return 'unknown'
   // The sweeper has moved it: our write would find another version.

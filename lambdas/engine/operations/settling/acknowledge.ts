@@ -12,9 +12,9 @@ import { type Engine, readRecord, seen } from '../attempts/engine.ts'
 import { foldAfter } from '../attempts/fold.ts'
 import { checkRequest, endUnderFence } from './settle.ts'
 
-/** Sendings of an acknowledge whose answers are lost; repeating it changes nothing. */
+/** How often we send an acknowledge whose answers get lost; repeating it changes nothing. */
 const SENDINGS_MAX = 4
-/** Locks acknowledged at a time: they all write the same record. */
+/** Locks acknowledged at a time: all these requests write the same record. */
 const LOCKS_AT_ONCE = 4
 
 export async function acknowledge(
@@ -55,7 +55,7 @@ export async function acknowledgeMany(
 
 /** One blind write: it marks the lock done, and the next fenced write folds it. */
 async function acknowledgeWhole(engine: Engine, queue: string, lockId: string): Promise<number> {
-  // We never make such an id; the answer depends on whether another lock is live.
+  // If this cannot be one of our ids, the answer depends only on whether another lock is live.
   const isPossible = isLockId(lockId)
   const from = isPossible ? 'nothing' : 'store'
   const course = { from, attemptsMax: SENDINGS_MAX } as const
@@ -64,9 +64,9 @@ async function acknowledgeWhole(engine: Engine, queue: string, lockId: string): 
     if (standing?.kind === 'acknowledged') return answer(standing.items)
     if (standing?.kind === 'refused') {
       const { error } = standing
-      // While an earlier sending is open, only an ending in the record is final. A lock that the record has
-      // forgotten may have been ended by that very sending; and a lock that is only past its time is
-      // still there for it to land in.
+      // While an earlier request is open, only an ending in the record is final. That very request may have
+      // ended a lock that the record has forgotten; and a lock that is only past its time is still there for
+      // the request to settle.
       const isFinal = error.code === 'LOCK_EXPIRED' && !record?.locks.has(lockId)
       return refuse(error, isFinal)
     }

@@ -6,8 +6,8 @@ import { changedAllTheSame, changeOf, type Engine } from '../attempts/engine.ts'
 import { cancelScheduled } from '../later/cancel-scheduled.ts'
 
 /**
- * Takes waiting items out of the queue for good, by one write that reads nothing but the record. Another write
- * takes out scheduled ones.
+ * Removes waiting items for good, with one write that needs nothing but the record. Another write removes scheduled
+ * ones.
  */
 export async function cancel(
   engine: Engine,

@@ -16,7 +16,7 @@ export type Extended = {
   readonly ttlSeconds: number
 }
 
-/** Sets a live lock's expiry to now + ttl: sooner or later than it was. */
+/** Sets a live lock's expiry to now + ttl, which may be sooner or later than before. */
 export async function extend(
   engine: Engine,
   queue: string,

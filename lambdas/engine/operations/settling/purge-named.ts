@@ -7,7 +7,7 @@ import { again, answer, done } from '../attempts/decision.ts'
 import { changedAllTheSame, changeOf, type Engine } from '../attempts/engine.ts'
 import { leaveDryQuietly } from '../attempts/leave-dry.ts'
 
-/** These items and no others, whether they wait or are locked. */
+/** Purges only these items, whether they wait or are locked. */
 export async function purgeNamed(
   engine: Engine,
   queue: string,

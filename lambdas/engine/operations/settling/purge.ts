@@ -37,7 +37,7 @@ export async function purge(
     if (draft === record) return answer(purgedSoFar())
     const change = changeOf(engine, record, draft, {
       nowMs,
-      // A claim that it has not seen would keep a lock on items that are gone.
+      // Otherwise a claim that the purge has not seen would keep a lock on items that are gone.
       guards: { claims: true },
       setsDry: engine.events && losses === 0,
     })

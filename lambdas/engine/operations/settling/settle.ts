@@ -23,7 +23,7 @@ import type { LanesMoved } from '../moving/move-lanes.ts'
 /** Each lost race is a round trip and a pause. */
 const ATTEMPTS_MAX = 24
 const LOOKS_FROM = 4
-/** A lock's items one by one, and some of what waits. */
+/** Enough for a lock's items one by one, and for some of the backlog. */
 const INLINE_MOVES_MAX = 120
 const INLINE_FAILURES_MAX = 3
 
@@ -80,15 +80,15 @@ export async function deadLetter(
   const itemsDeadLettered = await endUnderFence(engine, queue, request, 'dead-lettered', {
     reason: kept.reason,
   })
-  // The items are out of reach of any pop now; the stream moves them if this does not.
+  // No pop can reach the items any more; the stream moves them if this does not.
   const failure = kept.failure ?? (await buryQuietly(engine, queue, kept.priorities)).failure
   if (failure !== undefined) engine.onBackgroundError(failure, { queue, step: 'dead-letter' })
   return { itemsDeadLettered, deadLetterQueue: deadLetterQueueOf(queue) }
 }
 
 /**
- * Reasons wait in the record until their items have moved, and it holds only so many of them. Where they
- * cannot move, a few characters have to do: a consumer that could not get rid of an item would stand still.
+ * Reasons wait in the record until their items have moved, and it has room for a limited number. If items cannot
+ * move, we keep only a few characters: a consumer that could not get rid of an item would be stuck.
  */
 async function keptReason(
   engine: Engine,
@@ -109,14 +109,14 @@ async function keptReason(
 
 type Kept = {
   readonly reason: string
-  /** Of the items that the lock holds, as far as it is remembered. */
+  /** The priorities of the lock's items, as far as the record remembers the lock. */
   readonly priorities: readonly number[]
   readonly failure?: unknown
 }
 
 /**
- * Returns what was in the way, if anything was. The caller waits for no more than its own items: housekeeping
- * moves a backlog, and what cannot move now.
+ * Returns what was in the way, if anything was. The caller waits only for its own items: housekeeping moves a
+ * backlog, and items that cannot move now.
  */
 const buryQuietly = (
   engine: Engine,

@@ -12,14 +12,14 @@ import { type WalkPage, type WalkPlace, walkOn, walkStart } from '../looking/wal
 import { sideBySide } from './side-by-side.ts'
 
 const QUEUES_AT_ONCE = 16
-/** As the sweep: 2,000 items in locks of consumers at 40 a write, and room for lost races. */
+/** As for the sweep: 2,000 items in consumers' locks at 40 a write, and room for lost races. */
 const ATTEMPTS_MAX = 80
-/** How long a call runs whose caller sets no deadline. */
+/** How long a call runs if its caller sets no deadline. */
 const RUN_MS = 60_000
 
 /**
- * Announces every queue in which items are free and no lock is live, whenever that was done last: for a
- * consumer that was mended, or is new, and should not wait for the next reminder.
+ * Announces every queue that has free items and no live lock, no matter when it was last announced: for a
+ * consumer that was repaired, or is new, and should not wait for the next reminder.
  */
 export async function announceWaiting(
   engine: Engine,
@@ -36,7 +36,7 @@ export async function announceWaiting(
   const report = { queues: 0, announced: 0, failed: 0 }
   while (place !== undefined && engine.clock.nowMs() < deadlineMs) {
     const page: WalkPage | undefined = await nextPage(engine, prefix, place, report)
-    // The answer says what was done so far, and where to go on.
+    // The answer says what we have done so far, and where to go on.
     if (page === undefined) break
     report.queues += page.records.length + page.unread.length
     for (const { queue, error } of page.unread) notAnnounced(engine, queue, error, report)
@@ -86,17 +86,17 @@ function announce(engine: Engine, seen: QueueRecord, consumersAreGone: boolean):
     const over = isOver(nowMs, consumersAreGone)
     const freed = endThose(record, over, nowMs)
     const waits = waitsForSomebody(freed)
-    // Somebody's lock is live: its end is the event.
+    // Somebody has a live lock, whose end will make the event.
     if (freed === record && !waits) return answer(false)
     const options = { nowMs, refreshCheckAt: true }
     const change = changeOf(engine, record, waits ? announced(freed, nowMs) : freed, options)
-    // One write ends only so many locks.
+    // One write ends a limited number of locks.
     const landed = (after: QueueRecord) => (hasAny(after, over) ? again(after) : done(waits))
     return { kind: 'write', change, landed }
   })
 }
 
-/** `3/orders`: in shard 3, behind the queue "orders". */
+/** `3/orders`: in shard 3, after the queue "orders". */
 const encodePlace = ({ shard, after = '' }: WalkPlace): string => `${shard}/${after}`
 
 function decodePlace(cursor: string): WalkPlace {

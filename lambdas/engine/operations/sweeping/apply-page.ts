@@ -8,7 +8,7 @@ import { changeOf, type Engine, readRecord } from '../attempts/engine.ts'
 import { type WalkPage, walkOn, walkToNextShard } from '../looking/walk.ts'
 import { sideBySide } from './side-by-side.ts'
 
-/** As many as the visits of a sweep: mostly one write, which waits for the store. */
+/** As many as the visits of a sweep: mostly, each is one write that waits for the store. */
 const QUEUES_AT_ONCE = 32
 const ATTEMPTS_MAX = 24
 const HOLDS_FROM = 3
@@ -17,16 +17,16 @@ type Page =
   | {
       readonly kind: 'done'
       readonly next: PatternsPlace | undefined
-      /** Passed: a later walk comes to them. */
+      /** Queues that we skipped; a later walk comes to them. */
       readonly failures: readonly SweepFailure[]
     }
-  /** The time was up before every queue had its turn: the page is to be done again. */
+  /** The time was up before every queue had its turn, so the page must be done again. */
   | { readonly kind: 'cut' }
 
 /**
- * Gives a page of queues what the patterns say. What cannot be read or written is passed, so that it stands
- * in no other queue's way. A page that was cut is done again as long as that gets any further, and once more
- * if it ran out of its own time and not of its caller's: a frozen process does not pass a hundred queues.
+ * Gives a page of queues the settings that the patterns say. We skip records that cannot be read or written, so that
+ * they do not block others. We repeat a page that was cut as long as it makes progress, and once more if it ran out
+ * of its own time rather than the caller's: a process that was frozen must not skip a hundred queues.
  */
 export async function applyPage(
   engine: Engine,
@@ -57,7 +57,7 @@ async function applyTo(
   const failures: SweepFailure[] = []
   let applied = 0
   const wanting = records.filter((one) => repatterned(one.configuration, patterns, one.queue))
-  // A record that a page did not bring may come by itself.
+  // A record that the page read did not return may come when read alone.
   const queues = [...wanting, ...unread.map(({ queue }) => ({ queue }))]
   await sideBySide(queues, QUEUES_AT_ONCE, async (one) => {
     const { queue } = one

@@ -8,8 +8,8 @@ import { readQueuePatterns } from '../attempts/patterns.ts'
 import { applyPage } from './apply-page.ts'
 
 /**
- * A page's requests are sent within this time of a look at the patterns. So a sweeper that was frozen does not
- * write by patterns that may be history.
+ * We send a page's requests within this time after a look at the patterns, so that a sweeper that was frozen does not
+ * write settings from outdated patterns.
  */
 const PAGE_MS = 10_000
 /** A page mostly takes a tenth of a second; without time for it we had better not begin it. */
@@ -24,9 +24,9 @@ export type PatternsReport = {
 type Look = { readonly atMs: number; readonly walk: PatternsWalk; readonly patterns: QueuePatterns }
 
 /**
- * Gives the queues that have no settings of their own those that the patterns say, page by page through the
- * directory, until the time is up: a row remembers the place, and the next sweep goes on there. A queue that
- * has them already costs a read.
+ * Gives queues without their own settings those that the patterns say, page by page through the directory, until the
+ * time is up: a row remembers the place, and the next sweep goes on there. A queue that has them already costs one
+ * read.
  */
 export async function applyPatterns(
   engine: Engine,
@@ -79,14 +79,14 @@ function afterPage(
   return walkUpdate(walk, walkEnded(whole, nowMs, { isLast: patterns.patterns.length === 0 }))
 }
 
-/** The walk first: patterns that are read after it are no older than what it says was asked for. */
+/** Reads the walk first: patterns that we read after it are at least as new as the request it notes. */
 async function lookAt(engine: Engine): Promise<Look> {
   const atMs = engine.clock.nowMs()
   const walk = decodePatternsWalk(await engine.dynamo.get(patternsWalkKey, true))
   return { atMs, walk, patterns: await readQueuePatterns(engine) }
 }
 
-/** The row it leaves says whether the patterns have changed, so it is a look as well. */
+/** The row that it leaves says whether the patterns have changed, so this counts as a look, too. */
 async function note(
   engine: Engine,
   look: Look,
@@ -94,7 +94,7 @@ async function note(
 ): Promise<Look> {
   const atMs = engine.clock.nowMs()
   const written = await engine.dynamo.update(patternsWalkKey, update)
-  // Refused, or nobody knows: what the row says now tells what is left to do.
+  // The write was refused, or we do not know: the row as it is now tells what is left to do.
   if (written.kind !== 'done') return lookAt(engine)
   const walk = decodePatternsWalk(written.row)
   return walk.asked === look.walk.asked ? { ...look, atMs, walk } : lookAt(engine)

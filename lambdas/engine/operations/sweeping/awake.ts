@@ -33,7 +33,7 @@ export class Watch {
     this.#renewAtMs = place.clock.nowMs() + RENEW_MS
   }
 
-  /** `undefined` if another run is awake, which has our note. `takesOver`: that run has ended. */
+  /** `undefined` if another run is awake and has our note. `takesOver`: we know that the other run has ended. */
   static async begin(place: Place, stayMs: number, takesOver = false): Promise<Watch | undefined> {
     const { dynamo, clock, random } = place
     const termMs = takesOver ? 0 : TERM_MS
@@ -51,13 +51,13 @@ export class Watch {
     )
   }
 
-  /** It must stay until then, at least. */
+  /** This run must stay at least until then. */
   get stayMs(): number {
     const { stayMs = Number.NEGATIVE_INFINITY } = this.#awake
     return stayMs <= this.#place.clock.nowMs() + STAY_MS_MAX ? stayMs : Number.NEGATIVE_INFINITY
   }
 
-  /** Whether it is still the one that is awake. */
+  /** Renews the lease; returns whether this run is still the one that is awake. */
   async goOn(): Promise<boolean> {
     const nowMs = this.#place.clock.nowMs()
     if (nowMs < this.#renewAtMs) return true

@@ -13,7 +13,7 @@ export type DueQueue = {
   readonly queue: string
   /** When its timer ended, as the index says. */
   readonly dueMs: number
-  /** As it is now; absent where it is gone. */
+  /** The record as it is now; absent if it is gone. */
   readonly row: Row | undefined
 }
 /** The first prompt timer of a shard that is not due yet, but will be soon. */
@@ -25,10 +25,10 @@ export type DueSchedules = {
   readonly schedules: readonly DueSchedule[]
 }
 export type DueSchedule = { readonly dueMs: number; readonly row: Row | undefined }
-/** The patterns are to be applied to the queues that are there. */
+/** It is time to apply the patterns to existing queues. */
 export type DuePatterns = { readonly kind: 'patterns' }
 export type Unreadable =
-  /** The store gives the others, and not this one. */
+  /** The store returned the others, but not this one. */
   | {
       readonly kind: 'unread'
       readonly queue: string
@@ -42,9 +42,9 @@ export type Unreadable =
 export type Found = DueQueue | DueSchedules | NextQueue | DuePatterns | Unreadable
 
 /**
- * Shard by shard, the earliest timer of each first. It begins with another shard each time, so that a
- * run which must stop starves none of them. It reports what it cannot read and goes on: one item or index
- * partition that is throttled must not hold up the queues of all others.
+ * Goes shard by shard, the earliest timer of each first. It begins with another shard each time, so that no shard
+ * starves if runs must stop early. It reports what it cannot read and goes on: one throttled item or index
+ * partition must not hold up all other queues.
  */
 export async function* dueQueues(
   engine: Engine,
@@ -69,7 +69,7 @@ export async function* dueQueues(
         const atMs = nextIn(rows.slice(due.length), next !== undefined)
         if (atMs !== undefined) yield { kind: 'next', atMs }
         yield* await readPage(engine, queues.filter(isWanted))
-        // Timers are in order: behind one that is ahead nothing is due.
+        // Timers are in order: once one is in the future, so are all behind it.
         from = due.length === rows.length ? next : undefined
       } catch (error) {
         yield { kind: 'shard-unread', shard, error }
@@ -81,7 +81,7 @@ export async function* dueQueues(
 
 export type Timer = Key & { readonly dueMs: number }
 
-/** What is due and, by the same request, what comes due soon. */
+/** The due timers and, from the same request, those that are due soon. */
 async function duePage(
   engine: Engine,
   shard: number,
@@ -99,7 +99,7 @@ async function duePage(
   return { rows: rows.map(timerOf), next }
 }
 
-/** Of timers that are ahead. We read no further page for it: the last of this one counts, whatever it is. */
+/** The first prompt timer of those ahead. We read no further page: if this page is cut, its last timer counts. */
 function nextIn(ahead: readonly Timer[], isCut: boolean): number | undefined {
   const prompt = ahead.find(({ pk, dueMs }) => pk !== patternsWalkKey.pk && !isPatient(dueMs))
   return (prompt ?? (isCut ? ahead.at(-1) : undefined))?.dueMs

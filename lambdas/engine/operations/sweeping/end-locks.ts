@@ -7,11 +7,11 @@ import { failed, late, passOver, type Report } from './sweep-report.ts'
 import { sweepSchedules } from './sweep-schedules.ts'
 
 /**
- * Mostly a visit is one write, and waits for the store: at 5 ms an answer 32 of them keep a core busy,
+ * Mostly, a visit is one write that waits for the store: at 5 ms an answer, 32 visits keep a core busy
  * and end the locks of 20,000 queues in some ten seconds.
  */
 const VISITS_AT_ONCE = 32
-/** Left for later by one run; the timers of the others stay due, so a later run meets them again. */
+/** How many queues one run notes for later. The timers of the others stay due, so a later run meets them again. */
 const LEFT_MAX = 10_000
 
 export type LeftOver = { readonly queue: string; readonly left: 'housekeeping' | 'forgetting' }
@@ -30,7 +30,7 @@ type Bounds = {
   readonly deadlineMs: number
   readonly queuesMax: number
   readonly shards: readonly number[]
-  /** Of what is due, what is to be visited; all unless set. */
+  /** Chooses which due timers to visit. Default: all. */
   readonly isWanted?: ((due: Timer) => boolean) | undefined
 }
 
@@ -39,7 +39,7 @@ type Ended = {
   readonly patternsAreDue: boolean
 }
 
-/** No visit waits for another, and none sends a request once the time is up: there is little left then. */
+/** No visit waits for another, and none sends a request once the time is up, so we then end soon. */
 export async function endLocks(
   engine: Engine,
   report: Report,
@@ -93,7 +93,7 @@ async function visit(
     return record === undefined ? 'nothing' : await sweepQueue(engine, record, report, deadlineMs)
   } catch (error) {
     failed(engine, queue, error, report)
-    // One that this engine cannot read would be late for ever, and hide the lag of all others.
+    // A record that this engine cannot read would be late for ever, and hide the lag of all others.
     if (!isFormatUnknown(error)) late(engine, dueMs, report)
     return 'nothing'
   }

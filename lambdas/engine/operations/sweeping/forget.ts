@@ -8,12 +8,12 @@ import { housekeepAll } from './housekeep.ts'
 
 const ATTEMPTS_MAX = 3
 
-/** Empty, and nothing comes any more that asks what was in it. */
+/** The queue is empty, and no caller will ask about its past any more. */
 export const isQuiet = (record: QueueRecord, nowMs: number): boolean =>
   isForgettable(record) && nowMs >= forgettableAtMs(record)
 
 /**
- * Takes away what an empty queue has left in rows and S3, and then its record. Its timer stays due: the
+ * Deletes what an empty queue has left in rows and S3, and then its record. Its timer stays due, so the
  * next sweep does what a few rounds could not.
  */
 export async function forget(engine: Engine, queue: string): Promise<void> {
@@ -26,17 +26,17 @@ export async function forget(engine: Engine, queue: string): Promise<void> {
   }
 }
 
-/** A key is remembered for its time, whatever becomes of the queue. */
+/** We remember a key for its full time, whatever becomes of the queue. */
 async function keepReceipts(engine: Engine, queue: string): Promise<void> {
   const record = engine.memory.get(queue) ?? (await readRecord(engine, queue))
   if (record !== undefined) await moveNotes(engine, record)
 }
 
-/** On the condition that nothing at all happened since it was seen to be empty. */
+/** Deletes it on condition that nothing at all has happened since we saw it empty. */
 async function deleteRecord(engine: Engine, queue: string): Promise<boolean> {
   const record = await readRecord(engine, queue)
   if (record === undefined) return true
-  // Used meanwhile, and empty again: its last ended lock is news once more.
+  // Somebody used the queue meanwhile, and it is empty again: callers may still ask about its last lock.
   if (record.lanes.size > 0 || record.notes.size > 0 || !isQuiet(record, engine.clock.nowMs()))
     return false
   const asSeen = `${KNOWN_FORMAT} AND v=:v AND born=:born AND a=:a AND c=:c AND n=:n`

@@ -9,10 +9,10 @@ import { dropPurged } from '../later/drop-purged.ts'
 import { buryDead } from '../moving/move-dead.ts'
 import type { LanesMoved } from '../moving/move-lanes.ts'
 
-/** Of one run, for rows of what was purged: some ten thousand. */
+/** How long one run deletes rows of purged items: some ten thousand rows. */
 const DROP_PURGED_MS = 10_000
 
-/** Does what the record says is due, and leaves a timer where it could not. */
+/** Does the work that the record says is due, and leaves a timer for what it could not do. */
 export async function housekeep(
   engine: Engine,
   queue: string,
@@ -29,8 +29,8 @@ const wasStuckLately = (engine: Engine, queue: string): boolean =>
   engine.clock.nowMs() < (engine.stuckUntilMs.get(queue) ?? 0)
 
 /**
- * The same for a record that was read. `dropEmpty`: no empty lane is worth keeping. `leavesDead`: dead
- * items stay where they are, because moving them failed a moment ago and a timer is set.
+ * The same for a record that was read. `dropEmpty`: drops every empty lane. `leavesDead`: leaves dead items
+ * where they are, because moving them failed a moment ago and a timer is set.
  */
 export async function housekeepAll(
   engine: Engine,

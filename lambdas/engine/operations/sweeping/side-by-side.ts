@@ -1,6 +1,6 @@
 /**
- * Works through a list, so many at a time. Another is begun only while `mayBegin` says so; returns how
- * many were. The work must see to its own errors.
+ * Works through a list, a number of elements at a time. It begins another only while `mayBegin` allows it, and
+ * returns how many it has begun. The work must handle its own errors.
  */
 export async function sideBySide<T>(
   list: Iterable<T> | AsyncGenerator<T>,

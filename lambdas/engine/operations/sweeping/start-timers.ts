@@ -10,7 +10,7 @@ import { sideBySide } from './side-by-side.ts'
 
 const QUEUES_AT_ONCE = 16
 const ATTEMPTS_MAX = 4
-/** Places are written down this often, so that a run which is cut off repeats little. */
+/** We note the place after this many pages, so that little is repeated after a run was cut off. */
 const PAGES_PER_NOTE = 10
 
 /**
@@ -21,14 +21,14 @@ const PAGES_PER_NOTE = 10
  */
 const WALK_EVERY_MS = 86_400_000
 /**
- * After a walk that had to pass some queues the next comes sooner, each time after twice as long: a record
- * that was throttled can be read soon, one of a newer format once this engine is deployed anew.
+ * After a walk that had to skip some queues, the next comes sooner, after twice as long each time: we can read a
+ * throttled record soon, and one of a newer format once somebody has deployed this engine anew.
  */
 const NEXT_WALK_MS = 3_600_000
 
 /**
  * `shard` and `after`: where the walk goes on; neither once it is done. `againAtMs`: when the next begins.
- * `failed`: queues that this walk has passed so far. `walks`: how many in a row passed some.
+ * `failed`: queues that this walk has skipped so far. `walks`: how many in a row skipped some.
  */
 type StoredWalk = {
   readonly shard?: number
@@ -39,10 +39,10 @@ type StoredWalk = {
 }
 
 /**
- * Items that wait have a timer, because every push sees to it. But not those that were pushed while
- * events were off, or by an engine from before there were such timers. So the sweeper goes through all
- * queues once events are turned on, and then once a day; a row of the table remembers how far it has come,
- * and when the next walk begins. Where events are off, that row goes.
+ * Waiting items have a timer, because every push sees to it. But items that were pushed while events were
+ * off, or by an engine older than such timers, have none. So the sweeper goes through all queues once events
+ * are turned on, and then once a day; a row of the table remembers how far it has come, and when the next
+ * walk begins. If events are off, we delete that row.
  */
 export async function startTimers(
   engine: Engine,
@@ -100,7 +100,7 @@ function placeIn(row: StoredWalk | undefined, nowMs: number): WalkPlace | undefi
 const needsTimer = (record: QueueRecord): boolean =>
   record.checkAtMs === undefined && hasFree(record)
 
-/** Any fenced write starts it; one that loses to another was not needed, or is tried again. */
+/** Any fenced write starts the timer. If ours loses to another, it was not needed, or we try it again. */
 function startTimer(engine: Engine, seen: QueueRecord): Promise<boolean> {
   const course = { from: { record: seen }, attemptsMax: ATTEMPTS_MAX, exhausted: () => false }
   return attempts<boolean>(engine, seen.queue, course, ({ record, nowMs }) => {

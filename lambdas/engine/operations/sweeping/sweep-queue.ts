@@ -19,9 +19,9 @@ const JOINS_MAX = 20
 
 type LocksEnded = {
   itemsReturned: number
-  /** Of the locks ended so far, how long the one that waited longest had been over. */
+  /** How long the lock that waited longest had been over, of those ended so far. */
   lagMs: number
-  /** When the first prompt timer ends, of those seen to end soon. */
+  /** When the first prompt timer ends, of those that end soon. */
   nextDueMs?: number
 }
 
@@ -49,7 +49,7 @@ export async function sweepQueue(
   return attempts<Left>(engine, seen.queue, course, ({ record, nowMs, attempt }) => {
     if (record === undefined) return answer('nothing')
     if (nowMs >= deadlineMs) return answer('locks')
-    // The index is read eventually consistently: it may tell of a timer that was moved already.
+    // We read the index eventually consistently: it may show a timer that has moved already.
     const isDue = record.checkAtMs !== undefined && record.checkAtMs <= nowMs
     if (!isDue && (attempt === 1 || !hasEnded(record, nowMs))) {
       comesDueIn(ended, record, nowMs)
@@ -84,10 +84,10 @@ export async function sweepQueue(
       async landed(after) {
         count(ended, record, draft, nowMs)
         comesDueIn(ended, after, nowMs)
-        // One write ends only so many locks; another round where some are left.
+        // One write ends a limited number of locks; if some are left, another round follows.
         if (hasEnded(after, nowMs) || (joins === 0 && mayJoin(engine, after, nowMs)))
           return again(after)
-        // A queue at work has locks to end or fold at every visit: what makes its record large would stay for ever.
+        // A busy queue has locks to end or fold at every visit; without this, its record would stay large for ever.
         if (joins === 0 && isUntidy(after.scheduled)) await sealLaterQuietly(engine, after)
         const isPurging = after.scheduled.purged.length > 0
         const hasWork = change.after.work || isPurging || hasOldNotes(after, nowMs)
@@ -97,7 +97,7 @@ export async function sweepQueue(
   })
 }
 
-/** Joins due items, or moves those that are not due out of a record that they make larger. */
+/** Joins due items; or moves entries that are not due out of the record, which they make larger. */
 async function seeToScheduled(engine: Engine, record: QueueRecord, nowMs: number) {
   if (mayJoin(engine, record, nowMs)) return join(engine, record, nowMs)
   await sealLaterQuietly(engine, record)

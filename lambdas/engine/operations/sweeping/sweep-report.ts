@@ -7,7 +7,7 @@ export type Report = { -readonly [K in keyof SweepReport]: SweepReport[K] } & {
   failed: SweepFailure[]
 }
 
-/** Its timer stays due. A consumer may have waited for a lock since then. */
+/** For a queue that we did not serve: its timer stays due, and a consumer may have been waiting since then. */
 export function late(engine: Engine, dueMs: number, report: Report): void {
   report.more = true
   report.lagMs = Math.max(report.lagMs, engine.clock.nowMs() - dueMs)

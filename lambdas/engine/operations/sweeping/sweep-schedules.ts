@@ -37,7 +37,7 @@ export async function sweepSchedules(
   }
 }
 
-/** The index is read eventually consistently: the row may be gone, or have moved on. */
+/** We read the index eventually consistently: the row may be gone, or have moved on. */
 async function runDue(
   engine: Engine,
   row: Row | undefined,

@@ -10,18 +10,18 @@ import { housekeepAll } from './housekeep.ts'
 import { sideBySide } from './side-by-side.ts'
 import { failed, type Report } from './sweep-report.ts'
 
-/** Each may hold a segment in memory, and keep four requests under way. */
+/** Each may hold a segment in memory and have four requests under way. */
 const TIDIED_AT_ONCE = 4
-/** A call whose caller sets no deadline takes no more queues after this long. */
+/** If the caller sets no deadline, the call takes no more queues after this long. */
 const RUN_MS = 60_000
 /** Failures of one walk that a report names; each is a line in the log. */
 const WALK_FAILURES_MAX = 100
 
 /**
- * Visits the queues whose `checkAt` has come. First the locks of all of them: somebody waits for those.
- * Then what may take long, where S3 hangs for instance: housekeeping that was missed, and forgetting
- * what is empty. Each visit moves its queue's timer on, so the next run resumes by itself; a queue that
- * fails is reported, keeps its timer, and holds up no other.
+ * Visits the queues whose `checkAt` has come. First it ends the locks of all of them, because consumers wait
+ * for that. Then it does what may take long (if S3 hangs, for instance): missed housekeeping, and forgetting
+ * empty queues. Each visit moves its queue's timer on, so the next run resumes by itself. If a queue fails,
+ * it is reported and keeps its timer, and it holds up no other.
  */
 export async function returnExpiredLocks(
   engine: Engine,
@@ -39,18 +39,18 @@ export async function returnExpiredLocks(
     tidy(engine, left, report, untilMs),
     patternsAreDue && walk(engine, report, untilMs, deadlineMs),
   ])
-  // What goes on after the answer does not change it.
+  // Work that goes on after the answer must not change it.
   return { ...report, failed: [...report.failed] }
 }
 
-/** Where not one shard could be read there is no report to give. */
+/** If we could not read a single shard, there is nothing to report. */
 function throwIfBlind({ queues, failed }: Report, shards: number): void {
   const unread = failed.filter(({ shard }) => shard !== undefined)
   const first = unread[0]
   if (queues === 0 && unread.length === shards && first !== undefined) throw first.error
 }
 
-/** Locks must end on time: what the walk has under way when its time is up is left behind. */
+/** Locks must end on time: when the walk's time is up, we do not wait for its requests under way. */
 async function walk(
   engine: Engine,
   report: Report,
@@ -61,7 +61,7 @@ async function walk(
   let failures = 0
   const applied = applyPatterns(engine, untilMs ?? deadlineMs, {
     onFailed(failure) {
-      // Where thousands fail the first tell why.
+      // If thousands fail, the first ones tell why.
       if (failures++ >= WALK_FAILURES_MAX) return
       report.failed.push(failure)
       const { queue = '', error } = failure
@@ -93,9 +93,9 @@ async function untilTimeIsUp(
 }
 
 /**
- * What is not done in time is left behind rather than waited for, if there is such a time. It goes on
- * while this process lives, and may stop anywhere; until it ends it keeps its place, so that a store
- * that hangs is not asked by more and more.
+ * If there is a time limit, we do not wait for work that takes longer. It goes on while this process lives, and
+ * may stop anywhere. Until it ends it keeps its slot, so that a store that hangs does not get more and more
+ * requests.
  */
 async function tidy(
   engine: Engine,

@@ -17,8 +17,8 @@ const PAUSE_MS_MIN = 50
 /** How far the index may be behind a timer that a caller has noted. After that the minute's sweep comes for it. */
 const INDEX_BEHIND_MS = 3_000
 /**
- * A queue whose timer stays due is not visited at each look: it is in trouble, or the index is behind. Mostly another
- * write was in the way, and has passed. So it comes again after a second, and then each time after twice as long.
+ * We do not visit a queue whose timer stays due at each look: it is in trouble, or the index is behind. Mostly another
+ * write was in the way and has passed. So we come again after a second, and then each time after twice as long.
  */
 const VISIT_AGAIN_MS = { first: 1_000, most: 5_000 }
 const VISITS_REMEMBERED = 10_000
@@ -43,7 +43,7 @@ export async function wake(engine: Engine, request: WakeRequest): Promise<WakeRe
     throwIfBlind(report)
     const nowMs = clock.nowMs()
     const { nextDueMs, more } = report
-    // The visit itself says so, because the index may not yet show the timer that it has set.
+    // The visit itself reports this, because the index may not yet show the timer that it has set.
     if (nextDueMs !== undefined) stayMs = Math.max(stayMs, nextDueMs + INDEX_BEHIND_MS)
     const isOver = nextDueMs === undefined && !more && nowMs >= Math.max(stayMs, watch.stayMs)
     const mustGo = nowMs >= deadlineMs
@@ -54,11 +54,11 @@ export async function wake(engine: Engine, request: WakeRequest): Promise<WakeRe
   return { ...total, left: false }
 }
 
-/** Neither the notes of others nor their clocks can keep us awake for long. */
+/** Bounds the stay, so that neither the notes of others nor their clocks can keep us awake for long. */
 const stayUntil = (untilMs: number | undefined, nowMs: number): number =>
   Math.min(Math.max(untilMs ?? nowMs, nowMs), nowMs + NEAR_MS) + INDEX_BEHIND_MS
 
-/** The prompt ones of the due timers, and each only now and then while it stays due. */
+/** Chooses the prompt ones of the due timers, and each only now and then while it stays due. */
 function notAgainAtOnce({ clock }: Engine): (due: Timer) => boolean {
   const visited = new Map<string, Visit>()
   return (timer) => {
