@@ -7,6 +7,7 @@ import type { HealthAnswer, ListAnswer } from './api-types.ts'
 import { type ClientOptions, connect } from './connect.ts'
 import type { BatchHandler } from './consume/many.ts'
 import type { Consumed } from './consume/options.ts'
+import { isPushPopError } from './errors.ts'
 import { pushCalls, pusherOf } from './pushing.ts'
 import type { CallOptions, Json, Queue } from './queue.ts'
 import { idsOf, pathOf, queueCalls } from './queue-calls.ts'
@@ -59,6 +60,8 @@ export interface Client extends RatePatternVerbs, QueuePatternVerbs {
 }
 
 const PAGE_SIZE = 100
+/** From 100 queues to one in four steps. */
+const SMALLER = 4
 
 export function createClient(options: ClientOptions): Client {
   const { base, send } = connect(options)
@@ -94,16 +97,30 @@ async function* allQueues(send: Send, options: QueuesOptions): AsyncGenerator<Qu
   checkOptions(options, queuesNames)
   const { prefix, detail, signal } = options
   const ids = options.ids && idsOf(options.ids)
-  const limit = ids === undefined ? (options.pageSize ?? PAGE_SIZE) : undefined
+  const { pageSize = PAGE_SIZE } = options
+  let limit = pageSize
   let cursor: string | undefined
-  do {
-    const query = { prefix, ids, detail, limit, cursor }
-    const { body } = await send({ verb: 'queues', method: 'GET', path: '/queues', query, signal })
-    const page = body as ListAnswer
+  for (;;) {
+    const query = { prefix, ids, detail, limit: ids === undefined ? limit : undefined, cursor }
+    let page: ListAnswer
+    try {
+      const answer = await send({ verb: 'queues', method: 'GET', path: '/queues', query, signal })
+      page = answer.body as ListAnswer
+    } catch (error) {
+      // A page that always fails must not hide the queues behind it. One queue alone is listed without its count.
+      if (ids !== undefined || limit === 1 || !isTrouble(error)) throw error
+      limit = Math.ceil(limit / SMALLER)
+      continue
+    }
     yield* page.queues.map(viewOf)
+    limit = Math.min(pageSize, 2 * limit)
     cursor = page.cursor
-  } while (cursor !== undefined)
+    if (cursor === undefined) return
+  }
 }
+
+/** The service answered that it could not; without an answer a smaller page would do no better. */
+const isTrouble = (error: unknown): boolean => isPushPopError(error) && (error.status ?? 0) >= 500
 
 export type { ConsumeManyOptions, Which } from '../lambdas/consumer/core/many-options.ts'
 export type { AgainOptions, Duration } from '../lambdas/consumer/core/retry.ts'

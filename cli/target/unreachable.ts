@@ -47,10 +47,18 @@ function isUnmade(error: unknown): boolean {
   return false
 }
 
+const START_PORT = '8000'
+
+/** What `start` has to be told to listen there. */
+function portOf(url: string): string {
+  const { port } = new URL(url)
+  return port === '' || port === START_PORT ? '' : ` --port ${port}`
+}
+
 const nothingThere = (url: string, cause: unknown): Failure =>
   new Failure(
     exitCodes.failed,
-    `Cannot reach ${url} because nothing answers there; start it with "pushpop start", or name ` +
-      'another with --endpoint or PUSHPOP_ENDPOINT',
+    `Cannot reach ${url} because nothing answers there; start it with "pushpop start${portOf(url)}", ` +
+      'or name another with --endpoint or PUSHPOP_ENDPOINT',
     { code: 'NETWORK_ERROR', cause: new Error('never sent', { cause }) },
   )

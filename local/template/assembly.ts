@@ -49,8 +49,10 @@ export function readAssembly(directory: string): StackTemplate[] {
     if (type !== 'aws:cloudformation:stack' || !properties?.templateFile) return []
     const file = join(directory, properties.templateFile)
     const template = readJson(file)
+    // The stack of a fresh `cdk init`, beside the one that holds the queues.
+    if (isObject(template) && template.Resources === undefined) return []
     if (!isTemplate(template)) {
-      throw new StartError(`Cannot run the template ${file} because it has no resources`)
+      throw new StartError(`Cannot run the template ${file} because a resource in it has no type`)
     }
     return [{ stackName: properties.stackName ?? id, template, directory }]
   })

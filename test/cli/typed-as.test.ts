@@ -27,7 +27,7 @@ describe('A hint names the command as it was typed', () => {
     const failed = await run('pop', { program })
     expect(failed.stderr).toContain('see: npm run -s pushpop -- help pop')
     const away = await run('pop orders --endpoint http://127.0.0.1:65535', { program })
-    expect(away.stderr).toContain('start it with "npm run -s pushpop -- start"')
+    expect(away.stderr).toContain('start it with "npm run -s pushpop -- start --port 65535"')
   })
 })
 
