@@ -1,14 +1,14 @@
-// Which addresses may be sent credentials.
+// To which addresses the client may send credentials.
 
 /**
- * This machine, by a name or number that leads nowhere else: localhost, 127.0.0.0/8 and ::1. Not the names
- * below localhost: browsers take them for this machine (RFC 6761), but Node asks a name server, which may
- * answer any address. `URL` has already normalised `127.1`, `0x7f000001` and `LOCALHOST`.
+ * Whether this is certainly the same machine: localhost, 127.0.0.0/8 or ::1. Names such as `app.localhost` do not
+ * count: browsers take them for this machine (RFC 6761), but Node asks a name server, which may return any address.
+ * `URL` has already normalised `127.1`, `0x7f000001` and `LOCALHOST`.
  */
 export const isLoopback = ({ hostname }: URL): boolean =>
   /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)
 
-/** On plain http everybody on the way can read a token, and send a signed request again. */
+/** On plain http, everybody on the way can read a token, or send a signed request again. */
 export const isSafeForCredentials = (url: URL): boolean =>
   url.protocol === 'https:' || isLoopback(url)
 

@@ -17,7 +17,7 @@ export type Answer = {
   readonly etag: string | undefined
   /** The service asks its caller to pause, although nothing is wrong. */
   readonly retryAfterMs?: number | undefined
-  /** An earlier call with the same idempotency key did it. */
+  /** An earlier call with the same idempotency key had done the work. */
   readonly isReplay: boolean
 }
 
@@ -35,14 +35,14 @@ export function interpret(raw: RawAnswer, denialIsAnswer = false): Answer | Fail
   }
   if (isObject && 'error_code' in body) {
     const error = fromErrorBody(body as ErrorBody, status, retryAfterMs)
-    // `INTERNAL` says that it is not known what happened, and that it would happen again.
+    // `INTERNAL` means that nobody knows what happened, and that it would happen again.
     const lost = error.outcome === 'unknown' || error.code === 'INTERNAL'
     return { kind: lost ? 'lost' : 'refused', error }
   }
   return fromElsewhere(raw, retryAfterMs, isObject ? said(body) : undefined)
 }
 
-/** What the gateway answers by itself, without asking the service. */
+/** Answers that the gateway gives by itself, without asking the service. */
 const gatewaySays: Readonly<Record<number, { code: ErrorCode; message: string }>> = {
   401: { code: 'UNAUTHORIZED', message: 'The signature or token is missing, wrong or too old' },
   403: { code: 'FORBIDDEN', message: 'These credentials do not allow this call' },
@@ -63,7 +63,7 @@ function fromElsewhere(
     return { kind: 'refused', error: new PushPopError(known.code, known.message, details) }
   }
   const message = `Cannot tell what happened because the answer (status ${status}) is not PushPop's`
-  // A success without its body, and a gateway that gave up waiting, may both have had their effect.
+  // After a success without its body, or a gateway timeout, the call may have had its effect.
   const lost = status < 300 || status === 408 || status >= 500
   const error = new PushPopError('UNEXPECTED_ANSWER', message, {
     status,

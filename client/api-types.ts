@@ -62,7 +62,7 @@ export type ItemToPush = {
   readonly item: unknown
   /** 0 is served first. Default 0. */
   readonly priority?: number
-  /** No pop returns it this long after the push. Up to five years. */
+  /** From this many seconds after the push on, no pop returns the item. Up to five years. */
   readonly expires_in_seconds?: number
   /** The same as a time: epoch seconds, within five years. A time in the past means now: no pop returns it at all. */
   readonly expires_at?: number
@@ -89,15 +89,15 @@ export type ItemDetails = {
   readonly pushed_at: number
   /** 1 the first time. */
   readonly deliveries: number
-  /** No pop returns it from then on. Epoch seconds with a fraction. */
+  /** From then on, no pop returns it. Epoch seconds with a fraction. */
   readonly expires_at?: number
-  /** Of an item for later: its id until it was due. */
+  /** The id of an item for later until it was due. */
   readonly scheduled_id?: string
   /** When it was due, if it was for later or a schedule pushed it. Epoch seconds with a fraction. */
   readonly due_at?: number
   /** Why it was dead-lettered. */
   readonly reason?: string
-  /** When it came to this dead-letter queue; absent where an older version moved it. Epoch seconds with a fraction. */
+  /** When it came to this dead-letter queue; absent if an older version moved it. Epoch seconds with a fraction. */
   readonly dead_lettered_at?: number
   /** How often it had been delivered when it was dead-lettered. */
   readonly prior_deliveries?: number
@@ -112,12 +112,12 @@ export type PoppedItems = {
   readonly details: readonly ItemDetails[]
   /** There is more: the answer was full before `count` was reached, or the pop passed over so many expired items that it stopped. */
   readonly more?: true
-  /** Of the lock that `acknowledge` named. */
+  /** How many items the lock had that `acknowledge` named. */
   readonly items_acknowledged?: number
 }
 
 export type Configuration = {
-  /** Items a segment, of lanes made from now on. */
+  /** Items per segment, for lanes made from now on. */
   readonly segment_size: number
   /** Segments kept near the head before others go to S3. */
   readonly buffer_segments: number
@@ -127,17 +127,17 @@ export type Configuration = {
   readonly capacity: number | null
   /** No pop returns an item this long after it was pushed, or was due. */
   readonly item_ttl_seconds: number | null
-  /** What becomes of items that expire, by that or by a time of their own. */
+  /** What happens to items that expire, by that or by their own time. */
   readonly expired: 'discard' | 'dead_letter' | null
   /** How many calls may push. */
   readonly push_limit: Limit | null
   /** How many calls may pop. */
   readonly pop_limit: Limit | null
-  /** Where the settings come from: the first of these that there is. */
+  /** Where the settings come from: the first of these that exists. */
   readonly source: ConfigurationSource
 }
 
-/** Where the settings come from: the first of these that there is. */
+/** Where the settings come from: the first of these that exists. */
 export type ConfigurationSource = {
   readonly from: 'queue' | 'pattern' | 'default'
   /** Of the pattern. */
@@ -166,10 +166,10 @@ export type LimitInput = {
 }
 
 export type QueuePatterns = {
-  /** As they apply: the longest prefix first. */
+  /** In the order in which they apply: the longest prefix first. */
   readonly patterns: readonly {
     readonly prefix: string
-    /** Items a segment, of lanes made from now on. */
+    /** Items per segment, for lanes made from now on. */
     readonly segment_size: number
     /** Segments kept near the head before others go to S3. */
     readonly buffer_segments: number
@@ -179,7 +179,7 @@ export type QueuePatterns = {
     readonly capacity: number | null
     /** No pop returns an item this long after it was pushed, or was due. */
     readonly item_ttl_seconds: number | null
-    /** What becomes of items that expire, by that or by a time of their own. */
+    /** What happens to items that expire, by that or by their own time. */
     readonly expired: 'discard' | 'dead_letter' | null
     /** How many calls may push. */
     readonly push_limit: Limit | null
@@ -203,17 +203,17 @@ export type Schedule = {
   readonly ends_at?: number
   readonly missed: 'skip' | 'one' | 'all'
   readonly paused: boolean
-  /** When it is due next, or was due if it waits. Absent while it is paused, and once it has ended. Epoch seconds with a fraction. */
+  /** When it is due next, or was due if the occurrence waits. Absent while it is paused, and once it has ended. Epoch seconds with a fraction. */
   readonly next_at?: number
-  /** When the occurrence was due that was pushed last. Epoch seconds with a fraction. */
+  /** When the last occurrence that was pushed was due. Epoch seconds with a fraction. */
   readonly last_at?: number
-  /** The queue had no room for the occurrence that is due, or refused it: it waits. */
+  /** The occurrence that is due waits, because the queue had no room for it or refused it. */
   readonly waiting?: 'queue_full' | 'refused'
   /** A deployment has put it (`PushPopSchedule`), and no call has replaced it since. */
   readonly deployed?: true
   /** Why the queue refused it. */
   readonly refused?: string
-  /** For `If-Match`, as the header `ETag`. */
+  /** For `If-Match`; the same as the header `ETag`. */
   readonly etag: string
 }
 
@@ -232,7 +232,7 @@ export type RateConfiguration = Limit & {
 }
 
 export type RatePatterns = {
-  /** As they apply: the longest prefix first. */
+  /** In the order in which they apply: the longest prefix first. */
   readonly patterns: readonly (RateConfiguration & {
     readonly prefix: string
   })[]
@@ -251,7 +251,7 @@ export type ErrorCode = ErrorBody['error_code']
 export type PushBody =
   | ItemToPush
   | {
-      /** All of them are pushed, or none. */
+      /** Pushes all of them, or none. */
       readonly items: readonly ItemToPush[]
     }
 
@@ -273,9 +273,9 @@ export type PopParameters = {
   readonly require_ack?: boolean
   /** How long the lock lives. Clamped to 1–300; the answer carries the value used. */
   readonly ttl_seconds?: number
-  /** Pass by live locks and take what is free. Default false. */
+  /** Take free items beside live locks. Default false. */
   readonly allow_competing_consumers?: boolean
-  /** If nothing can be popped, hold the call until something can, or for so long. If too many calls are held already, it is answered at once, with Retry-After. */
+  /** If there is nothing to pop, wait for something for up to this many seconds. If too many calls wait already, the answer comes at once, with Retry-After. */
   readonly wait_seconds?: number
   /** A lock to acknowledge in the same write. */
   readonly acknowledge?: string
@@ -299,13 +299,13 @@ export type PopAnswer =
 
 export type AcknowledgeBody =
   | {
-      /** The id of a lock, as the pop gave it. */
+      /** The id of a lock, as the pop returned it. */
       readonly lock_id: string
-      /** Some of the lock’s items, by the ids the pop gave. Default: all of them. */
+      /** Some of the lock’s items, by the ids that the pop returned. Default: all of them. */
       readonly ids?: readonly string[]
     }
   | {
-      /** Each is settled for itself, and has a result of its own. */
+      /** Each lock is settled independently, and has its own result. */
       readonly lock_ids: readonly string[]
     }
 
@@ -346,7 +346,7 @@ export type AcknowledgeAnswer =
     }
 
 export type ExtendLockBody = {
-  /** The id of a lock, as the pop gave it. */
+  /** The id of a lock, as the pop returned it. */
   readonly lock_id: string
   /** How long the lock lives. Clamped to 1–300; the answer carries the value used. */
   readonly ttl_seconds: number
@@ -364,13 +364,13 @@ export type ExtendLockAnswer = {
 }
 
 export type ReleaseBody = {
-  /** The id of a lock, as the pop gave it. */
+  /** The id of a lock, as the pop returned it. */
   readonly lock_id: string
-  /** Some of the lock’s items, by the ids the pop gave. Default: all of them. */
+  /** Some of the lock’s items, by the ids that the pop returned. Default: all of them. */
   readonly ids?: readonly string[]
-  /** How long the items wait until they are back. In an exclusive queue the others wait with them. Default 0. */
+  /** How long the items wait before they come back. In an exclusive queue, the others wait with them. Default 0. */
   readonly delay_seconds?: number
-  /** The others do not wait: until then pops pass by the items. Default false. */
+  /** The others do not wait: until then, pops pass these items. Default false. */
   readonly overtake?: boolean
 }
 
@@ -382,9 +382,9 @@ export type ReleaseAnswer = {
 }
 
 export type DeadLetterBody = {
-  /** The id of a lock, as the pop gave it. */
+  /** The id of a lock, as the pop returned it. */
   readonly lock_id: string
-  /** Some of the lock’s items, by the ids the pop gave. Default: all of them. */
+  /** Some of the lock’s items, by the ids that the pop returned. Default: all of them. */
   readonly ids?: readonly string[]
   /** Kept with the items. */
   readonly reason?: string
@@ -401,7 +401,7 @@ export type DeadLetterAnswer = {
 export type InspectParameters = {
   /** Sees every write that was answered, for twice the price. Default false. */
   readonly consistent?: boolean
-  /** Tells when the oldest item was pushed, also where that takes a read of each priority. Default false. */
+  /** Also returns when the oldest item was pushed, even if that takes a read of each priority. Default false. */
   readonly oldest?: boolean
 }
 
@@ -410,21 +410,21 @@ export type InspectAnswer = {
   readonly id: string
   /** Rises whenever the structure of the queue changes. */
   readonly version: number
-  /** Items stored and not settled, locked and waiting ones included. */
+  /** Items stored and not settled, including locked and waiting ones. */
   readonly count: number
   /** Items in live locks. */
   readonly locked_count: number
-  /** Items that were released with a delay which is not over. */
+  /** Items released with a delay that is not yet over. */
   readonly waiting_count: number
-  /** How long these keep back the others from pops that do not compete, if they do. Epoch seconds with a fraction. */
+  /** Until when these keep back the others from pops that do not compete, if they do. Epoch seconds with a fraction. */
   readonly blocked_until?: number
   /** Items on their way to the dead-letter queue; not in `count`. */
   readonly dead_count: number
   /** Items for later; not in `count`. */
   readonly scheduled_count: number
-  /** When the first of them is due; absent where there are none. A time that is long past: the queue has no room for it. Epoch seconds with a fraction. */
+  /** When the first of them is due; absent if there are none. If that is long past, the queue has no room for it. Epoch seconds with a fraction. */
   readonly next_due_at?: number
-  /** Of the oldest item; null where nothing waits. Left out where it takes more than one read to tell, unless oldest=true. Epoch seconds with a fraction. */
+  /** When the oldest item was pushed; null if none waits. Left out if that takes more than one read, unless oldest=true. Epoch seconds with a fraction. */
   readonly oldest_pushed_at?: number | null
   readonly priorities: readonly {
     /** 0 is served first. */
@@ -447,21 +447,21 @@ export type InspectAnswer = {
     readonly head: number
     /** The lowest number never handed out. */
     readonly frontier: number
-    /** The numbers from here on are in the queue’s record, or a reference to them is. */
+    /** From this number on, the items or references to them are in the queue’s record. */
     readonly sealed: number
     /** The number that the next item gets. */
     readonly end: number
-    /** Where the numbers from head to end lie: 200 stretches at most, in order, neighbours joined. What the record does not know is left out. */
+    /** Where the numbers from head to end lie: 200 stretches at most, in order, neighbours joined, as far as the record knows. */
     readonly stored: readonly {
       /** Its first number. */
       readonly from: number
-      /** The number behind its last. */
+      /** The number after its last. */
       readonly to: number
       /** `record`: in the queue’s record. `rows`: in rows of the table. `batch-rows`, `batch-s3`: where the bulk push that brought it put it. `s3`: in a segment that was offloaded. `recalled`: in such a segment, and in rows again. */
       readonly in: 'record' | 'rows' | 'batch-rows' | 'batch-s3' | 's3' | 'recalled'
     }[]
   }[]
-  /** Live ones. Never their ids. */
+  /** Live locks, without their ids. */
   readonly locks: readonly {
     /** When its items come back. Epoch seconds with a fraction. */
     readonly lock_expires_at: number
@@ -477,11 +477,11 @@ export type BrowseParameters = {
   readonly priority?: number
   /** How many at most. Default 20. */
   readonly limit?: number
-  /** The id of an item: the first page begins with it, or where it was. Default: the front, or the end. */
+  /** The id of an item: the first page begins with it, or at its former place. Default: the front, or the end. */
   readonly from?: string
-  /** `newest` begins at the end and goes against the order of pops. Default `oldest`. */
+  /** `newest` begins at the end and goes backwards. Default `oldest`. */
   readonly order?: 'oldest' | 'newest'
-  /** Goes on where an earlier page ended. */
+  /** Continues where an earlier page ended. */
   readonly cursor?: string
 }
 
@@ -493,7 +493,7 @@ export type BrowseAnswer = {
   readonly count: number
   readonly details: readonly (ItemDetails & {
     readonly state: 'ready' | 'locked' | 'waiting' | 'expired'
-    /** Of one that waits: when it is back. Epoch seconds with a fraction. */
+    /** For a waiting item: when it comes back. Epoch seconds with a fraction. */
     readonly retry_at?: number
   })[]
   /** For the next page; absent on the last. */
@@ -503,11 +503,11 @@ export type BrowseAnswer = {
 export type ScheduledParameters = {
   /** How many at most. Default 20. */
   readonly limit?: number
-  /** Goes on where an earlier page ended. */
+  /** Continues where an earlier page ended. */
   readonly cursor?: string
-  /** Only what is due from this time on: epoch seconds. */
+  /** Only items that are due from this time on: epoch seconds. */
   readonly from?: number
-  /** Only what is due up to this time: epoch seconds. */
+  /** Only items that are due up to this time: epoch seconds. */
   readonly to?: number
 }
 
@@ -519,7 +519,7 @@ export type ScheduledAnswer = {
   readonly count: number
   /** `details[i]` belongs to `items[i]`. */
   readonly details: readonly {
-    /** As its push answered it. */
+    /** The id that its push returned. */
     readonly id: string
     /** 0 is served first. */
     readonly priority: number
@@ -536,7 +536,7 @@ export type ScheduledAnswer = {
 export type ConfigurationAnswer = Configuration
 
 export type ConfigureBody = {
-  /** Items a segment, of lanes made from now on. Default 100. */
+  /** Items per segment, for lanes made from now on. Default 100. */
   readonly segment_size?: number
   /** Segments kept near the head before others go to S3. Default 1. */
   readonly buffer_segments?: number
@@ -546,13 +546,13 @@ export type ConfigureBody = {
   readonly capacity?: number | null
   /** No pop returns an item this long after it was pushed, or was due. Counts from the moment it is set, for all items. `null`: they stay. */
   readonly item_ttl_seconds?: number | null
-  /** What becomes of items that expire, by that or by a time of their own. `null`: they are discarded. */
+  /** What happens to items that expire, by that or by their own time. `null`: they are discarded. */
   readonly expired?: 'discard' | 'dead_letter' | null
   /** How many calls may push. A new one replaces the old. `null`: no limit. */
   readonly push_limit?: LimitInput | null
   /** How many calls may pop. A new one replaces the old. `null`: no limit. */
   readonly pop_limit?: LimitInput | null
-  /** As a GET gave it; it changes nothing. */
+  /** As a GET returned it; it changes nothing. */
   readonly source?: ConfigurationSource
 }
 
@@ -563,7 +563,7 @@ export type ConfigureAnswer = Configuration
 export type UnconfigureAnswer = Configuration
 
 export type CancelBody = {
-  /** Of items that wait or are scheduled, as the push gave them. */
+  /** Ids of waiting or scheduled items, as the push returned them. */
   readonly ids: readonly string[]
 }
 
@@ -573,19 +573,19 @@ export type CancelAnswer = {
   readonly results: readonly {
     /** As it was sent. */
     readonly id: string
-    /** `gone`: popped, settled, dead, moved, or never there; of a scheduled item also that it has joined its queue, where it has another id. */
+    /** `gone`: popped, settled, dead, moved, or never there; for a scheduled item also: it has joined its queue, where it has another id. */
     readonly result: 'cancelled' | 'locked' | 'gone'
   }[]
 }
 
 export type MoveBody = {
-  /** Of items that wait or are scheduled, as the push gave them. */
+  /** Ids of waiting or scheduled items, as the push returned them. */
   readonly ids: readonly string[]
   /** Where they go. Default: each keeps its own. */
   readonly priority?: number
-  /** Where they go, with that priority or their own. Default: they stay in this queue. */
+  /** The queue that they go to. Default: they stay in this one. */
   readonly queue?: string
-  /** Until when they are scheduled: epoch seconds, within five years. A time in the past is now. Default: what waits waits, and what is scheduled keeps its time. */
+  /** When they become due: epoch seconds, within five years. A time in the past means now. Default: waiting items stay waiting, and scheduled ones keep their time. */
   readonly deliver_at?: number
 }
 
@@ -597,13 +597,13 @@ export type MoveAnswer = {
         /** As it was sent. */
         readonly id: string
         readonly result: 'moved'
-        /** Its id from now on; left out if a consumer took it before its new place was known. */
+        /** Its id from now on; left out if a consumer took it before we could look up its new place. */
         readonly new_id?: string
       }
     | {
         /** As it was sent. */
         readonly id: string
-        /** `gone`: popped, settled, dead, moved, or never there; of a scheduled item also that it has joined its queue, where it has another id. */
+        /** `gone`: popped, settled, dead, moved, or never there; for a scheduled item also: it has joined its queue, where it has another id. */
         readonly result: 'locked' | 'gone'
       }
   )[]
@@ -625,7 +625,7 @@ export type PutScheduleBody = {
   readonly priority?: number
   /** Minute, hour, day of the month, month, day of the week: `0 9 * * 1`. Either this or `every_seconds`. */
   readonly cron?: string
-  /** Of `cron`: an IANA name such as `Europe/Berlin`. Default `UTC`. */
+  /** For `cron`: an IANA name such as `Europe/Berlin`. Default `UTC`. */
   readonly time_zone?: string
   /** The interval, counted from `starts_at`, or from when it was first put. */
   readonly every_seconds?: number
@@ -633,7 +633,7 @@ export type PutScheduleBody = {
   readonly starts_at?: number
   /** Not due after; epoch seconds. */
   readonly ends_at?: number
-  /** What happens to occurrences that were missed: left out, one for all, or each of the last 1,000. Default `one`. */
+  /** What happens to missed occurrences: push none, one for all, or each of the last 1,000. Default `one`. */
   readonly missed?: 'skip' | 'one' | 'all'
 }
 
@@ -688,20 +688,20 @@ export type RedriveAnswer = {
   readonly success: true
   /** How many items. */
   readonly items_redriven: number
-  /** Locked ones, ones pushed by hand, ones beyond `limit` or not in `ids`. */
+  /** Items locked, pushed by hand, beyond `limit`, or not in `ids`. */
   readonly items_left: number
 }
 
 export type ListParameters = {
   /** Only ids with this prefix. */
   readonly prefix?: string
-  /** Up to 100 ids, with commas between them: just these queues, in this order, instead of pages. */
+  /** Up to 100 ids, separated by commas: only these queues, in this order, instead of pages. */
   readonly ids?: string
-  /** Also what is locked, dead and scheduled, and each priority’s count. Default false. */
+  /** Also returns how many items are locked, dead and scheduled, and each priority’s count. Default false. */
   readonly detail?: boolean
   /** How many at most. Default 20. */
   readonly limit?: number
-  /** Goes on where an earlier page ended. */
+  /** Continues where an earlier page ended. */
   readonly cursor?: string
 }
 
@@ -709,19 +709,19 @@ export type ListParameters = {
 export type ListAnswer = {
   readonly queues: readonly {
     readonly id: string
-    /** Its items; absent where the record of the queue could not be read just now. */
+    /** Its items; absent if the record of the queue could not be read just now. */
     readonly count?: number
-    /** Items in live locks. With `detail`, as all that follows. */
+    /** Items in live locks. From here on, only with `detail`. */
     readonly locked_count?: number
-    /** Items that were released with a delay which is not over. */
+    /** Items released with a delay that is not yet over. */
     readonly waiting_count?: number
-    /** How long these keep back the others from pops that do not compete, if they do. Epoch seconds with a fraction. */
+    /** Until when these keep back the others from pops that do not compete, if they do. Epoch seconds with a fraction. */
     readonly blocked_until?: number
     /** Items on their way to the dead-letter queue. */
     readonly dead_count?: number
     /** Items for later; not in `count`. */
     readonly scheduled_count?: number
-    /** Those that have items. */
+    /** The priorities that have items. */
     readonly priorities?: readonly {
       /** 0 is served first. */
       readonly priority: number
@@ -737,11 +737,11 @@ export type ListAnswer = {
 export type QueuePatternsAnswer = QueuePatterns
 
 export type ConfigureQueuePatternsBody = {
-  /** All there shall be, in any order: the longest prefix applies, whole. */
+  /** The complete new list, in any order. The pattern with the longest prefix applies, as a whole. */
   readonly patterns: readonly {
-    /** For all queues with this prefix that have no settings of their own; empty for all queues. */
+    /** For all queues with this prefix that do not have their own settings; empty for all queues. */
     readonly prefix: string
-    /** Items a segment, of lanes made from now on. Default 100. */
+    /** Items per segment, for lanes made from now on. Default 100. */
     readonly segment_size?: number
     /** Segments kept near the head before others go to S3. Default 1. */
     readonly buffer_segments?: number
@@ -751,7 +751,7 @@ export type ConfigureQueuePatternsBody = {
     readonly capacity?: number | null
     /** No pop returns an item this long after it was pushed, or was due. Counts from the moment it is set, for all items. `null`: they stay. */
     readonly item_ttl_seconds?: number | null
-    /** What becomes of items that expire, by that or by a time of their own. `null`: they are discarded. */
+    /** What happens to items that expire, by that or by their own time. `null`: they are discarded. */
     readonly expired?: 'discard' | 'dead_letter' | null
     /** How many calls may push. A new one replaces the old. `null`: no limit. */
     readonly push_limit?: LimitInput | null
@@ -764,7 +764,7 @@ export type ConfigureQueuePatternsBody = {
 export type ConfigureQueuePatternsAnswer = QueuePatterns
 
 export type DecideRateParameters = {
-  /** A place in a coming window will do as well. Default false. */
+  /** Whether a place in a later window will do as well. Default false. */
   readonly canWait?: boolean
   /** Another limit, where that is allowed. Default 100. */
   readonly maxRequests?: number
@@ -772,9 +772,9 @@ export type DecideRateParameters = {
   readonly maxRequestsInQueue?: number
   /** Another window, where that is allowed. Default 1,000. */
   readonly windowMillis?: number
-  /** Requests it counts as, all in one window. Default 1. */
+  /** As how many requests it counts, all in one window. Default 1. */
   readonly cost?: number
-  /** How long the call may be held; a later turn is answered 202 at once. Default 10,000. The service holds no call for longer than it is set to, 2,000 unless told otherwise. */
+  /** How long the call may wait for its turn; if the turn is later, the answer is 202 at once. Default 10,000. The service has its own maximum, 2,000 unless configured otherwise. */
   readonly maxWaitMs?: number
   /** Who asks: in a key of several shards, one caller’s requests keep their order. */
   readonly caller?: string
@@ -785,11 +785,11 @@ export type DecideRateAnswer =
   | {
       readonly allowed: true
       readonly request_id: string
-      /** Requests that may still go in the window that is now. */
+      /** Requests that may still go in the current window. */
       readonly remaining: number
-      /** The window that this request goes in. */
+      /** The window in which this request goes. */
       readonly window: RateWindow
-      /** How long the call was held for its turn. */
+      /** How long the call waited for its turn. */
       readonly waited_ms: number
     }
   | {
@@ -808,7 +808,7 @@ export type DecideRateAnswer =
 /** The state of a rate limit. */
 export type RateStateAnswer = {
   readonly key: string
-  /** Where the configuration comes from: the first of these that there is. */
+  /** Where the configuration comes from: the first of these that exists. */
   readonly from: 'key' | 'pattern' | 'default'
   readonly configuration: RateConfiguration
   readonly shards: readonly {
@@ -877,7 +877,7 @@ export type UnconfigureRateAnswer = RateConfiguration
 export type RatePatternsAnswer = RatePatterns
 
 export type ConfigureRatePatternsBody = {
-  /** All there shall be, in any order: the longest prefix applies. */
+  /** The complete new list, in any order. The pattern with the longest prefix applies. */
   readonly patterns: readonly {
     /** For all keys with this prefix; empty for all keys. */
     readonly prefix: string

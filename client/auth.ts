@@ -5,12 +5,12 @@ import { type AwsCredentials, signedHeaders } from './sigv4.ts'
 
 export type Provided<T> = T | (() => T | Promise<T>)
 
-/** How a request proves who sends it. A function is called for each request, and may cache. */
+/** How a request proves who sends it. We call a function for each request; it may cache. */
 export type Auth =
   | {
       readonly kind: 'iam'
       readonly credentials: Provided<AwsCredentials>
-      /** Read off `….execute-api.REGION.amazonaws.com` unless given. */
+      /** Default: taken from `….execute-api.REGION.amazonaws.com`. */
       readonly region?: string | undefined
     }
   | { readonly kind: 'token'; readonly token: Provided<string> }
@@ -33,7 +33,7 @@ const namesOf: { readonly [Kind in Auth['kind']]: Names<OfKind<Kind>> } = {
   iam: { kind: 0, credentials: 0, region: 0 },
 }
 
-/** In JavaScript no compiler does: `Bearer undefined` would be refused by a service that knows no better. */
+/** In JavaScript, no compiler checks this, and the service could only refuse `Bearer undefined` without a reason. */
 function checkAuth(auth: Auth): void {
   const names = Object.hasOwn(namesOf, auth.kind) ? namesOf[auth.kind] : undefined
   if (names === undefined) {

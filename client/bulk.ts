@@ -1,4 +1,4 @@
-// One thing done to many queues, a few at a time. A queue that fails is reported, and holds up no other.
+// Does one thing to many queues, a few at a time. If a queue fails, it is reported and holds up no other.
 
 import { checkOptions } from '../lambdas/foundation/shared/known-options.ts'
 import { isDeadLetterQueue } from '../lambdas/foundation/shared/queue-id.ts'
@@ -10,13 +10,13 @@ export type BulkOptions = {
   readonly prefix: string
   /** Queues at a time. Default 4: a new AWS account runs ten functions at once. */
   readonly atOnce?: number | undefined
-  /** Takes no further queue from then on; those under way come to their end. */
+  /** After this signal, starts on no further queue; those under way finish. */
   readonly signal?: AbortSignal | undefined
 }
 
 type Failed = { readonly id: string; readonly kind: 'failed'; readonly error: unknown }
 type Done<Answer> = { readonly id: string; readonly kind: 'done' } & Answer
-/** What became of one queue. */
+/** The result for one queue. */
 export type BulkResult<Answer> = Done<Answer> | Failed
 
 type Purged = { readonly itemsPurged: number }
@@ -31,7 +31,7 @@ const AT_ONCE = 4
 /** What one call of the API moves at most. */
 const ITEMS_PER_REDRIVE = 1_000
 
-/** Empties all queues with a prefix, dead-letter queues too; yields what became of each. */
+/** Empties all queues with a prefix, including dead-letter queues; yields the result for each. */
 export const purgeQueues = (
   client: Queues,
   options: BulkOptions,
@@ -51,7 +51,7 @@ export const redriveQueues = (
 async function* idsOf(client: Queues, options: BulkOptions): AsyncGenerator<string> {
   checkOptions(options, bulkNames)
   const { prefix } = options
-  // Left out, it would mean all queues, which nobody purges by a slip.
+  // If a missing prefix meant all queues, a slip could purge everything.
   if (typeof prefix !== 'string') throw new TypeError('Say which queues: prefix is missing')
   for await (const { id } of client.queues({ prefix })) yield id
 }
@@ -60,7 +60,7 @@ export async function* deadLetterQueues(ids: AsyncIterable<string>): AsyncGenera
   for await (const id of ids) if (isDeadLetterQueue(id)) yield id
 }
 
-/** If the list breaks off, what was under way is reported before that. */
+/** If the list breaks off, it first reports the queues under way. */
 export async function* eachQueue<Answer extends object>(
   ids: AsyncIterable<string>,
   work: (id: string) => Promise<Answer>,
@@ -90,7 +90,7 @@ export async function* eachQueue<Answer extends object>(
   if (brokenOff !== undefined) throw brokenOff.error
 }
 
-/** Call after call, until nothing more moves: the rest is locked, or was pushed there by hand. */
+/** Calls again and again until nothing more moves: the rest is locked, or was pushed there by hand. */
 export async function redriveAll(
   redrive: (limit: number) => Promise<Redriven>,
   {

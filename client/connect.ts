@@ -11,14 +11,14 @@ export type ClientOptions = {
   readonly url: string | URL
   readonly auth?: Auth | undefined
   readonly fetch?: typeof globalThis.fetch | undefined
-  /** For one answer. Default 31,000. */
+  /** How long to wait for one answer. Default 31,000. */
   readonly timeoutMs?: number | undefined
   readonly retry?: RetryOptions | undefined
-  /** Pushes to a queue that come at about the same time go as one bulk push. Off unless set. */
+  /** Sends pushes to a queue that come at about the same time as one bulk push. Default: off. */
   readonly linger?: boolean | LingerOptions | undefined
 }
 
-/** `localhost:8000` is an address too, of the scheme `localhost:`, and fetch says nothing of use about it. */
+/** `localhost:8000` is a valid URL of the scheme `localhost:`, and fetch's error about it is no help. */
 function baseOf(url: string | URL | undefined): URL {
   if (url === undefined) {
     throw new TypeError(
@@ -44,7 +44,7 @@ export function connect(options: ClientOptions): { readonly base: URL; readonly 
   const { auth = { kind: 'none' }, timeoutMs = TIMEOUT_MS } = options
   const send = sender({
     base,
-    // Looked up for each call, so that replacing the global `fetch` has an effect.
+    // Look it up for each call, so that replacing the global `fetch` has an effect.
     fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
     authorise: authoriser(auth, base, Date.now),
     timeoutMs,

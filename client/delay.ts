@@ -1,4 +1,4 @@
-/** Waits this long, or until the signal comes: the caller looks at the signal afterwards. */
+/** Waits this long, or until the signal comes; the caller must check the signal afterwards. */
 export function delay(ms: number, signal?: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve()

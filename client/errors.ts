@@ -1,21 +1,21 @@
 import { type LostLockCode, lostLockCodes } from '../lambdas/foundation/shared/hold-lock.ts'
 import type { ErrorBody, ErrorCode as ServiceErrorCode } from './api-types.ts'
 
-/** What the gateway says without a code of ours, and what goes wrong on this side of the wire. */
+/** Codes for the gateway's own errors, and for failures on this side of the wire. */
 export type ClientErrorCode =
-  /** 401: no signature or token, or one that does not hold. */
+  /** 401: no signature or token, or an invalid one. */
   | 'UNAUTHORIZED'
-  /** 403: known, and not allowed to do this. */
+  /** 403: the caller is known, but not allowed to do this. */
   | 'FORBIDDEN'
   /** No answer came: no connection, or one that broke. */
   | 'NETWORK_ERROR'
   /** No answer came in `timeoutMs`. */
   | 'TIMEOUT'
-  /** The caller's signal. */
+  /** The caller's signal came. */
   | 'ABORTED'
   /** An answer that is not PushPop's: the gateway's own 5xx, a proxy's page, half a body. */
   | 'UNEXPECTED_ANSWER'
-  /** What was to be pushed is not JSON: `undefined`, a function, a cycle. */
+  /** The item to push is not JSON: `undefined`, a function, a cycle. */
   | 'NOT_JSON'
 
 export type { ServiceErrorCode }
@@ -37,7 +37,7 @@ export type ErrorDetails = {
   readonly cause?: unknown
 }
 
-/** Every error of this client. Without `outcome: 'unknown'` nothing was changed. */
+/** Every error of this client. Unless `outcome` is `'unknown'`, nothing was changed. */
 export class PushPopError extends Error {
   readonly code: ErrorCode
   readonly status: number | undefined
@@ -79,7 +79,7 @@ export function isPushPopError<C extends ErrorCode = ErrorCode>(
   return codes.length === 0 || (codes as readonly ErrorCode[]).includes(error.code)
 }
 
-/** The lock is not there any more: its items are back, settled or moved. */
+/** The lock no longer exists: its items are back, settled or moved. */
 export const isLockLost = (
   error: unknown,
 ): error is PushPopError & { readonly code: LostLockCode } =>
@@ -95,7 +95,7 @@ export const isQueueLocked = (
 export const isOutcomeUnknown = (error: unknown): error is PushPopError =>
   isPushPopError(error) && error.outcome === 'unknown'
 
-/** The queue's own limit, which says how long: no trouble, and not to be hurried. */
+/** The queue has reached its own limit, and says how long: that is no failure, and hurrying does not help. */
 export const isAtLimit = (error: PushPopError): error is PushPopError & { retryAfterMs: number } =>
   error.code === 'RATE_LIMITED' && error.retryAfterMs !== undefined
 

@@ -21,11 +21,11 @@ import { wholeQueue } from './whole-queue.ts'
 
 export type QueuesOptions = CallOptions & {
   readonly prefix?: string | undefined
-  /** Just these, up to 100, in this order, whether or not they exist. */
+  /** Only these, up to 100, in this order, whether or not they exist. */
   readonly ids?: readonly string[] | undefined
-  /** Also what is locked, dead and scheduled, and each priority's count. */
+  /** Also returns how many items are locked, dead and scheduled, and each priority's count. */
   readonly detail?: boolean | undefined
-  /** Queues a page, 1–100. Default 100. */
+  /** Queues per page, 1–100. Default 100. */
   readonly pageSize?: number | undefined
 }
 
@@ -39,13 +39,13 @@ const queuesNames: Names<QueuesOptions> = {
 
 export interface Client extends RatePatternVerbs, QueuePatternVerbs {
   readonly url: string
-  /** `queue<Order>('orders')` says what its items are; nothing checks it. */
+  /** `queue<Order>('orders')` states the type of its items; nothing checks it. */
   queue<T = Json>(id: string): Queue<T>
   /** All queues by id, a page at a time. */
   queues(options?: QueuesOptions): AsyncIterable<QueueSummary>
   /**
-   * Works all queues under a prefix, or those named, until its signal is aborted: few at once, each in
-   * its order, in turns. Queues that come later are worked as well.
+   * Works all queues with a prefix, or the named ones, until its signal is aborted: a few at once, in turns, each
+   * queue in its order. It also works queues that come later.
    */
   consumeMany<T = Json>(
     which: Which,
@@ -76,8 +76,8 @@ export function createClient(options: ClientOptions): Client {
       }),
     queues: (request = {}) => allQueues(send, request),
     consumeMany: async (which, handler, request) => {
-      // The work repeats what is worth it, and looks at other queues meanwhile.
-      // Loaded by those who use it: a bundler can leave it apart.
+      // The work decides when to try again, and looks at other queues meanwhile.
+      // Only callers who use it load it: a bundler can put it into a separate file.
       const { consumeMany } = await import('./consume/many.ts')
       const once = connect({ ...options, retry: { ...options.retry, attemptsMax: 1 } })
       return consumeMany(once.send, which, handler, request)

@@ -9,7 +9,7 @@ import type { ScheduleInput } from './schedules.ts'
 
 type First<Verb extends keyof Queue> = Names<NonNullable<Parameters<Queue[Verb] & Call>[0]>>
 type Second<Verb extends keyof Queue> = Names<NonNullable<Parameters<Queue[Verb] & Call>[1]>>
-// biome-ignore lint/suspicious/noExplicitAny: whatever the call takes.
+// biome-ignore lint/suspicious/noExplicitAny: a call may take any parameters.
 type Call = (...given: any) => unknown
 
 export const call: Names<CallOptions> = { signal: 0 }

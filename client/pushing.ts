@@ -1,4 +1,4 @@
-// Pushes as HTTP calls: each by itself, or as many together as linger.
+// Pushes as HTTP calls: each by itself, or those that linger together.
 
 import {
   DELAY_SECONDS_MAX,
@@ -24,7 +24,7 @@ import { secondsOf } from './times.ts'
 import { aborted, type Send } from './transport.ts'
 
 type PushCall = {
-  /** As one item, or as a list, which may hold one. */
+  /** Pushes one item, or a list, which may hold only one. */
   readonly verb: 'push' | 'pushMany'
   readonly items: readonly PushItem<unknown>[]
   readonly options: KeyOptions & AsyncOptions & CallOptions
@@ -34,7 +34,7 @@ type PushCall = {
 type PushedItems = {
   readonly ids: readonly string[]
   readonly isReplay: boolean
-  /** There where the items are in the service's inbox, and not in the queue yet. */
+  /** Present if the items are in the service's inbox, and not yet in the queue. */
   readonly inInbox?: { readonly messageId: string; readonly itemsAccepted: number }
 }
 
@@ -132,8 +132,8 @@ async function sendPushes(
   const [first] = calls as readonly [TextCall]
   const isLone = calls.length === 1
   const texts = calls.flatMap((call) => call.texts)
-  // A call with its caller's own key goes alone. A key that we make serves all calls, and does not harm those that
-  // asked for none.
+  // A call with its caller's own key goes alone. A key that we make serves all calls, and does no harm to those that
+  // did not ask for one.
   const key = first.key ?? (calls.some(({ idempotent }) => idempotent) ? newKey() : undefined)
   const { body, isReplay } = await send({
     verb: isLone ? first.verb : 'pushMany',
@@ -162,8 +162,8 @@ async function sendPushes(
 }
 
 /**
- * What the service would refuse goes alone: it hears so in the service's words, and harms no other call. So does
- * what is for the inbox, which answers otherwise.
+ * A call that the service would refuse goes alone, so that it gets the service's own error and harms no other call. So
+ * does a call for the inbox, which has another answer.
  */
 function loadOf({ texts, key, respondAsync }: TextCall, { items }: PushCall): Load {
   const sizes = texts.map((text) => new TextEncoder().encode(text).length + 1)
@@ -182,7 +182,7 @@ function loadOf({ texts, key, respondAsync }: TextCall, { items }: PushCall): Lo
   return { items: texts.length, bytes, alone: key !== undefined || respondAsync || !isFit }
 }
 
-/** What the service takes: a number of seconds, or a time. */
+/** Whether the service would accept it: a number of seconds, or a time. */
 function isTime(
   seconds: number | undefined,
   at: Date | number | undefined,

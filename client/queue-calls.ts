@@ -186,13 +186,13 @@ export function queueCalls<T>(
   }
 }
 
-/** The service judges an id; these alone would not reach it, because they change the address. */
+/** The service checks ids. We refuse only those that would not reach it, because they change the address. */
 export function pathOf(id: string): string {
   if (isSegment(id)) return `/queue/${encodeURIComponent(id)}`
   throw noQueueId(id, 'id')
 }
 
-/** Ids as one parameter: a comma in one would make it two. */
+/** Ids as one parameter. A comma within an id would make it two. */
 export function idsOf(ids: readonly string[]): string {
   for (const id of ids) if (!isSegment(id) || id.includes(',')) throw noQueueId(id, 'ids')
   return ids.join(',')
@@ -230,7 +230,7 @@ export function matchOf(options: MatchOptions): Request {
     : { signal, headers: { 'if-match': ifMatch }, isRepeatable: true }
 }
 
-/** Not `crypto.randomUUID`, which pages have under https alone. */
+/** Does not use `crypto.randomUUID`, which pages have only under https. */
 export function newKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16))
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')

@@ -1,4 +1,4 @@
-// The settings of prefixes: what a queue has that has none of its own.
+// The settings of prefixes, which apply to queues without their own settings.
 
 import { checkOptions, type Names } from '../lambdas/foundation/shared/known-options.ts'
 import { present } from '../lambdas/foundation/shared/present.ts'
@@ -14,11 +14,11 @@ export type QueuePattern<S = QueueSettings> = { readonly prefix: string; readonl
 
 export type QueueSettings = Omit<View<QueuePatternsAnswer['patterns'][number]>, 'prefix'>
 
-/** What is absent is as by default. */
+/** Absent settings have their defaults. */
 export type QueueSettingsInput = Omit<ConfigurationChange, 'source'>
 
 export type QueuePatterns = {
-  /** As they apply: the longest prefix first. */
+  /** In the order in which they apply: the longest prefix first. */
   readonly patterns: readonly QueuePattern[]
   /** For `ifMatch`. */
   readonly etag?: string
@@ -34,7 +34,7 @@ export interface QueuePatternVerbs {
   ): Promise<QueuePatterns>
 }
 
-/** Answered in the API's own words. The command line prints these. */
+/** The answers have the API's own names. The command line prints these. */
 export const queuePatternRequests = (send: Send) => ({
   patterns: (options: CallOptions = {}) =>
     send({

@@ -15,7 +15,7 @@ import type {
   ScheduledPage,
 } from './views.ts'
 
-/** Any JSON value: the type of a queue's items unless it is given. */
+/** Any JSON value: the default type of a queue's items. */
 export type Json =
   | null
   | boolean
@@ -30,9 +30,9 @@ export type CallOptions = { readonly signal?: AbortSignal | undefined }
 /** Changes a configuration only if it is still the one with this `etag`. */
 export type MatchOptions = CallOptions & { readonly ifMatch?: string | undefined }
 
-/** A key makes repeats of a request have one effect. A push with one costs one and a half times as much. */
+/** With a key, repeats of a request have only one effect. A push with a key costs one and a half times as much. */
 export type KeyOptions = {
-  /** Makes a key, so that this call may be sent again when its answer was lost. */
+  /** Makes a key, so that the client may send this call again if its answer is lost. */
   readonly idempotent?: boolean | undefined
   /** Your own key, which also works across processes: 1 to 128 printable characters. */
   readonly idempotencyKey?: string | undefined
@@ -46,16 +46,16 @@ export type AsyncOptions = {
   readonly respondAsync?: boolean | undefined
 }
 
-/** What an item is pushed with. */
+/** Options of a pushed item. */
 export type ItemOptions = {
   readonly priority?: number | undefined
-  /** No pop returns it once this many seconds have passed since the push: an integer, up to five years. */
+  /** From this many seconds after the push on, no pop returns the item: an integer, up to five years. */
   readonly expiresInSeconds?: number | undefined
-  /** The same as a time; a number is in milliseconds, as `Date.now()` is. One of the two. */
+  /** The same as a time; a number is in milliseconds, like `Date.now()`. Give only one of the two. */
   readonly expiresAt?: Date | number | undefined
-  /** It joins its queue so many seconds after the push: up to five years. */
+  /** The item joins its queue this many seconds after the push: up to five years. */
   readonly delaySeconds?: number | undefined
-  /** The same as a time, in milliseconds where it is a number; a time in the past means now. */
+  /** The same as a time; a number is in milliseconds. A time in the past means now. */
   readonly deliverAt?: Date | number | undefined
 }
 
@@ -63,7 +63,7 @@ export type PushOptions = CallOptions & KeyOptions & AsyncOptions & ItemOptions
 
 export type PushItem<T> = ItemOptions & { readonly item: T | RawJson }
 
-/** What is scheduled, a page at a time; times in milliseconds where they are numbers. */
+/** Which scheduled items, a page at a time. Numbers as times are in milliseconds. */
 export type ScheduledOptions = CallOptions & {
   readonly limit?: number | undefined
   readonly cursor?: string | undefined
@@ -72,39 +72,39 @@ export type ScheduledOptions = CallOptions & {
 }
 
 export type PopOptions = CallOptions &
-  /** Only with `requireAck`. Hardly dearer on an exclusive queue; competing consumers get in each other's way. */
+  /** Keys need `requireAck`. On an exclusive queue they cost little; competing consumers delay each other with them. */
   KeyOptions & {
     /** 1–100, default 1. */
     readonly count?: number | undefined
-    /** Lock the items until they are acknowledged. Without it they are gone once the service answers. */
+    /** Lock the items until you acknowledge them. Without this, they are gone once the service answers. */
     readonly requireAck?: boolean | undefined
     /** @deprecated An older name of `requireAck`. */
     readonly ack?: boolean | undefined
     /** How long the lock lives: 1–300, default 30. */
     readonly ttlSeconds?: number | undefined
-    /** Pass by live locks and take what is free. */
+    /** Take free items beside live locks. */
     readonly competing?: boolean | undefined
     /**
-     * If there is nothing to pop, wait so long for something: 1–20 seconds, held by the service. If it holds
-     * too many calls already, the client pauses and asks again.
+     * If there is nothing to pop, wait this long for something: 1–20 seconds, in the service. If too many calls
+     * wait there already, the client pauses and asks again.
      */
     readonly waitSeconds?: number | undefined
     /** A lock to acknowledge in the same request. */
     readonly acknowledge?: string | undefined
-    /** How long to wait for a queue that somebody else has locked. Default 0. */
+    /** How long to wait while another consumer has locked the queue. Default 0. */
     readonly waitForLockMs?: number | undefined
-    /** From then on the call makes no pause, but waits for an answer under way: `consume` stops so. */
+    /** After this signal, the call makes no more pauses, but waits for an answer under way. `consume` stops so. */
     readonly hurry?: AbortSignal | undefined
   }
 
 /** `ids`: some of the lock's items. Default all. */
 export type SettleOptions = CallOptions & { readonly ids?: readonly string[] | undefined }
 
-/** Released items come back at once, unless they are to wait. */
+/** Released items come back at once, unless you set a delay. */
 export type ReleaseOptions = SettleOptions & {
-  /** How long the items wait: 0, the default, to 86,400. In an exclusive queue the others wait behind them. */
+  /** How long the items wait: 0 (the default) to 86,400. In an exclusive queue, the others wait behind them. */
   readonly delaySeconds?: number | undefined
-  /** The others do not wait: until then pops pass by the items. Default false. */
+  /** The others do not wait: until then, pops pass these items. Default false. */
   readonly overtake?: boolean | undefined
 }
 
@@ -113,24 +113,24 @@ export type PeekOptions = CallOptions & {
   /** 1–100, default 20. */
   readonly limit?: number | undefined
   readonly cursor?: string | undefined
-  /** The id of an item: the first page begins with it, or where it was. */
+  /** The id of an item: the first page begins with it, or at its former place. */
   readonly from?: string | undefined
   /** `newest` begins at the end and goes backwards. Default `oldest`. */
   readonly order?: 'oldest' | 'newest' | undefined
 }
 
-/** Where items go: another priority, another queue, another time. Each keeps what is not named. */
+/** Where items go: another priority, queue or time. What you leave out stays as it is. */
 export type MoveOptions = CallOptions & {
   readonly priority?: number | undefined
   readonly queue?: string | undefined
-  /** Until when they are scheduled, those that wait as well. In milliseconds where it is a number. */
+  /** When they become due; waiting items are scheduled for then, too. A number is in milliseconds. */
   readonly deliverAt?: Date | number | undefined
 }
 
 /** An earlier call with the same idempotency key had pushed; this one changed nothing. */
 type Repeated = { readonly repeated?: true }
 
-/** With `respondAsync`, where the service has an inbox: the message in it. */
+/** With `respondAsync`, if the service has an inbox: the id of the message in it. */
 type InInbox = { readonly messageId?: string }
 
 export interface Queue<T = Json> {
@@ -149,7 +149,7 @@ export interface Queue<T = Json> {
       InInbox & {
         readonly itemsPushed: number
         readonly ids: readonly string[]
-        /** In the inbox, to be pushed in a moment. */
+        /** Items in the inbox, which will be pushed in a moment. */
         readonly itemsAccepted?: number
       }
   >
@@ -158,20 +158,20 @@ export interface Queue<T = Json> {
     lockId: string,
     options?: SettleOptions,
   ): Promise<{ readonly itemsAcknowledged: number }>
-  /** Up to 100 locks; each has a result of its own, and those refused throw nothing. */
+  /** Up to 100 locks. Each has its own result, and a refused one does not throw. */
   acknowledgeMany(
     lockIds: readonly string[],
     options?: CallOptions,
   ): Promise<readonly AcknowledgeResult[]>
   /** The lock ends `ttlSeconds` from now. */
   extend(lockId: string, ttlSeconds: number, options?: CallOptions): Promise<ExtendedLock>
-  /** The items are back at the front, at once or after `delaySeconds`. */
+  /** The items come back to the front, at once or after `delaySeconds`. */
   release(lockId: string, options?: ReleaseOptions): Promise<{ readonly itemsReleased: number }>
   deadLetter(
     lockId: string,
     options?: SettleOptions & { readonly reason?: string | undefined },
   ): Promise<{ readonly itemsDeadLettered: number; readonly deadLetterQueue: string }>
-  /** `oldest`: also tell when the oldest item was pushed if that takes a read of each priority. */
+  /** `oldest`: also returns when the oldest item was pushed, even if that takes a read of each priority. */
   inspect(
     options?: CallOptions & {
       readonly consistent?: boolean | undefined
@@ -186,28 +186,28 @@ export interface Queue<T = Json> {
   items(options?: PeekOptions): AsyncIterable<PeekedItem<T>>
   configuration(options?: CallOptions): Promise<Configuration>
   configure(change: ConfigurationChange, options?: MatchOptions): Promise<Configuration>
-  /** Takes its own settings away; answers what applies then: those of its prefix, or the default. */
+  /** Removes its own settings; returns those that apply then: those of its prefix, or the defaults. */
   unconfigure(options?: MatchOptions): Promise<Configuration>
   /**
-   * Takes back up to 100 items that wait or are scheduled, in the order of the ids. After a lost answer another try
-   * says `gone` of those that the first has cancelled.
+   * Takes back up to 100 waiting or scheduled items; the results have the order of the ids. After a lost answer, a
+   * second try answers `gone` for items that the first one has cancelled.
    */
   cancel(ids: readonly string[], options?: CallOptions): Promise<readonly CancelResult[]>
   /**
-   * Moves up to 100 items that wait to the end of another lane, in their order, changes where scheduled ones join, or
-   * puts both off to a time; they get new ids.
+   * Moves up to 100 waiting items to the end of another lane, in their order, changes which lane scheduled ones will
+   * join, or puts both off to a time. The items get new ids.
    */
   move(ids: readonly string[], options: MoveOptions): Promise<readonly MoveResult[]>
   /** What PushPop pushes to the queue by the clock. */
   readonly schedules: Schedules<T>
-  /** `ids`: these items and no others. */
+  /** `ids`: only these items. */
   purge(
     options?: CallOptions & {
       readonly priority?: number | undefined
       readonly ids?: readonly string[] | undefined
     },
   ): Promise<{ readonly itemsPurged: number }>
-  /** On a dead-letter queue. */
+  /** Only for a dead-letter queue. */
   redrive(
     options?: CallOptions & {
       readonly limit?: number | undefined

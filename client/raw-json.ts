@@ -5,7 +5,7 @@ import { PushPopError } from './errors.ts'
 
 const made = new WeakSet<object>()
 
-/** JSON that is sent as it stands: `rawJson('1.10')`, `rawJson('12345678901234567890')`. */
+/** JSON that the client sends unchanged: `rawJson('1.10')`, `rawJson('12345678901234567890')`. */
 export type RawJson = { readonly text: string }
 
 export function rawJson(text: string): RawJson {
@@ -30,7 +30,7 @@ export function textOf(item: unknown): string {
   let cause: unknown
   try {
     text = JSON.stringify(item)
-    // Everything that would silently become null has made one.
+    // A value that silently became null has left the word "null" in the text.
     if (text?.includes('null')) JSON.stringify(item, refuseNull)
   } catch (error) {
     cause = error
@@ -52,8 +52,8 @@ const nounFor: Readonly<Record<string, string>> = {
 }
 
 /**
- * `JSON.stringify` makes null of NaN, of Infinity, of a date that is none, and of what is undefined in a list.
- * `value` is what `toJSON` made of what is there.
+ * `JSON.stringify` turns NaN, Infinity, an invalid date, and undefined in a list into null.
+ * `value` is the value after `toJSON`.
  */
 function refuseNull(this: unknown, key: string, value: unknown): unknown {
   const given = (this as Readonly<Record<string, unknown>>)[key]

@@ -1,5 +1,5 @@
-// The client follows no redirect: a token or signature is meant for the one address we were given, and
-// following some redirects would turn a POST into a GET.
+// The client follows no redirect: a token or signature is meant only for the given address, and following some
+// redirects would turn a POST into a GET.
 
 import { PushPopError } from './errors.ts'
 

@@ -1,16 +1,16 @@
-// What is sent again, and when. Two questions: may this call be sent again at all (a table of verbs),
-// and is it worth it (attempts, time, what the service asked for)?
+// Which calls the client sends again, and when. Two questions: may it send this call again at all (a table of verbs),
+// and does that make sense (attempts, time, what the service asked for)?
 
 import { checkOptions } from '../lambdas/foundation/shared/known-options.ts'
 import type { PushPopError } from './errors.ts'
 import { retryNames } from './option-names.ts'
 
 export type RetryOptions = {
-  /** How often one call is sent at most; 1: never again. Default 5. */
+  /** How often the client sends one call at most; 1 means never again. Default 5. */
   readonly attemptsMax?: number | undefined
-  /** The last sending begins within this time after the first. Default 60,000. */
+  /** The last attempt begins within this time after the first. Default 60,000. */
   readonly totalMs?: number | undefined
-  /** Called before each pause that comes before another sending. */
+  /** Called before each pause that precedes another attempt. */
   readonly onRetry?: ((error: PushPopError, pauseMs: number) => void) | undefined
 }
 
@@ -18,9 +18,9 @@ export type RetryPolicy = {
   readonly [Name in keyof RetryOptions]-?: NonNullable<RetryOptions[Name]>
 }
 
-/** With the pauses below this covers some 3 s, as long as a throttled table or a deployment takes. */
+/** With the pauses below, this outlasts some 3 s, which is as long as throttling or a deployment takes. */
 const ATTEMPTS_MAX = 5
-/** As long as two answers that never come (`timeoutMs`): nobody waits longer. */
+/** As long as two answers that never come (`timeoutMs`); no caller waits longer. */
 const TOTAL_MS = 60_000
 
 export const retryPolicy = (options: RetryOptions = {}): RetryPolicy => {
@@ -33,16 +33,16 @@ export const retryPolicy = (options: RetryOptions = {}): RetryPolicy => {
 }
 
 /**
- * May a call be sent again when its answer was lost, so that it may have been carried out already?
+ * May the client send a call again after a lost answer, when it may have been carried out already?
  *
- * - `always`: reads; and what is about one lock, whose id names it for good: it ends once and never
+ * - `always`: reads; and calls about one lock, which its id identifies for ever: it ends once and never
  *   lives again, so a second copy finds it ended and changes nothing.
- * - `with-key`, `with-if-match`: only with what makes a second copy have no effect.
- * - `if-asked`: a second copy takes another slot of a rate limit, and the first stays empty. Nobody goes
- *   twice, so that is the caller's to choose.
- * - `never`: a second copy would take what came in between (other items, pushed or dead-lettered), or
- *   get an answer that is not true of the first (a place in line that was given up, an item that is gone because
- *   the first has cancelled or moved it).
+ * - `with-key`, `with-if-match`: only with a key or revision that keeps a second copy from having an effect.
+ * - `if-asked`: a second copy takes another slot of a rate limit, and the first stays empty. Nobody gets two turns,
+ *   so the caller may choose.
+ * - `never`: a second copy would take what came in between (other items, pushed or dead-lettered), or get an answer
+ *   that is not true of the first call (a place in line that was given up, an item that is gone because the first
+ *   call has cancelled or moved it).
  */
 export const afterLostAnswer = {
   push: 'with-key',
@@ -104,7 +104,7 @@ export function mayRepeat(
   { verb, isRepeatable }: Repeatability,
 ): boolean {
   if (!error.retryable) return false
-  // A caller may ask to wait for a lock, but not by this rule: a lock may live for minutes.
+  // A caller may ask to wait for a lock, but this rule does not cover it: a lock may live for minutes.
   if (error.code === 'QUEUE_LOCKED') return false
   return kind === 'refused' || isRepeatable || afterLostAnswer[verb] === 'always'
 }
@@ -112,15 +112,15 @@ export function mayRepeat(
 const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 5_000
 
-/** Between nothing and twice as much each time (full jitter), on top of what the service asked for. */
+/** Full jitter: a random part of a time that doubles with each failure, on top of what the service asked for. */
 export function pauseMs(failures: number, retryAfterMs = 0, random = Math.random): number {
   const bound = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (failures - 1))
   return retryAfterMs + random() * bound
 }
 
 /**
- * A 423's `Retry-After` is when the lock ends if nobody touches it; most are acknowledged long
- * before. So it is a bound here, and the queue is looked at sooner: that costs one small read.
+ * A 423's `Retry-After` says when the lock ends if nobody touches it, but most locks are acknowledged long
+ * before. So we take it as a maximum, and look at the queue sooner, which costs one small read.
  */
 export function lockPauseMs(failures: number, retryAfterMs = 0, random = Math.random): number {
   const bound = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** failures)

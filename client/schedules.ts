@@ -1,4 +1,4 @@
-// What PushPop pushes to a queue by the clock.
+// Schedules, by which PushPop pushes to a queue by the clock.
 
 import { checkOptions } from '../lambdas/foundation/shared/known-options.ts'
 import type {
@@ -25,13 +25,13 @@ export type ScheduleInput<T> = {
   readonly priority?: number | undefined
   /** Minute, hour, day of the month, month, day of the week. */
   readonly cron?: string | undefined
-  /** Of `cron`: an IANA name. Default `UTC`. */
+  /** For `cron`: an IANA name. Default `UTC`. */
   readonly timeZone?: string | undefined
-  /** From 10 on. */
+  /** At least 10. */
   readonly everySeconds?: number | undefined
-  /** Not due before; whole seconds, in milliseconds where it is a number. */
+  /** Not due before this time: whole seconds; a number is in milliseconds. */
   readonly startsAt?: Date | number | undefined
-  /** Not due after, likewise. */
+  /** Not due after this time, likewise. */
   readonly endsAt?: Date | number | undefined
   /** What happens to occurrences that were missed. Default `one`. */
   readonly missed?: 'skip' | 'one' | 'all' | undefined
@@ -41,13 +41,13 @@ export interface Schedules<T> {
   /** All of them, by name, without their items. */
   list(options?: CallOptions): Promise<readonly Schedule[]>
   get(name: string, options?: CallOptions): Promise<Schedule & { readonly item: T }>
-  /** Makes it, or replaces it whole. */
+  /** Makes it, or replaces it as a whole. */
   put(
     name: string,
     schedule: ScheduleInput<T>,
     options?: MatchOptions,
   ): Promise<Schedule & { readonly item: T }>
-  /** Whether there was one. */
+  /** Returns whether there was one. */
   delete(name: string, options?: MatchOptions): Promise<{ readonly deleted: boolean }>
   /** Pushes its item now, once. */
   run(name: string, options?: CallOptions): Promise<{ readonly id: string }>
@@ -55,7 +55,7 @@ export interface Schedules<T> {
   resume(name: string, options?: CallOptions): Promise<Schedule>
 }
 
-/** Answered in the API's own words. The command line prints these. */
+/** The answers have the API's own names. The command line prints these. */
 export function scheduleRequests(send: Send, queuePath: string) {
   const all = `${queuePath}/schedules`
   const pathOf = (name: string): string => {
@@ -120,7 +120,7 @@ export function schedulesOf<T>(send: Send, queuePath: string): Schedules<T> {
   }
 }
 
-/** What is in the item is not ours to rename. */
+/** We must not rename fields within the item. */
 function whole<T>({ body }: Answered<ScheduleAnswer>): Schedule & { readonly item: T } {
   const { item, ...schedule } = body
   return { ...viewOf(schedule), item: item as T }

@@ -18,7 +18,7 @@ type SigningRequest = UnsignedRequest & {
 
 const algorithm = 'AWS4-HMAC-SHA256'
 
-/** The request's headers and those that sign it. All of them are signed, and the body. */
+/** The request's headers and those that sign it. The signature covers all of them, and the body. */
 export async function signedHeaders(request: SigningRequest): Promise<Record<string, string>> {
   const { method, url, credentials, region, nowMs, service = 'execute-api' } = request
   const { accessKeyId, secretAccessKey, sessionToken } = credentials
@@ -30,7 +30,7 @@ export async function signedHeaders(request: SigningRequest): Promise<Record<str
     'x-amz-date': time,
     ...present({ 'x-amz-security-token': sessionToken }),
   }
-  // `host` is signed and not set: fetch does that, and a page may not.
+  // We sign `host` but do not set it: fetch does that, and a page may not.
   const signed = Object.entries({ ...headers, host: url.host })
     .map(([name, value]) => [name.toLowerCase(), value.trim().replaceAll(/\s+/g, ' ')] as const)
     .sort(byCodeUnits)
@@ -56,7 +56,7 @@ export async function signedHeaders(request: SigningRequest): Promise<Record<str
   return { ...headers, authorization }
 }
 
-/** Each segment is encoded once more than it is sent, as for every service but S3. */
+/** Each segment is encoded once more than in the request, as for every service but S3. */
 const canonicalPath = (url: URL): string => url.pathname.split('/').map(escaped).join('/')
 
 function canonicalQuery(url: URL): string {

@@ -3,7 +3,7 @@
 import { looksLikeSeconds } from '../lambdas/foundation/shared/epoch.ts'
 import { PushPopError } from './errors.ts'
 
-/** In seconds. Refuses what is no time, and names it. */
+/** The time in seconds. Refuses a value that is not a time; the error names the field. */
 export function secondsOf(field: string, time: Date | number | undefined): number | undefined {
   if (time === undefined) return undefined
   const ms = time instanceof Date ? time.getTime() : time

@@ -1,4 +1,4 @@
-// One call: sent, timed, and sent again where that is safe.
+// One call: sent, timed, and sent again if that is safe.
 
 import { present } from '../lambdas/foundation/shared/present.ts'
 import { isUnsent } from '../lambdas/foundation/shared/unsent.ts'
@@ -25,19 +25,19 @@ export type Call = {
   readonly body?: string | undefined
   /** It has a key or revision that makes a second copy harmless, or the caller accepts one. */
   readonly isRepeatable?: boolean | undefined
-  /** The caller does something else about this refusal than to ask again. */
+  /** Whether the caller handles this refusal itself, so that the transport must not ask again. */
   readonly isFinal?: ((error: PushPopError) => boolean) | undefined
-  /** A rate limit's "no" (429, with `allowed`) is what was asked for; the gateway's own 429 is not. */
+  /** A rate limit's "no" (429, with `allowed`) is a valid answer; the gateway's own 429 is not. */
   readonly denialIsAnswer?: boolean
   /** How long the service may hold it before it answers. */
   readonly heldMs?: number
-  /** It acknowledges a lock, which nobody must hold while waiting for the queue's limit. */
+  /** The call acknowledges a lock, which nobody should hold while waiting for the queue's limit. */
   readonly holdsLock?: boolean
-  /** How long a locked queue is waited for. */
+  /** How long to wait for a locked queue. */
   readonly waitForLockMs?: number | undefined
   /** Gives up at once, whatever may have happened. */
   readonly signal?: AbortSignal | undefined
-  /** No more pauses from then on, but one more request if an answer was lost. */
+  /** After this signal: no more pauses, but one more request if an answer was lost. */
   readonly hurry?: AbortSignal | undefined
 }
 
@@ -51,13 +51,13 @@ type Transport = {
 
 export type Send = (call: Call) => Promise<Answer>
 
-/** Nothing checks this here: the service's own tests hold it to docs/openapi.json. */
+/** Nothing checks this type here: the service's own tests compare its answers with docs/openapi.json. */
 export type Answered<Body> = Answer & { readonly body: Body }
 
 /** A second longer than the gateway waits for the service; then the gateway answers by itself. */
 export const TIMEOUT_MS = 31_000
 
-/** A held call may take that much longer, but never longer than the gateway waits. */
+/** A call that waits in the service may take that much longer, but never longer than the gateway waits. */
 const answerMs = ({ timeoutMs }: Transport, { heldMs = 0 }: Call): number =>
   Math.max(timeoutMs, Math.min(timeoutMs + heldMs, TIMEOUT_MS))
 
@@ -80,7 +80,7 @@ async function send(transport: Transport, call: Call): Promise<Answer> {
     // Once an answer was lost, the earlier call may be this one.
     if (result.kind === 'answer') return lost ? { ...result, isReplay: false } : result
     const { error } = result
-    // Only of what changes something the outcome can be unknown.
+    // Only a call that changes something can have an unknown outcome.
     if (result.kind === 'lost' && call.method !== 'GET') lost = true
     if (error.code === 'ABORTED') throw told(error, sent, lost)
 
@@ -135,13 +135,13 @@ async function sendOnce(transport: Transport, call: Call): Promise<Answer | Fail
   signal?.addEventListener('abort', stop)
   if (signal?.aborted) stop()
   try {
-    // Not as a method: a browser's fetch wants nothing for its `this`.
+    // Do not call it as a method: a browser's fetch must not have a `this`.
     const { fetch } = transport
     const response = await fetch(url, {
       method,
       headers,
       signal: attempt.signal,
-      // Not `error`: fetch then fails as if the connection had broken. The client would send the call
+      // Do not use `error`: fetch would fail as if the connection had broken. The client would then send the call
       // again, could not say that nothing was changed, and a consumer would go on for ever.
       redirect: 'manual',
       ...present({ body }),
@@ -152,7 +152,7 @@ async function sendOnce(transport: Transport, call: Call): Promise<Answer | Fail
     return interpret({ status: response.status, text, header }, denialIsAnswer)
   } catch (cause) {
     if (signal?.aborted) return { kind: 'lost', error: aborted(signal) }
-    // A browser does not say.
+    // A browser does not give the cause.
     if (isUnsent((cause as Error).cause))
       return { kind: 'refused', error: noConnection(url, cause) }
     return {

@@ -1,9 +1,9 @@
-// From the wire to the client's own words: camelCase, times in milliseconds, absent instead of null.
-// Never for items: what is in them is not ours.
+// Converts from the wire to the client's names: camelCase, times in milliseconds, absent instead of null.
+// Never convert items: their contents belong to the caller.
 
 import { type CamelCase, camelCase } from '../lambdas/foundation/shared/wire-names.ts'
 
-/** The wire counts times in seconds and does not say so; here each names its unit. */
+/** On the wire, times are in seconds, but the names do not say so; here, each name has its unit. */
 const times = {
   start: 'startMs',
   end: 'endMs',

@@ -1,5 +1,5 @@
-// What the calls answer, in the words of the engine (docs/engine.md): camelCase, times in
-// milliseconds, absent instead of null.
+// The answers of the calls, with the engine's names (docs/engine.md): camelCase, times in milliseconds, absent instead
+// of null.
 
 import type { Item } from '../lambdas/consumer/core/item.ts'
 import { present } from '../lambdas/foundation/shared/present.ts'
@@ -22,11 +22,11 @@ import { ms, type View, viewOf } from './view-of.ts'
 
 export type { Item }
 
-/** Its `deliveries` are those so far: 0 before the first. */
+/** Its `deliveries` count those so far: 0 before the first. */
 export type PeekedItem<T> = Item<T> & {
   /** `waiting`: it was released with a delay. */
   readonly state: 'ready' | 'locked' | 'waiting' | 'expired'
-  /** Of one that waits: when it is back. */
+  /** For a waiting item: when it comes back. */
   readonly retryAtMs?: number
 }
 
@@ -40,15 +40,15 @@ export type Lock = {
 
 export type Popped<T> = {
   readonly items: readonly Item<T>[]
-  /** Present if `ack` was asked for and there were items. */
+  /** Present if the pop had `requireAck` and there were items. */
   readonly lock?: Lock
   /** There is more: the answer was full, or the pop passed over so many expired items that it stopped. */
   readonly more: boolean
-  /** Of the lock that `acknowledge` named. */
+  /** How many items the lock had that `acknowledge` named. */
   readonly itemsAcknowledged?: number
 }
 
-/** An item for later, as long as it is that. */
+/** An item for later, until it is due. */
 export type ScheduledItem<T> = Pick<
   Item<T>,
   'value' | 'text' | 'id' | 'priority' | 'pushedAtMs'
@@ -87,7 +87,7 @@ export type MoveResult =
     }
   | { readonly id: string; readonly result: 'locked' | 'gone' }
 
-/** How many calls of one kind a queue takes; beyond it they are refused with `RATE_LIMITED`. */
+/** How many calls of one kind a queue accepts. It refuses further ones with `RATE_LIMITED`. */
 export type QueueLimit = CamelCased<NonNullable<ConfigureBody['push_limit']>>
 
 export type Configuration = View<ConfigurationAnswer> & {
@@ -95,7 +95,7 @@ export type Configuration = View<ConfigurationAnswer> & {
   readonly etag?: string
 }
 
-/** What is left out stays; `null` takes a setting away. A limit is replaced as a whole. */
+/** Settings that you leave out stay; `null` removes a setting. A limit is replaced as a whole. */
 export type ConfigurationChange = CamelCased<ConfigureBody>
 
 /** One priority. Its items are numbered from 0 in the order of pushes. */
@@ -106,19 +106,19 @@ type LaneAnswer = InspectAnswer['priorities'][number]
 export type QueueState = {
   readonly id: string
   readonly version: number
-  /** Items stored and not settled, locked and waiting ones included. */
+  /** Items stored and not settled, including locked and waiting ones. */
   readonly count: number
   readonly lockedCount: number
-  /** Items that were released with a delay which is not over. */
+  /** Items released with a delay that is not yet over. */
   readonly waitingCount: number
-  /** How long these keep back the others from pops that do not compete, if they do. */
+  /** Until when these hold back the others from pops that do not compete, if they do. */
   readonly blockedUntilMs?: number
   /** Items on their way to the dead-letter queue; not in `count`. */
   readonly deadCount: number
   readonly scheduledCount: number
-  /** When the first of them is due; in the past, if the queue has no room for it. */
+  /** When the first of them is due. If that is in the past, the queue has no room for it. */
   readonly nextDueMs?: number
-  /** There where the queue's record tells, or it was asked for; absent too where nothing waits. */
+  /** Present if the queue's record tells it, or you asked for it; absent if no item waits. */
   readonly oldestPushedAtMs?: number
   readonly priorities: readonly LaneState[]
   readonly locks: readonly {
@@ -130,7 +130,7 @@ export type QueueState = {
   readonly etag?: string
 }
 
-/** No count where the service could not read the queue's record just now. */
+/** The count is absent if the service could not read the queue's record just now. */
 export type QueueSummary = View<ListAnswer['queues'][number]>
 
 export function poppedOf<T>(body: PopAnswer, text: string): Popped<T> {
@@ -191,7 +191,7 @@ export const configurationOf = (body: ConfigurationAnswer, etag?: string): Confi
   ...present({ etag }),
 })
 
-/** A configuration is often sent back with one setting changed; its tag and its source are no settings. */
+/** Callers often send a configuration back with one setting changed. Its tag and source are not settings. */
 export function configureBodyOf(change: ConfigurationChange & { readonly etag?: unknown }) {
   const { etag: _, source: __, ...settings } = change
   return snakeCased(settings) satisfies ConfigureBody
@@ -199,7 +199,7 @@ export function configureBodyOf(change: ConfigurationChange & { readonly etag?: 
 
 export const stateOf = ({ priorities, ...body }: InspectAnswer, etag?: string): QueueState => ({
   ...viewOf(body),
-  // Among times `end` would be one.
+  // Take `end` out first: `viewOf` would convert it as a time.
   priorities: priorities.map(({ end, ...lane }) => ({ ...viewOf(lane), end })),
   ...present({ etag }),
 })

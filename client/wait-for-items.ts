@@ -2,10 +2,10 @@ import { isQueueLocked, PushPopError } from './errors.ts'
 import { interrupted } from './transport.ts'
 import type { Popped } from './views.ts'
 
-/** What one request was answered. */
+/** The answer to one request. */
 export type Asked<T> = {
   readonly popped: Popped<T>
-  /** It was to wait, and too many others do: when to come back. */
+  /** Set if the call should have waited, but too many others do: when to come back. */
   readonly retryAfterMs: number | undefined
 }
 
@@ -16,8 +16,8 @@ type Wait = {
 }
 
 /**
- * A pop that the service was to hold, and could not, is asked again after the pause that the service names,
- * and once more at the end. So it waits as long as its caller wants to, and a loop around it is no tight one.
+ * If the service cannot let a pop wait, the client asks again after the pause that the service names, and once more at
+ * the end. So the call waits as long as its caller wants, and a loop around it is no busy loop.
  */
 export async function waitForItems<T>(
   { waitSeconds, signal, hurry }: Wait,
@@ -38,7 +38,7 @@ export async function waitForItems<T>(
       retryAfterMs = asked.retryAfterMs
     } catch (error) {
       if (itemsAcknowledged === undefined || !(error instanceof PushPopError)) throw error
-      // The first request has acknowledged: nobody may read this as "nothing was changed".
+      // The first request has acknowledged a lock, so this error must not mean "nothing was changed".
       if (!isQueueLocked(error) || error.outcome === 'unknown') {
         throw Object.assign(error, { outcome: 'unknown' })
       }

@@ -15,12 +15,12 @@ import {
 import type { Shift } from './shift.ts'
 import { work } from './worker.ts'
 
-/** An item waits this long at most for a consumer that found the queue empty for a while. */
+/** The longest time that an item waits for a consumer that has found the queue empty for a while. */
 const IDLE_MS_MAX = 5_000
 
 /**
- * Works a queue until the signal comes, and resolves when nothing is held any more. It rejects if
- * the service refuses for good (rights, address, parameters), once what is held is settled.
+ * Works a queue until the signal comes, and resolves when it holds no lock any more. If the service refuses
+ * for good (rights, address, parameters), it settles the items that it holds, and then rejects.
  */
 export async function consume<T>(
   queue: Queue<T>,

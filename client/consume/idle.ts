@@ -1,4 +1,4 @@
-// Decides which worker looks at an empty queue, and how often: one for all of them, less and less often.
+// Decides which worker looks at an empty queue, and how often: one looks for all of them, less and less often.
 
 import { delay } from '../delay.ts'
 
@@ -35,7 +35,7 @@ export function idleQueue(stop: AbortSignal, idleMsMax: number): Idle {
   }
 }
 
-/** Doubles up to a bound, minus up to half at random: many consumers must not come at once. */
+/** Doubles up to a bound, minus up to half at random, so that many consumers do not come at once. */
 export function idlePauseMs(emptyLooks: number, idleMsMax: number, random = Math.random): number {
   const bound = Math.min(idleMsMax, FIRST_PAUSE_MS * 2 ** (emptyLooks - 1))
   return bound * (0.5 + random() / 2)

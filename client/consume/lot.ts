@@ -1,4 +1,4 @@
-// The items of one lock: handled in order, then settled according to what became of each.
+// The items of one lock: handled in order, then settled according to their outcomes.
 
 import { retryDelayMs } from '../../lambdas/consumer/core/retry.ts'
 import type { HeldLock } from '../../lambdas/foundation/shared/hold-lock.ts'
@@ -14,9 +14,9 @@ export type Lot<T> = { readonly items: readonly Item<T>[]; readonly lock: HeldLo
 export type Verdict =
   | { readonly kind: 'done' }
   | { readonly kind: 'dead'; readonly reason: string }
-  /** The handler threw, and the item is to wait. */
+  /** The handler threw, and the item should wait. */
   | { readonly kind: 'again' }
-  /** The handler threw, or was not called any more. */
+  /** The handler threw, or we did not call it any more. */
   | { readonly kind: 'back' }
 
 const done: Verdict = { kind: 'done' }
@@ -89,7 +89,7 @@ type Step = {
   readonly ids: readonly string[]
 }
 
-/** The requests that settle a lot. What is done comes first, because it must not be done again. */
+/** The requests that settle a lot. Finished items come first, because nobody should do them again. */
 function stepsFor<T>(items: readonly Item<T>[], verdicts: readonly Verdict[]): Step[] {
   const idsWhere = (wanted: (verdict: Verdict) => boolean) =>
     items.filter((_, i) => wanted(verdicts[i] ?? back)).map(({ id }) => id)
@@ -106,7 +106,7 @@ function stepsFor<T>(items: readonly Item<T>[], verdicts: readonly Verdict[]): S
   return steps.filter(({ ids }) => ids.length > 0)
 }
 
-/** Settles a lot whose items fared differently. Throws nothing, and ends the lock. */
+/** Settles a lot whose items had different outcomes. It never throws, and it ends the lock. */
 export async function settleLot<T>(
   queue: Queue<T>,
   lot: Lot<T>,
@@ -117,8 +117,8 @@ export async function settleLot<T>(
   let refused = false
   try {
     for (const [at, step] of steps.entries()) {
-      // The last step settles all that is left in the lock. That may include what an earlier step failed
-      // to settle: it may come again, but must not be dead-lettered with the others.
+      // The last step settles all items left in the lock. That may include items that an earlier step failed
+      // to settle: they may come again, but must not be dead-lettered with the others.
       const isRest = at === steps.length - 1 && (!refused || step.kind === 'back')
       const ids = isRest ? undefined : step.ids
       try {

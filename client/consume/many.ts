@@ -32,7 +32,7 @@ export type BatchContext = {
   release(item: Item<unknown> | string): void
 }
 
-/** `send` sends a call once: the work itself decides what is worth another try. */
+/** `send` sends a call once: the work itself decides when to try again. */
 export const consumeMany = <T>(
   send: Send,
   which: Which,
@@ -52,7 +52,7 @@ export const consumeMany = <T>(
     options,
   )
 
-/** The verbs as a worker asks for them: with the queue's id, and "locked" as an answer. */
+/** The verbs in the form that a worker needs: with the queue's id, and "locked" as an answer. */
 function verbsOf(send: Send): Verbs {
   const of = (queue: string) => queueCalls<unknown>(send, queue)
   return {

@@ -9,7 +9,7 @@ import type { Item } from '../views.ts'
 export type Handler<T> = (item: Item<T>, context: HandlerContext) => unknown
 
 export type HandlerContext = {
-  /** Aborted when the lock is lost or the grace of a stop is over: the work is for nothing then. */
+  /** Aborted when the lock is lost or the grace of a stop is over: any further work is in vain. */
   readonly signal: AbortSignal
   readonly lockId: string
   /** Once the handler returns or throws, the item goes to the dead-letter queue instead. */
@@ -17,11 +17,11 @@ export type HandlerContext = {
 }
 
 export type ConsumeOptions<T = unknown> = {
-  /** Handlers at once. More than one needs competing consumers, and keeps no order. Default 1. */
+  /** How many handlers run at once. More than one needs competing consumers, and keeps no order. Default 1. */
   readonly concurrency?: number | undefined
-  /** Items a request and a lock, worked one after the other: 1–100. Default 1. */
+  /** Items per request and lock, worked one after the other: 1–100. Default 1. */
   readonly batchSize?: number | undefined
-  /** How long a lock lives if this process dies. It is extended while handlers work. Default 30. */
+  /** How long a lock lives if this process dies. We extend it while handlers work. Default 30. */
   readonly lockTtlSeconds?: number | undefined
   /** @deprecated An older name of `batchSize`. */
   readonly batch?: number | undefined
@@ -29,15 +29,15 @@ export type ConsumeOptions<T = unknown> = {
   readonly ttlSeconds?: number | undefined
   /** Release failed items with a delay. Default: at once, with pauses between failures. */
   readonly retry?: AgainOptions | undefined
-  /** Share the queue with other consumers. Default: whether `concurrency` is more than one. */
+  /** Share the queue with other consumers. Default: true if `concurrency` is more than one. */
   readonly competing?: boolean | undefined
-  /** Stops: takes nothing more, lets handlers finish, gives back the rest. */
+  /** Stops the work: takes nothing more, lets handlers finish, gives back the rest. */
   readonly signal?: AbortSignal | undefined
   /** How long handlers may go on after that. Default: as long as they like. */
   readonly graceMs?: number | undefined
-  /** The longest pause of an empty queue. Default 5,000. */
+  /** The longest pause between looks at an empty queue. Default 5,000. */
   readonly idleMsMax?: number | undefined
-  /** Every failure, none of which ends the work. Default: a line on the console. */
+  /** Called for every failure; none of them ends the work. Default: writes a line to the console. */
   readonly onError?: ((failure: ConsumeFailure<T>) => void) | undefined
 }
 
@@ -56,7 +56,7 @@ export const consumeNames: Names<ConsumeOptions> = {
 }
 
 export type ConsumeFailure<T = unknown> =
-  /** The handler threw; the item is given back, or dead-lettered if the handler asked for that. */
+  /** The handler threw. The item goes back, or to the dead letters if the handler asked for that. */
   | { readonly kind: 'handler'; readonly item: Item<T>; readonly error: unknown }
   /** The lock ended before its items were settled: they are delivered again. */
   | {
@@ -64,10 +64,10 @@ export type ConsumeFailure<T = unknown> =
       readonly items: readonly Item<T>[]
       readonly error: PushPopError
     }
-  /** A request failed for now; it is tried again. */
+  /** A request failed for now; we try again. */
   | { readonly kind: 'request'; readonly error: PushPopError }
 
-/** Items by what became of them. */
+/** How many items had which outcome. */
 export type Consumed = {
   readonly acknowledged: number
   readonly released: number

@@ -8,7 +8,7 @@ export type Shift<T> = {
   /** Do not wait for handlers any more. */
   readonly graceOver: AbortSignal
   readonly counts: { -readonly [K in keyof Consumed]: Consumed[K] }
-  /** Absent: failed items go back at once. */
+  /** If absent, failed items go back at once. */
   readonly retry: Retry | undefined
   readonly competing: boolean
   report(failure: ConsumeFailure<T>): void

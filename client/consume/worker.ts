@@ -4,8 +4,8 @@
 //     │  ▲               └────otherwise──▶ settling ──▶ (a pause if all failed) ──▶ taking
 //     └──┘ empty, locked, failed: a pause
 //
-// Only in `taking` with `acknowledge` and in `working` a lock is held. A stop ends every pause at
-// once; an answer that is on its way then is waited for, and its items are given back.
+// The worker holds a lock only in `working` and in `taking` with `acknowledge`. A stop ends every pause at
+// once; the worker still waits for an answer that is on its way, and gives its items back.
 
 import { holdLock } from '../../lambdas/foundation/shared/hold-lock.ts'
 import { delay } from '../delay.ts'
@@ -30,11 +30,11 @@ type WorkerOptions<T> = {
   readonly shift: Shift<T>
 }
 
-/** Works until the stop. Throws what no repetition would change. */
+/** Works until the stop. Throws errors that another try would not change. */
 export async function work<T>(options: WorkerOptions<T>): Promise<void> {
   const { number, queue, handler, batch, ttlSeconds, competing, idle, shift } = options
   const { stop } = shift
-  /** Done, and acknowledged with the next pop. */
+  /** A finished lot, which the next pop acknowledges. */
   let finished: Lot<T> | undefined
   let key: string | undefined
   /** The answer to the pop with this key was lost: there may be a lock. */
@@ -44,10 +44,10 @@ export async function work<T>(options: WorkerOptions<T>): Promise<void> {
   let timesLocked = 0
 
   while (!stop.aborted) {
-    // Alone on the queue a key is almost free, and without it a lost answer would lock the queue
-    // against ourselves. Competing pops would have to queue up for it; their lost items come back.
+    // If we are alone on the queue, a key is almost free, and without it a lost answer would lock us out
+    // of the queue. With keys, competing pops would have to wait for each other; their lost items come back.
     key ??= competing ? undefined : newKey()
-    // A repetition may bring the lock that an earlier sending got: its life began then.
+    // A repetition may return the lock that an earlier request got, whose life began then.
     if (!mayHold) sinceMs = performance.now()
     let popped: Popped<T>
     try {
@@ -62,7 +62,7 @@ export async function work<T>(options: WorkerOptions<T>): Promise<void> {
       })
     } catch (error) {
       if (!(error instanceof PushPopError)) throw error
-      // Locked, refused or lost: only the previous lock can tell whether it was acknowledged.
+      // Locked, refused, or the answer was lost: only the previous lock can tell whether it was acknowledged.
       const held = finished
       finished = undefined
       if (held !== undefined) await acknowledgeAlone(queue, held, shift)
@@ -108,7 +108,7 @@ export async function work<T>(options: WorkerOptions<T>): Promise<void> {
     } else {
       await settleLot(queue, lot, verdicts, shift)
     }
-    // What fails at once would come back at once, over and over.
+    // Items that fail at once would come back at once, over and over.
     const allFailed = verdicts.every(({ kind }) => kind === 'back')
     failures = allFailed ? failures + 1 : 0
     if (allFailed) await delay(pauseMs(failures), stop)
@@ -128,7 +128,7 @@ const held = <T>({ queue, shift }: WorkerOptions<T>, { id, ttlSeconds }: Lock, s
     isLost: isLockLost,
   })
 
-/** Asks for the lock that may be there, to release it. It may be a new one: it is released as well. */
+/** Asks for the lock that may exist, and releases it. The pop may also return a new lock, which we release as well. */
 async function giveBack<T>(options: WorkerOptions<T>, idempotencyKey: string): Promise<void> {
   const { queue, batch, ttlSeconds, competing, shift } = options
   const request = { count: batch, requireAck: true, ttlSeconds, competing, idempotencyKey }
@@ -148,6 +148,6 @@ async function acknowledgeAlone<T>(queue: Queue<T>, lot: Lot<T>, shift: Shift<T>
   await settleLot(queue, lot, done, shift)
 }
 
-/** The address, the rights or the request are wrong, and will be. */
+/** The address, the rights or the request are wrong, and will stay wrong. */
 const isFinal = ({ retryable, outcome }: PushPopError): boolean =>
   !retryable && outcome !== 'unknown'

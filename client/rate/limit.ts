@@ -23,25 +23,25 @@ import {
 } from './views.ts'
 import { type Waited, type WaitOptions, wait } from './wait.ts'
 
-/** A call may bring its own limit where the key is not configured, or its configuration allows that. */
+/** A call may bring its own limit if the key is not configured, or its configuration allows that. */
 export type DecideOptions = CallOptions & {
-  /** A place in a coming window will do as well. Default false. */
+  /** Whether a place in a later window will do as well. Default false. */
   readonly canWait?: boolean | undefined
   /**
-   * How long the service may hold the call for its turn: 0–20,000, default 10,000. The service never holds a
-   * call for longer than its own setting, 2,000 unless changed. `wait` sleeps here, for as long as you like.
+   * How long the call may wait in the service for its turn: 0–20,000, default 10,000. The service has its own maximum,
+   * 2,000 unless changed. `wait` sleeps in this process instead, for as long as you like.
    */
   readonly maxWaitMs?: number | undefined
-  /** Requests it counts as, all in one window. Default 1. */
+  /** As how many requests it counts, all in one window. Default 1. */
   readonly cost?: number | undefined
-  /** Names the caller: in a key of several shards, one caller's requests keep their order. */
+  /** Names the caller: if the key has several shards, one caller's requests keep their order. */
   readonly caller?: string | undefined
   readonly maxRequests?: number | undefined
   readonly maxRequestsInQueue?: number | undefined
   readonly windowMillis?: number | undefined
   /**
-   * Ask again if the answer was lost. Each lost answer may have taken a slot, which then stays empty;
-   * nobody goes twice. Default true; with false the error says `outcome: 'unknown'`.
+   * Ask again if the answer was lost. Each lost answer may have taken a slot, which then stays empty; nobody
+   * gets two turns. Default true; if false, the error says `outcome: 'unknown'`.
    */
   readonly repeatLost?: boolean | undefined
 }
@@ -58,23 +58,23 @@ const waitNames: Names<WaitOptions> = {
 }
 const decideNames: Names<DecideOptions> = { canWait: 0, ...waitNames }
 
-/** What is absent is as by default. */
+/** Absent settings have their defaults. */
 export type RateSettingsInput = Partial<RateSettings>
 
 export interface RateLimit {
   readonly key: string
-  /** Go, no, or a place in line. "No" is an answer, not an error. */
+  /** Answers "go", "no", or a place in line. "No" is an answer, not an error. */
   decide(options?: DecideOptions): Promise<RateDecision>
-  /** Like `decide`, for a caller that can wait: it waits here, for as long as you like, at no cost. */
+  /** Like `decide`, for a caller that can wait: it waits in this process, for as long as you like, at no cost. */
   wait(options?: WaitOptions): Promise<Waited>
   verify(ticket: string, options?: CallOptions): Promise<TicketState>
-  /** Leaves the line. The ticket must not be used then, whatever is answered. */
+  /** Leaves the line. Do not use the ticket after this, whatever the answer is. */
   giveUp(ticket: string, options?: CallOptions): Promise<GivenUp>
   state(options?: CallOptions): Promise<RateState>
   configuration(options?: CallOptions): Promise<RateConfiguration>
-  /** Replaces the key's own settings whole. */
+  /** Replaces all of the key's own settings. */
   configure(settings: RateSettingsInput, options?: MatchOptions): Promise<RateConfiguration>
-  /** Answers what applies then: the settings of a prefix, or the default. */
+  /** Removes the key's own settings; returns those that apply then: those of a prefix, or the defaults. */
   unconfigure(options?: MatchOptions): Promise<RateConfiguration>
 }
 

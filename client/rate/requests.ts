@@ -1,5 +1,5 @@
-// The rate limiter's routes as HTTP calls, answered in the API's own words: views.ts has those of the
-// engine. The command line prints these.
+// The rate limiter's routes as HTTP calls, whose answers have the API's own names (views.ts has the engine's names).
+// The command line prints these.
 
 import { ID_RULE } from '../../lambdas/foundation/shared/queue-id.ts'
 import type {
@@ -20,7 +20,7 @@ import { isSegment, matchOf, shown } from '../queue-calls.ts'
 import type { Verb } from '../retry.ts'
 import type { Answered, Call, Send } from '../transport.ts'
 
-/** What a 429 of the limiter says, and the gateway's own does not. */
+/** What only a 429 of the limiter says, not the gateway's own. */
 export type DenialBody = {
   readonly allowed: false
   readonly ticket?: undefined
@@ -32,7 +32,7 @@ export type DecideRequest = {
   readonly [Name in keyof DecideRateParameters]: DecideRateParameters[Name] | undefined
 }
 
-/** How long a call that can wait is held at most, as the service has it. */
+/** The longest time for which a call that can wait may do so, as the service has it. */
 const HELD_MS = 10_000
 
 export function rateRequests(send: Send, key: string) {
@@ -107,7 +107,7 @@ export const patternRequests = (send: Send) => ({
 
 const ask = <Body>(send: Send, call: Call) => send(call) as Promise<Answered<Body>>
 
-/** The service judges a key and a ticket; what these refuse would not reach it. */
+/** The service checks keys and tickets. We refuse only those that would not reach it. */
 function pathOf(key: string): string {
   if (isSegment(key)) return `/rate/${encodeURIComponent(key)}`
   throw new PushPopError(

@@ -1,4 +1,4 @@
-// What the rate limiter answers, in the words of the engine (docs/rate-limits.md).
+// The rate limiter's answers, with the engine's names (docs/rate-limits.md).
 
 import { present } from '../../lambdas/foundation/shared/present.ts'
 import type {
@@ -22,11 +22,11 @@ export type Allowed = {
   /** Requests that may still go in the current window. */
   readonly remaining: number
   readonly window: RateWindow
-  /** How long the call was held for its turn. */
+  /** How long the call waited for its turn. */
   readonly waitedMs: number
 }
 
-/** The window is full; for a caller that can wait, the line is. */
+/** The window is full; or, for a caller that can wait, the line is full. */
 export type Denied = { readonly kind: 'denied'; readonly retryAfterMs: number }
 
 /** A place in line: go at its turn, once. */
@@ -37,7 +37,7 @@ export type Promised = {
   readonly turn: { readonly notBeforeMs: number }
   /** From the answer to the turn. */
   readonly waitMs: number
-  /** 1: nobody else waits before it. */
+  /** 1 means that nobody waits in front of it. */
   readonly position: number
 }
 
@@ -54,11 +54,11 @@ export type TicketState = {
   | { readonly kind: 'over' }
 )
 
-/** In every case the ticket must not be used any more. */
+/** In every case, do not use the ticket any more. */
 export type GivenUp =
-  /** The place is another's now. */
+  /** Another caller may have the place now. */
   | { readonly kind: 'given-up' }
-  /** Others were promised turns behind it, which do not move: the place stays empty. */
+  /** Others have been promised turns behind it, which do not move, so the place stays empty. */
   | { readonly kind: 'kept' }
   /** The turn has come. */
   | { readonly kind: 'too-late' }
@@ -68,14 +68,14 @@ export type RateSettings = View<RateConfigurationAnswer>
 /** The settings that apply, whether they are the key's own or not. */
 export type RateConfiguration = {
   readonly settings: RateSettings
-  /** For `ifMatch`; `"0"` where the key has none of its own. */
+  /** For `ifMatch`; `"0"` if the key has no settings of its own. */
   readonly etag?: string
 }
 
 export type RatePattern<S = RateSettings> = { readonly prefix: string; readonly settings: S }
 
 export type RatePatterns = {
-  /** As they apply: the longest prefix first. */
+  /** In the order in which they apply: the longest prefix first. */
   readonly patterns: readonly RatePattern[]
   /** For `ifMatch`. */
   readonly etag?: string
@@ -90,7 +90,7 @@ export type RateState = {
     /** Its share of the limit. */
     readonly limit: number
     readonly remaining: number
-    /** Places promised in windows to come. */
+    /** Places promised in later windows. */
     readonly waiting: number
     readonly window: RateWindow
     readonly lastTurnMs?: number

@@ -4,21 +4,21 @@ import type { DecideOptions, RateLimit } from './limit.ts'
 import type { Denied, Promised } from './views.ts'
 
 export type WaitOptions = Omit<DecideOptions, 'canWait' | 'maxWaitMs'> & {
-  /** A turn that is later is answered at once, with its ticket. Default 60,000. */
+  /** If the turn is later than this, the answer comes at once, with a ticket. Default 60,000. */
   readonly maxWaitMs?: number | undefined
 }
 
 export type Waited = { readonly kind: 'allowed' } | Denied | Promised
 
-/** As long as one call is retried. */
+/** As long as the client retries one call. */
 const WAIT_MS = 60_000
 /** The longest timer: a longer one would end at once. */
 const TIMER_MS_MAX = 2 ** 31 - 1
 
 /**
- * Takes a place in line, sleeps until its turn, and has the ticket verified before it goes: a timer may
- * be early, and a machine that slept is late. Too late, it asks again, for the place was kept for its
- * window only. The service holds nothing meanwhile (`maxWaitMs=0`), so waiting costs a second request.
+ * Takes a place in line, sleeps until its turn, and has the ticket verified before it goes: a timer may be early,
+ * and a machine that slept may be late. If it is too late, it asks again, because the place was kept only for its
+ * window. No call waits in the service meanwhile (`maxWaitMs=0`), so waiting costs a second request.
  */
 export async function wait(
   limit: Pick<RateLimit, 'decide' | 'verify' | 'giveUp'>,
@@ -52,7 +52,7 @@ export async function wait(
   return decision.kind === 'allowed' ? { kind: 'allowed' } : decision
 }
 
-/** Gives the place up on the way: an abort does not wait for that, and does not fail if it fails. */
+/** Gives the place up in the background: an abort does not wait for that, and ignores a failure. */
 function leaving({ giveUp }: Pick<RateLimit, 'giveUp'>, ticket: string, signal: AbortSignal) {
   giveUp(ticket).catch(() => {})
   return new PushPopError('ABORTED', 'The wait was given up because its signal was aborted', {

@@ -4,7 +4,7 @@ import type { EventsPort } from '../runtime/put-events.ts'
 import { continuation } from './event.ts'
 import { variables } from './settings.ts'
 
-/** The run's time is nearly over: one more try if EventBridge throttled the first, and no third. */
+/** The run's time is nearly over, so we try only once more if EventBridge throttles the first call. */
 const ATTEMPTS_MAX = 2
 const PAUSE_MS = 100
 

@@ -8,7 +8,7 @@ import type { Standing } from './core/rota.ts'
 import type { Counts } from './core/run.ts'
 import { KEY_CHARACTERS } from './run-queue.ts'
 
-/** A queue of the list as the rota asks for it. */
+/** A queue of the list, in the form that the rota needs. */
 export const standingOf = ({ queue, count, detail }: QueueSummary): Standing => ({
   queue,
   count,
@@ -18,8 +18,8 @@ export const standingOf = ({ queue, count, detail }: QueueSummary): Standing => 
 })
 
 /**
- * Works all queues under a prefix, or those named, on the table itself, until the signal is aborted: for a
- * process that runs all the time. A function that EventBridge calls is `consumer`.
+ * Works all queues with a prefix, or the named ones, directly on the table, until the signal is aborted: for a
+ * process that runs all the time. For a function that EventBridge calls, use `consumer`.
  */
 export const consumeMany = <T = unknown>(
   queues: Queues,

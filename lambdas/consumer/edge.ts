@@ -8,7 +8,7 @@ export type Engine = Pick<
   'pop' | 'acknowledge' | 'extend' | 'release' | 'deadLetter' | 'browse'
 >
 
-/** All that a run touches outside of itself. */
+/** Everything outside of itself that a run uses. */
 export type Edge = {
   readonly queues: Engine
   readonly clock: Clock

@@ -19,7 +19,7 @@ export function queueOf(event: unknown): string {
   )
 }
 
-/** For the consumer of this name alone: others may work on the same queue. */
+/** For the consumer of this name only, because others may work on the same queue. */
 export const continuation = (queue: string, consumer: string, bus: string, nowMs: number) => ({
   EventBusName: bus,
   Time: new Date(nowMs),

@@ -29,7 +29,7 @@ export type { ConsumerOptions } from './settings.ts'
 /** What a run did: its log line, and its answer to a call by hand. */
 export type RunReport = Readonly<Counts> & {
   readonly queue: string
-  /** `ignored`: a dead-letter queue that a prefix happens to name. */
+  /** `ignored`: a dead-letter queue that happens to have the prefix. */
   readonly ended: Ending | 'ignored'
 }
 
@@ -42,7 +42,7 @@ export function consumer<T = unknown>(
   const settings = settingsOf(options, env)
   const logFor = logsOf(env)
   let made: Edge | undefined
-  // The first event makes it: a test may import the handler without having a table.
+  // We make it at the first event, because a test may import the handler without having a table.
   const edge = (clock: Clock, log: Log): Edge => {
     if (made?.clock === clock && made.log === log) return made
     made = {

@@ -8,7 +8,7 @@ import { comesBackFirst, work } from './core/worker.ts'
 import type { Edge } from './edge.ts'
 import { troublesTo } from './troubles.ts'
 
-/** Nobody guesses it: 132 bits. */
+/** 132 bits, which nobody can guess. */
 export const KEY_CHARACTERS = 22
 
 type RunRequest = {
@@ -21,8 +21,8 @@ type RunRequest = {
 
 /**
  * Works a queue until nothing is left to do or the time is over. It looks at the queue, not at the event,
- * so it does not matter how often and in which order events come. It throws, once every worker has ended,
- * what the run cannot mend by trying again.
+ * so it does not matter how often and in which order events come. Once every worker has ended, it throws
+ * an error that trying again could not fix.
  */
 export async function runQueue(request: RunRequest, edge: Edge): Promise<Ending> {
   const { queue, settings, remainingMs } = request
@@ -76,7 +76,7 @@ export async function runQueue(request: RunRequest, edge: Edge): Promise<Ending>
   }
   if (failures.length > 0) throw failures[0]
   const ending = endings.findLast((one) => reached.includes(one)) ?? 'empty'
-  // Only now, with no lock left: a run that began sooner would find ours and leave the queue to us.
+  // Call the next run only now that no lock is left: if it began sooner, it would find ours and leave the queue to us.
   if (ending === 'continued') await callNext(queue)
   return ending
 }

@@ -13,20 +13,20 @@ import type { Settings } from './core/settings.ts'
 export { HELD_TTL_SECONDS_MIN }
 
 export type ConsumerOptions = {
-  /** Items the handler gets at once, at most: 1–100. Default 1. */
+  /** The most items that the handler gets at once: 1–100. Default 1. */
   readonly batchSize?: number | undefined
-  /** How long a lock lives if the run dies: 5–300. It is extended while the handler works. Default 30. */
+  /** How long a lock lives if the run dies: 5–300. We extend it while the handler works. Default 30. */
   readonly lockTtlSeconds?: number | undefined
   /**
-   * Dead-letter an item after this many failures. Default: the queue's own `max_deliveries`, which may be
+   * Dead-letter an item after this many failures. Default: the queue's own `max_deliveries`; without one,
    * never.
    */
   readonly maxDeliveries?: number | undefined
   /** When failed items come again. Default: after 1, 2, 4 … seconds, up to five minutes. */
   readonly retry?: AgainOptions | undefined
-  /** Locks at once in one run. More than one needs competing consumers, and keeps no order. Default 1. */
+  /** How many locks one run holds at once. More than one needs competing consumers, and keeps no order. Default 1. */
   readonly locks?: number | undefined
-  /** Share a queue with other runs and consumers. Default: whether `locks` is more than one. */
+  /** Share a queue with other runs and consumers. Default: true if `locks` is more than one. */
   readonly competing?: boolean | undefined
 }
 
@@ -48,14 +48,14 @@ export const variables = {
   maxDeliveries: 'PUSHPOP_CONSUMER_MAX_DELIVERIES',
   locks: 'PUSHPOP_CONSUMER_LOCKS',
   competing: 'PUSHPOP_CONSUMER_COMPETING',
-  /** `no` where a prefix or a pattern selects the queues: it fits their dead-letter queues as well. */
+  /** `no` if a prefix or a pattern selects the queues, because it also matches their dead-letter queues. */
   deadLetters: 'PUSHPOP_CONSUMER_DEAD_LETTERS',
 } as const
 
-/** Locks at once: each is a range in the record, and a handler that works. */
+/** Each lock is a range in the record, and a handler at work. */
 export const LOCKS_MAX = 100
 
-/** Code wins over what the construct set. Values that cannot work are refused before the first pop. */
+/** Options in code win over those that the construct set. Refuses values that cannot work before the first pop. */
 export function settingsOf(options: ConsumerOptions, environment: Environment): Settings {
   checkOptions(options, optionNames)
   const number = (name: 'batchSize' | 'lockTtlSeconds' | 'maxDeliveries' | 'locks') =>

@@ -2,7 +2,7 @@ import { describeError, type Fields, type Level, type Log } from '../runtime/log
 import type { Item } from './core/item.ts'
 import type { Trouble } from './core/trouble.ts'
 
-/** A line of the log for each trouble of a run: never with an item, whose content is not ours to write. */
+/** Logs a line for each trouble of a run, never with an item, whose contents do not belong in a log. */
 export const troublesTo =
   (log: Log, queue: string) =>
   (trouble: Trouble): void => {

@@ -1,4 +1,4 @@
-// An end to the wait for an answer, where the caller's client knows none.
+// Bounds the wait for an answer if the caller's client does not.
 
 import { afterReading } from './network/answer-timeouts.ts'
 import { timeoutError } from './network/request-errors.ts'
@@ -6,15 +6,15 @@ import { timeoutError } from './network/request-errors.ts'
 export type SendOptions = { readonly abortSignal?: AbortSignal }
 
 /**
- * With its own request handler, a client of the SDK waits as long as it is set to, and never stops
- * waiting for a body. Ours has a deadline (`createRequestHandler`), and a simulation needs none.
+ * With the SDK's own request handler, a client waits as long as it is configured to, and without end for
+ * a body. Ours has a deadline (`createRequestHandler`), and a simulation needs none.
  */
 export function hasDeadline(port: object): boolean {
   const { config } = port as { config?: { requestHandler?: object } }
   return config === undefined || 'answerTimeoutMs' in (config.requestHandler ?? {})
 }
 
-/** Aborts the request when its time is over, and waits no longer, whatever becomes of it. */
+/** Aborts the request when its time is over, and then stops waiting, whatever becomes of it. */
 export async function withinDeadline<T>(
   ms: number,
   request: (options: SendOptions) => Promise<T>,

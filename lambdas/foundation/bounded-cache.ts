@@ -1,9 +1,9 @@
-/** Keeps what was used last, within a number of bytes (or of entries, where each counts one). */
+/** Keeps the most recently used values, up to a number of bytes (or of entries, if each counts one). */
 export class BoundedCache<T> {
   readonly #sizeMax: number
   readonly #entries = new Map<string, { value: T; size: number }>()
   #size = 0
-  /** It is asked for many times in a row, and moved once. */
+  /** Callers ask for the same key many times in a row; we move it to the end only once. */
   #newest: string | undefined
 
   constructor(sizeMax: number) {

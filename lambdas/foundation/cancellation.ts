@@ -3,7 +3,7 @@ import type { Row } from './table.ts'
 
 // Why DynamoDB cancelled a transaction.
 
-/** Reasons for which a transaction is cancelled that say nothing against the request itself. */
+/** Reasons for a cancelled transaction that are no fault of the request. */
 const passing = new Set([
   'None',
   'ConditionalCheckFailed',
@@ -12,14 +12,14 @@ const passing = new Set([
   'ProvisionedThroughputExceeded',
 ])
 
-/** Another transaction, or a write, and not a want of units. */
+/** Whether another transaction or a write was in the way, rather than a lack of capacity units. */
 export const isConflict = (error: unknown): boolean => {
   const { CancellationReasons = [] } = error as { CancellationReasons?: { Code?: string }[] }
   const codes = CancellationReasons.map(({ Code = 'None' }) => Code)
   return codes.every((code) => code === 'None' || code === 'TransactionConflict')
 }
 
-/** What became of one of its entries. */
+/** What happened to one of its entries. */
 export type Cancellation = { readonly failed: boolean; readonly row: Row | undefined }
 
 export function cancellationReasons(error: unknown): Cancellation[] {

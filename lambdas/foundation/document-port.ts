@@ -13,7 +13,7 @@ export function asDocumentPort(client: DynamoDBClient | DocumentPort): DocumentP
     : (client as DocumentPort)
 }
 
-/** Gives every request a time by which its answer must be there. */
+/** Gives every request a time by which its answer must arrive. */
 export function bounded(port: DocumentPort, answerTimeoutMs: number): DocumentPort {
   if (hasDeadline(port)) return port
   const send = port.send.bind(port) as (command: never, options: SendOptions) => Promise<unknown>

@@ -28,7 +28,7 @@ import type { Key, Row } from './table.ts'
 
 export type { Clock, DocumentPort, Random, Row }
 
-/** What became of a write. Throttling and conflicts were already retried: they are definite. */
+/** The outcome of a write. We have already retried after throttling and conflicts, which change nothing. */
 export type Written =
   | { readonly kind: 'done'; readonly row: Row | undefined }
   | { readonly kind: 'failed'; readonly row: Row | undefined }
@@ -40,8 +40,8 @@ export type Transacted =
   | { readonly kind: 'unknown'; readonly cause: unknown }
 
 /**
- * How long a request has been tried for, and when it was sent last. Refusals count for the patience that they are met
- * with: a throttle after many conflicts is the first of its kind.
+ * For how long we have tried a request, and when we last sent it. We count refusals separately for each kind of
+ * patience: a throttle after many conflicts is the first of its kind.
  */
 type Waited = { ms: number; sentMs: number; readonly refusals: Map<Patience, number> }
 const startWaiting = (): Waited => ({ ms: 0, sentMs: 0, refusals: new Map() })
@@ -53,8 +53,8 @@ const BATCH_WRITE_ROWS_MAX = 25
 const BATCH_GET_KEYS_MAX = 100
 
 /**
- * Every request to the table goes through here, so that each way in which one can fail is dealt with
- * once. One class, and so one file, although a long one.
+ * Every request to the table goes through here, so that we handle each kind of failure in one place. It is
+ * one class, and therefore one file, although a long one.
  */
 export class Dynamo {
   readonly tableName: string
@@ -77,7 +77,7 @@ export class Dynamo {
     this.#random = random
   }
 
-  /** The same store, which is sent no more requests from this time on: they fail as definite. */
+  /** The same store, but from this time on we send no more requests: they fail, and certainly change nothing. */
   until(deadlineMs: number): Dynamo {
     const bounded = new Dynamo(this.#port, this.tableName, this.#clock, this.#random)
     bounded.#port = this.#port
@@ -86,7 +86,7 @@ export class Dynamo {
     return bounded
   }
 
-  /** Whether the store has refused a request of this engine for want of units lately. */
+  /** Whether the store has recently refused a request of this engine for lack of units. */
   throttledSince(sinceMs: number): boolean {
     return this.#lastThrottled.ms >= sinceMs
   }
@@ -116,8 +116,8 @@ export class Dynamo {
   }
 
   /**
-   * Sent once, and nothing is thrown: for what the caller can do without. It says nothing of the store's
-   * units either, because one busy row is not a busy table.
+   * Sends the update once and never throws: for updates that the caller can do without. It does not count as
+   * a sign of throttling either, because one busy row is not a busy table.
    */
   async updateOnce(
     key: Key,
@@ -154,7 +154,7 @@ export class Dynamo {
     )
   }
 
-  /** `isBrief`: the caller can do without, and does not wait long for others. */
+  /** `isBrief`: the caller can do without this, so we do not wait long for others. */
   async transact(
     input: TransactWriteCommandInput,
     { isBrief = false }: { readonly isBrief?: boolean | undefined } = {},
@@ -183,7 +183,7 @@ export class Dynamo {
     }
   }
 
-  /** One page; what it holds is in order. */
+  /** One page, whose rows are in order. */
   async query(
     input: Omit<QueryCommandInput, 'TableName'>,
   ): Promise<{ rows: readonly Row[]; next: Row | undefined }> {
@@ -193,7 +193,7 @@ export class Dynamo {
     return { rows: output.Items ?? [], next: output.LastEvaluatedKey }
   }
 
-  /** What is not there is left out. */
+  /** Leaves out rows that do not exist. */
   async getMany(keys: readonly Key[], consistent: boolean): Promise<Row[]> {
     const { rows, unread } = await this.getReadable(keys, consistent)
     if (unread !== undefined) throw unread.error
@@ -201,8 +201,8 @@ export class Dynamo {
   }
 
   /**
-   * The rows that the store gives, and the keys of those that it does not: a single item that is
-   * throttled must not keep the others from somebody who can do without it.
+   * The rows that the store returns, and the keys of those that it does not: one throttled item must
+   * not keep the others from a caller who can do without it.
    */
   async getReadable(
     keys: readonly Key[],
@@ -239,7 +239,7 @@ export class Dynamo {
     return { rows }
   }
 
-  /** Rows under keys that are never written with other contents: repeating a put changes nothing. */
+  /** Puts rows whose keys always have the same contents, so that repeating a put changes nothing. */
   async putMany(rows: readonly Row[], eager = false): Promise<void> {
     const first = rows[0]
     if (rows.length === 1 && first !== undefined) {
@@ -305,7 +305,7 @@ export class Dynamo {
     }
   }
 
-  /** For what may be asked twice: reads, and writes whose repetition changes nothing. */
+  /** For requests that we may repeat: reads, and writes whose repetition changes nothing. */
   async #idempotent<T>(command: () => object, eager = false): Promise<T> {
     return this.#read<T>(command, eager)
   }
@@ -345,13 +345,13 @@ export class Dynamo {
       throw failure === 'conflict' ? inTheWay(cause) : unavailable(cause)
     }
     const ms = pauseMs(attempt, this.#random)
-    // A clock that is set forward must not end its patience, so an answer counts for half a second at most.
+    // If somebody sets the clock forward, that must not use up the patience, so an answer counts half a second at most.
     const tookMs = this.#clock.nowMs() - waited.sentMs
     waited.ms += ms + Math.max(0, Math.min(ANSWER_COUNTS_MS_MAX, tookMs))
     await this.#clock.sleep(ms)
   }
 
-  /** What was sent before was refused, or only read: nothing is changed that the caller does not know of. */
+  /** Earlier attempts were refused, or only read, so nothing has changed that the caller does not know of. */
   #checkDeadline(): void {
     if (this.#clock.nowMs() < this.#deadlineMs) return
     throw unavailable(new Error('The time for this work is up'))
@@ -367,7 +367,7 @@ const written = (output: unknown): Written => ({
   row: (output as { readonly Attributes?: Row }).Attributes,
 })
 
-/** The document client leaves the item of an exception as it came. */
+/** The document client does not decode the item of an exception. */
 function failed(error: unknown): Written {
   const raw = (error as { readonly Item?: object }).Item
   return { kind: 'failed', row: raw && fromAttributes(raw) }

@@ -1,4 +1,4 @@
-/** What a caller must act on: one class, a code from this table, and what to do in the message. */
+/** Errors that a caller must act on: one class, a code from this table, and a message that says what to do. */
 const retryable = {
   INVALID_QUEUE_ID: false,
   INVALID_ITEM: false,
@@ -32,14 +32,14 @@ export type ErrorDetails = {
   readonly field?: string | undefined
   /** `unknown`: the change may have been made, or may still be. */
   readonly outcome?: 'unknown' | undefined
-  /** When it is worth another try, where that is known. */
+  /** How long to wait before another try, if we know. */
   readonly retryAfterMs?: number | undefined
-  /** Trying again does not help, though this code usually passes. */
+  /** Trying again does not help here, although with this code it usually does. */
   readonly isFinal?: true
   readonly cause?: unknown
 }
 
-/** What messages of errors promise; one that comes after a part was done must not. */
+/** A promise that error messages make. An error after part of the work must not make it. */
 export const NOTHING_CHANGED = 'nothing was changed'
 
 export class QueueError extends Error {
@@ -60,6 +60,6 @@ export class QueueError extends Error {
   }
 }
 
-/** A newer version made the record: no repetition helps, only the newer version here as well. */
+/** A newer version made the record: trying again does not help, only deploying that version here as well. */
 export const isFormatUnknown = (error: unknown): boolean =>
   error instanceof QueueError && error.code === 'FORMAT_UNKNOWN'

@@ -1,8 +1,8 @@
-// Loaded by any Node, so it imports nothing.
+// Every version of Node may load this file, so it imports nothing.
 
 type Version = `${number}.${number}`
 
-/** A sentence instead of what an older Node makes of it: an obscure "is not a function". */
+/** A clear sentence, where an older Node would only say something like "is not a function". */
 export function nodeTooOld(
   wanted: Version,
   what: string,

@@ -11,12 +11,12 @@ export type ObjectPort = { send(command: never): Promise<unknown> }
 /** The client, or how to make it: a function that never meets a long queue never loads S3. */
 export type ObjectSource = S3Client | ObjectPort | (() => Promise<S3Client | ObjectPort>)
 
-/** All of it may be repeated: an object's contents are fixed by its key. */
+/** We may repeat every request, because an object's key determines its contents. */
 const ATTEMPTS_MAX = 4
 const BACKOFF_FIRST_MS = 40
 /**
- * No attempt begins after this long. An answer may take 10 s, so a call that meets an S3 that hangs ends
- * after 20, and its function, which has 29, can still say what happened.
+ * No attempt begins after this long. An answer may take 10 s, so if S3 hangs, a call ends after about 20 s,
+ * and its function, which has 29 s, can still say what happened.
  */
 const BEGIN_WITHIN_MS = 12_000
 const DELETES_PER_REQUEST_MAX = 1_000
@@ -32,7 +32,7 @@ export class Objects {
 
   #loaded: Promise<typeof import('@aws-sdk/client-s3')> | undefined
 
-  /** `onDenied`: S3 would not say whether an object is there. It counts as missing, and somebody should know. */
+  /** `onDenied`: S3 would not say whether an object exists. We treat it as missing, but somebody should know. */
   constructor(
     source: ObjectSource,
     bucket: string,
@@ -50,8 +50,8 @@ export class Objects {
   }
 
   /**
-   * The same store for work that ends at this time. An answer may take a quarter of the time that is left, so that
-   * while S3 hangs there is some left to do without it.
+   * The same store for work that must end at this time. An answer may take a quarter of the remaining time, so that if
+   * S3 hangs, some is left for going on without it.
    */
   until(deadlineMs: number): Objects {
     const bounded = new Objects(
@@ -85,8 +85,8 @@ export class Objects {
         return await this.#sendOnce(new GetObjectCommand(input), bytesOf)
       } catch (error) {
         if (!(error instanceof Error) || error.name !== 'AccessDenied') throw error
-        // To a role that may not list the bucket S3 says this of what is not there; and of what is
-        // there, where a policy or a key keeps us out.
+        // S3 gives this answer to a role that may not list the bucket if the object does not exist, but also
+        // if it exists and a policy or a key keeps us out.
         this.#onDenied(error, key)
         return undefined
       }
@@ -107,7 +107,7 @@ export class Objects {
     }
   }
 
-  /** Loaded when first needed: most queues never meet S3. */
+  /** Loads the SDK when we first need it: most queues never use S3. */
   #sdk(): Promise<typeof import('@aws-sdk/client-s3')> {
     this.#loaded ??= import('@aws-sdk/client-s3')
     return this.#loaded
@@ -136,7 +136,7 @@ export class Objects {
     }
   }
 
-  /** The deadline holds for what is read of the answer as well. */
+  /** The deadline also applies to reading the answer. */
   async #sendOnce<T>(command: object, read: (output: unknown) => Promise<T> | T): Promise<T> {
     const port = typeof this.#source === 'function' ? await this.#source() : this.#source
     const request = async (options?: SendOptions): Promise<T> =>

@@ -1,24 +1,24 @@
 import { isUnsent } from './shared/unsent.ts'
 
 /**
- * What an SDK error says about the request: told apart by class name and status, in this one file,
+ * What an SDK error says about the request. Only this file tells errors apart, by class name and status,
  * never by text.
  */
 export type Failure =
-  /** A condition did not hold: nothing changed, and DynamoDB may have handed over the item. */
+  /** A condition did not hold: nothing changed, and DynamoDB may have returned the item. */
   | 'condition'
   /** A transaction was cancelled: nothing changed; its reasons say why. */
   | 'cancelled'
-  /** For want of units; nothing changed, and trying again is right. */
+  /** DynamoDB lacked capacity units; nothing changed, and we should try again. */
   | 'throttled'
-  /** A transaction is at work on the item; nothing changed, and it passes in milliseconds. */
+  /** A transaction is at work on the item; nothing changed, and the conflict ends within milliseconds. */
   | 'conflict'
-  /** It never left this machine: nothing changed, and trying again is right. */
+  /** The request never left this machine: nothing changed, and we should try again. */
   | 'unsent'
   /** Nothing changed: the request is wrong, or not allowed. A bug of ours, or a fault of the deployment. */
   | 'refused'
   | 'missing'
-  /** The answer was lost, or is a fault of the service: it may have happened, or may still. */
+  /** The answer was lost, or the service failed: the change may have happened, or may still happen. */
   | 'unknown'
 
 const byName: Readonly<Record<string, Failure>> = {
@@ -30,7 +30,7 @@ const byName: Readonly<Record<string, Failure>> = {
   RequestLimitExceeded: 'throttled',
   RequestThrottled: 'throttled',
   TransactionConflictException: 'conflict',
-  // The same token is being worked on.
+  // DynamoDB is still at work on a request with the same token.
   TransactionInProgressException: 'conflict',
   SlowDown: 'throttled',
   RequestNotSentError: 'unsent',

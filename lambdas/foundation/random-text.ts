@@ -1,4 +1,4 @@
-/** 64 characters that keys, ids and entries may hold, and none that separates their parts. */
+/** 64 characters that keys, ids and entries may contain; none of them separates their parts. */
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_~'
 
 export function randomText(random: () => number, characters: number): string {
@@ -11,13 +11,13 @@ export function randomText(random: () => number, characters: number): string {
 export const CONSUMERS_LOCK = '.'
 
 /**
- * Begin the ids of locks in which items wait for their retry (`core/retry.ts`): others wait behind the first kind,
- * and pass the second. No other id has these characters, and no such id leaves the engine.
+ * The first characters of the ids of locks in which items wait for their retry (`core/retry.ts`): other items wait
+ * behind the first kind, and pass the second. No other id has these characters, and no such id leaves the engine.
  */
 export const RETRY_LOCK = '~'
 export const OVERTAKEN_LOCK = '!'
 
-/** As long as other ids, among which it is remembered by engines that do not know it. */
+/** As long as other ids, among which engines that do not know this kind remember it. */
 export const randomRetryLockId = (random: () => number, overtake: boolean): string =>
   `${overtake ? OVERTAKEN_LOCK : RETRY_LOCK}${randomLockId(random).slice(1)}`
 

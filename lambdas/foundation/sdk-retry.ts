@@ -5,9 +5,10 @@ type Stacked = {
 }
 
 /**
- * The SDK repeats a request after a timeout or a reset connection, when its first sending may have
- * happened or may still: for an append that is a second copy. So its retry is taken out of every
- * command, whatever the caller's client is set to, and `dynamo.ts` repeats what is definite.
+ * The SDK repeats a request after a timeout or a reset connection, although the first one may have been
+ * carried out or still may be: an append would then be there twice. So we take the retry out of every
+ * command, however the caller's client is configured, and `dynamo.ts` repeats only requests that certainly
+ * changed nothing.
  */
 export function withoutSdkRetry<T extends object>(command: T): T {
   const { middlewareStack } = command as Stacked

@@ -1,4 +1,4 @@
-// Time and randomness, and both as the machine has them, where the caller brings no others.
+// Time and randomness, and the machine's own for callers who pass no others.
 
 export type Clock = {
   nowMs(): number
@@ -22,7 +22,7 @@ export const systemClock: Clock = {
     }),
 }
 
-/** 32 bits at a time from the system's generator, a pool of them for each call into it. */
+/** 32 bits at a time from the system's generator; each call into it fills a pool. */
 export const secureRandom: Random = (() => {
   const pool = new Uint32Array(256)
   let used = pool.length

@@ -1,7 +1,7 @@
 // The table as plain data, shared by the CDK stack, the stack on one machine and the tests, so
 // that no two of them can disagree about a key.
 
-/** Of one row. */
+/** The key of one row. */
 export type Key = { readonly pk: string; readonly sk: string }
 export type Row = Record<string, unknown>
 
@@ -16,7 +16,7 @@ export type TableIndex = {
 export type TableDefinition = {
   readonly partitionKey: TableKey
   readonly sortKey: TableKey
-  /** Receipts carry it. DynamoDB deletes days late, so nothing may rely on it to end a lock. */
+  /** Receipts have it. DynamoDB deletes days late, so nothing may rely on this to end a lock. */
   readonly timeToLiveAttribute: string
   /** Sparse, and keys only: a write that changes none of these keys costs nothing here. */
   readonly indexes: readonly TableIndex[]

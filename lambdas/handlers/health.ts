@@ -2,5 +2,5 @@ import { healthEndpoints } from '../http/endpoints/health.ts'
 import { httpHandler } from '../http/stack.ts'
 import { logOf } from '../runtime/environment.ts'
 
-/** `GET` and `HEAD /healthz`, and every request that no route takes (`$default`), which it answers 404 or 405. */
+/** Answers `GET` and `HEAD /healthz`, and with 404 or 405 every request that matches no route (`$default`). */
 export const handler = httpHandler('Health', logOf(process.env), healthEndpoints())

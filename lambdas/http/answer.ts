@@ -1,4 +1,4 @@
-/** An answer in the form the gateway takes. */
+/** An answer in the form that the gateway takes. */
 export type Answer = {
   readonly statusCode: number
   readonly headers: Readonly<Record<string, string>>
@@ -8,8 +8,8 @@ export type Answer = {
 type Headers = Readonly<Record<string, string>>
 
 /**
- * Nothing on the way may cache an answer: two equal requests rarely have equal answers. And nothing may
- * take an item's text for a page.
+ * No proxy or browser may cache an answer: two equal requests rarely have equal answers. And no browser may mistake
+ * an item's text for a page.
  */
 const everyAnswer: Headers = {
   'content-type': 'application/json; charset=utf-8',

@@ -1,7 +1,7 @@
 import { JsonReader } from './json-reader.ts'
 import { codeOf, quoted, RequestError } from './request-error.ts'
 
-/** A value as its text: what an item is to this service. */
+/** Which values stay text: to this service, an item is its text. */
 export type RawFields = {
   /** Fields whose values stay text. */
   readonly raw: ReadonlySet<string>
@@ -13,7 +13,7 @@ export type RawFields = {
 
 export type Fields = Record<string, unknown>
 
-/** An object's fields by name, each once; `raw` ones as text, all others as what they mean. */
+/** An object's fields by name, each once; `raw` ones as text, all others as parsed values. */
 export function readBody(text: string, rawFields: RawFields): Fields {
   const reader = new JsonReader(text)
   if (reader.peek() === '\ufeff') {
@@ -55,7 +55,7 @@ function readList(
 ): unknown[] {
   const list: unknown[] = []
   reader.elements((index) => {
-    // Here, not when all are read: a body of 2.5 MiB holds a million of the smallest.
+    // Check here, and not once all are read: a body of 2.5 MiB can hold a million tiny elements.
     if (index === max) {
       throw new RequestError(codeOf(name), `${name} holds more than ${max} elements`, {
         field: name,

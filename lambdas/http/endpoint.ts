@@ -11,7 +11,7 @@ export type CheckedRequest<C extends Call> = {
   /** Its name. */
   readonly schedule: string
   readonly requestId: string
-  /** By the gateway's clock; absent where it is invoked by hand. */
+  /** When the gateway received it; absent if somebody invokes the function by hand. */
   readonly receivedMs: number | undefined
   readonly parameters: ParametersOf<C>
   readonly body: BodyOf<C>
@@ -25,7 +25,7 @@ export type Endpoint = {
   act(request: CheckedRequest<Call>): Promise<Answer>
 }
 
-/** Ties what a call takes to what it does, so that the code knows the types of its request. */
+/** Ties a call's schema to its code, so that the code knows the types of its request. */
 export function endpoint<const C extends Call>(
   call: C,
   act: (request: CheckedRequest<C>) => Promise<Answer>,

@@ -6,7 +6,7 @@ import { QueueLocked } from './queue-locked.ts'
 import { retryAfter } from './rate-headers.ts'
 import { RequestError } from './request-error.ts'
 
-/** The time is nearly up: the work under way goes on unheard, or is frozen with the process. */
+/** The time is nearly up: nobody hears of the work under way, which goes on or is frozen with the process. */
 export class OutOfTime extends Error {
   constructor() {
     super('The invocation ran out of time')
@@ -50,7 +50,7 @@ export function errorAnswer(error: unknown, requestId: string, changes: boolean)
     const extra = changes ? { outcome: 'unknown', hint: repeatSafely } : {}
     return refuse('STORE_UNAVAILABLE', tookTooLong, true, requestId, extra)
   }
-  // Not retryable: what fails for an unknown reason may have had its effect, and will fail again.
+  // Not retryable: a call that failed for an unknown reason may have had its effect, and would fail again.
   return refuse('INTERNAL', ours, false, requestId, {})
 }
 
@@ -60,7 +60,7 @@ const tookTooLong = 'The store took too long; try again in a moment'
 const repeatSafely =
   'It may have happened. A push or pop with an Idempotency-Key can be repeated safely; any other may happen twice'
 
-/** Where the documents that PushPop comes from print a sentence, we use theirs; the hint is the engine's. */
+/** If PushPop's source documents print a sentence, we use that one; the engine's own becomes the hint. */
 const sourcesSay: Partial<Record<HttpErrorCode, string>> = {
   LOCK_EXPIRED: 'Lock has expired',
   LOCK_NOT_FOUND: 'No active lock found',

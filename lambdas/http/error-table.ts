@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../foundation/errors.ts'
 
-/** What only HTTP can get wrong; the rest are the engine's. */
+/** Errors that only HTTP has; all others come from the engine. */
 type RequestErrorCode =
   | 'INVALID_JSON'
   | 'UNKNOWN_FIELD'
@@ -16,7 +16,7 @@ export type HttpErrorCode = ErrorCode | RequestErrorCode
 
 type ErrorRow = {
   readonly status: number
-  /** Seconds after which a refusal that passes is worth another try. */
+  /** After this many seconds, another try makes sense. */
   readonly retryAfter?: number
 }
 

@@ -5,7 +5,7 @@ import type { HttpErrorCode } from './error-table.ts'
 import type { ParameterKinds } from './parameters.ts'
 import type { Route } from './routes.ts'
 
-/** An event as the gateway sends it. Invoked by hand, any part of it may be missing. */
+/** An event as the gateway sends it. If somebody invokes the function by hand, any part of it may be missing. */
 export type HttpEvent = Partial<APIGatewayProxyEventV2>
 
 /** One request on its way through the stack: each step adds what the next ones need. */
@@ -16,16 +16,16 @@ export type Exchange = {
   readonly startedMs: number
   readonly tally: Tally
   target?: Target
-  /** Set once it is known to be an id: anything else may be a secret and belongs in no log. */
+  /** Set once we know that it is an id: anything else may be a secret and does not belong in a log. */
   queue?: string
-  /** Of a rate limit, once it is known to be one. */
+  /** A rate limit's key, once we know that it is one. */
   rateKey?: string
-  /** The text in its place: nobody has checked yet whether it is a ticket. */
+  /** The text where the ticket belongs; nobody has checked it yet. */
   ticket?: string
-  /** The text in the place of a schedule's name: the engine checks it. */
+  /** The text where a schedule's name belongs; the engine checks it. */
   schedule?: string
   parameters?: Record<string, unknown>
-  /** The body's text, then what it says. */
+  /** The body's text; then, below, its fields. */
   text?: string
   body?: Record<string, unknown>
   errorCode?: HttpErrorCode

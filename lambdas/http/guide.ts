@@ -1,6 +1,6 @@
-// What to do about a name that a call does not know. A typo of a safe option must not become a call without
-// it: who leaves out `requireAck` pops for good, and who leaves out `Priority` purges everything. So the
-// answer names what was meant, and where it goes; it never says "leave it out".
+// What we answer to a name that a call does not know. A typo in a safe option must not become a call without
+// it: a pop without `require_ack` is final, and a purge without `priority` removes everything. So the answer
+// says what the caller probably meant, and where it goes; it never says "leave it out".
 
 import { snakeCase } from '../foundation/shared/wire-names.ts'
 import { quoted } from './request-error.ts'
@@ -13,7 +13,7 @@ type Place = 'the query' | 'the body' | 'a header'
 /** How long an item, or a lock, lives. */
 const lifetimes = ['ttl_seconds', 'expires_in_seconds', 'item_ttl_seconds']
 
-/** What the client and other queues call it; of several, the one that the call knows. */
+/** Names that the client or other queues use. Of several meanings, we suggest the one that the call knows. */
 const otherWords: Readonly<Record<string, string | readonly string[]>> = {
   ack: 'require_ack',
   competing: 'allow_competing_consumers',
@@ -42,7 +42,7 @@ const otherWords: Readonly<Record<string, string | readonly string[]>> = {
   value: 'item',
 }
 
-/** What they call the contrary. */
+/** Names that they use for the opposite. */
 const oppositeWords: Readonly<Record<string, string>> = {
   exclusive: 'allow_competing_consumers',
   no_ack: 'require_ack',
@@ -50,7 +50,7 @@ const oppositeWords: Readonly<Record<string, string>> = {
   no_acknowledge: 'require_ack',
 }
 
-/** `field` is where the name stands: `items[3].prio`; `names` are those that its own object knows. */
+/** `field` is the full path of the name: `items[3].prio`; `names` are those that its own object knows. */
 export function unknownName(
   noun: Noun,
   field: string,
@@ -84,7 +84,7 @@ export function eitherOr(field: string, form: string, inEach: boolean): string {
     : `${field} does not go with ${form}: send one or the other`
 }
 
-/** A field that is missing, where another looks like it. */
+/** The given field that looks like a missing one, if any. */
 export const meantBy = (missing: string, given: readonly string[]): string | undefined =>
   given.find((name) => name !== missing && nearest(name, [missing]) !== undefined)
 
@@ -97,7 +97,7 @@ const namesOf = ({ parameters, body, headers }: Call): Record<Place, readonly st
 export const entriesOf = (schema: ObjectSchema | undefined): string[] =>
   Object.keys(schema?.entries ?? {})
 
-/** Longer names cannot be a typo of ours. */
+/** Longer names cannot be typos of our names. */
 const NAME_CHARACTERS_MAX = 40
 
 /** As we write names: `Ttl-Seconds` and `ttlSeconds` are `ttl_seconds`. */
@@ -109,7 +109,7 @@ function oppositeOf(given: string): string | undefined {
   return Object.hasOwn(oppositeWords, spelled) ? oppositeWords[spelled] : undefined
 }
 
-/** Its number may be of another unit, and would be refused, or worse, taken. */
+/** The caller's number may have another unit, and be refused or, worse, accepted. */
 const unitOf = (given: string, meant: string): string =>
   meant.endsWith('_seconds') && !/sec/i.test(given) ? '; it counts seconds' : ''
 
@@ -119,12 +119,12 @@ function nearest(given: string, names: readonly string[]): string | undefined {
   const plain = plainly(given)
   const same = names.find((name) => name === spelled || plainly(name) === plain)
   if (same !== undefined) return same
-  // Before what is merely near in letters: `expires_in` is not `expires_at`.
+  // This comes before names that only have similar letters: `expires_in` is not `expires_at`.
   if (names.includes(`${spelled}_seconds`)) return `${spelled}_seconds`
   const words = Object.hasOwn(otherWords, spelled) ? [otherWords[spelled] ?? []].flat() : []
   const word = words.find((one) => names.includes(one))
   if (word !== undefined) return word
-  // Near in letters, and the contrary: `no_acknowledge`.
+  // Similar letters, but the opposite: `no_acknowledge`.
   if (/^(no|not|without|skip|auto)_/.test(spelled)) return undefined
   const near = names
     .map((name) => ({ name, ...nearnessOf(plain, plainly(name)) }))
@@ -133,7 +133,7 @@ function nearest(given: string, names: readonly string[]): string | undefined {
   return near[0]?.name
 }
 
-/** That both are in seconds makes two names no nearer: `ttl_seconds` is not `delay_seconds`. */
+/** Ignores a shared `_seconds`: it does not make `ttl_seconds` similar to `delay_seconds`. */
 function nearnessOf(
   given: string,
   name: string,

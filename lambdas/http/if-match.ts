@@ -13,8 +13,7 @@ export async function revisionFor(
 }
 
 /**
- * The tag that it must have, without its quotes. Tags are compared strongly (RFC 9110): a weak one matches
- * nothing.
+ * The required tag, without its quotes. We compare tags strongly (RFC 9110): a weak one matches nothing.
  */
 export async function tagFor(
   header: string | undefined,
@@ -30,15 +29,15 @@ export async function tagFor(
     )
   }
   const strong = tags.filter((tag) => !tag.startsWith('W/')).map((tag) => tag.slice(1, -1))
-  // `"*"` is a tag that nothing has; without its quotes it would be any.
+  // `"*"` is a tag that nothing has; without its quotes it would mean any.
   if (tags.length === 1 && strong.length === 1 && strong[0] !== '*') return strong[0]
-  // Of several one may match. Should what they name change after this look, none does.
+  // One of several may match. If the current tag changes after this look, none does.
   const current = await currentTag()
   if (current !== undefined && strong.includes(current)) return current
   throw noMatch(current)
 }
 
-/** Whether it asks for nothing but that there is something. */
+/** Whether the header only requires that something exists. */
 export const isAny = (header: string): boolean => header.trim() === '*'
 
 export const noMatch = (current: string | undefined): RequestError =>

@@ -1,12 +1,12 @@
 import type { PoppedItem } from '../engine/queues.ts'
 import { secondsText } from './answer.ts'
 
-// Items as answers tell them: what pops and lists share. Here, so that a list loads nothing of a pop.
+// How answers present items, shared by pops and lists. In its own file, so that a list need not load a pop's code.
 
 export const itemTexts = (items: readonly PoppedItem[]): string =>
   `[${items.map(({ text }) => text).join(',')}]`
 
-/** An id is made of characters that need no escape; a reason is anything. */
+/** An id consists of characters that need no escape; a reason may contain anything. */
 export function detailFields(item: PoppedItem): string {
   const { id, priority, pushedAtMs, deliveries, scheduledId, dueMs, expiresAtMs } = item
   const { reason, deadLetteredAtMs, priorDeliveries } = item

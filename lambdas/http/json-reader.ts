@@ -1,9 +1,9 @@
 import { RequestError } from './request-error.ts'
 
 /**
- * Reads strict JSON (RFC 8259) once, from left to right, and hands over values as the text they
- * are: parsed and printed again `1.0` would be `1`, `1e400` would be `null`, and of two equal names
- * one would vanish. It says where a text stops being JSON, and never what is there.
+ * Reads strict JSON (RFC 8259) once, from left to right, and returns values as their text: if we parsed
+ * and printed them, `1.0` would become `1`, `1e400` would become `null`, and one of two equal names would
+ * vanish. Its errors say where a text stops being JSON, but never quote it.
  */
 export class JsonReader {
   readonly #text: string
@@ -53,7 +53,7 @@ export class JsonReader {
     if (this.#at < this.#text.length) throw this.#error()
   }
 
-  /** One value of any kind. A list of what is open, not recursion: depth costs bytes, not stack. */
+  /** Skips one value of any kind. A list of open brackets replaces recursion: depth costs bytes, not stack. */
   #skipValue(): void {
     const open: number[] = []
     for (;;) {
@@ -111,7 +111,7 @@ export class JsonReader {
           if (!escapable.has(escaped)) throw this.#error(at + 1)
           at += 2
         }
-        // Not a number at the end of the text: then this comparison fails as well.
+        // At the end of the text, the code is NaN, and this comparison fails as well.
       } else if (code >= FIRST_PRINTABLE) {
         at += 1
       } else {
@@ -181,7 +181,7 @@ export class JsonReader {
     return true
   }
 
-  /** Past a comma: more to come. Past what closes: no more. */
+  /** Reads a comma (more follows) or the closing bracket (no more). */
   #continues(closing: number): boolean {
     if (this.#closes(closing)) return false
     this.#expect(COMMA)
@@ -210,7 +210,7 @@ export class JsonReader {
 }
 
 /**
- * As deep as an item of 256 KiB can be: each level takes two bytes. So no item is refused for its
+ * As deep as an item of 256 KiB can be: each level takes two bytes. So we never refuse an item for its
  * depth, and a hostile body costs a megabyte of memory at most.
  */
 const NESTING_MAX = 128 * 1024

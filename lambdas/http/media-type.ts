@@ -1,15 +1,14 @@
 import { RequestError } from './request-error.ts'
 
 /**
- * `json` is what it says. `json-or-curl` also takes the line for a late acknowledgement from the documents
- * that PushPop comes from: `curl -d '{…}'` without a header, which curl sends as a form. They promise an
- * answer.
+ * `json` accepts only that. `json-or-curl` also accepts the command for a late acknowledgement from PushPop's source
+ * documents, which promise that it works: `curl -d '{…}'` without a header, which curl sends as a form.
  */
 export type MediaTypes = 'json' | 'json-or-curl'
 
 type Headers = Readonly<Record<string, string | undefined>>
 
-/** Checks what a body says it is, before we read it. */
+/** Checks a body's declared type before we read it. */
 export function checkMediaType(headers: Headers, accepted: MediaTypes): void {
   const [type = '', ...parameters] = (headers['content-type'] ?? '')
     .split(';')

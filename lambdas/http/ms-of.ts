@@ -1,8 +1,8 @@
 import { looksLikeSeconds } from '../foundation/shared/epoch.ts'
 
 /**
- * A time of a request, in epoch seconds there. One of 1970 to 1973 is as long past as 0: the engine would ask
- * whether its caller had milliseconds in mind.
+ * Converts a request's time from epoch seconds. A time from 1970 to 1973 becomes 0, which is just as long ago: the
+ * engine would otherwise suspect that its caller mixed up seconds and milliseconds.
  */
 export function msOf(seconds: number | undefined): number | undefined {
   if (seconds === undefined) return undefined

@@ -2,7 +2,7 @@ import type { HttpEvent } from './exchange.ts'
 import { RequestError } from './request-error.ts'
 import { routes } from './routes.ts'
 
-/** The error for a request that no route takes: use another method, or nothing is there. */
+/** The error for a request that matches no route: the method is wrong, or there is nothing at the address. */
 export function noSuchRoute(event: HttpEvent): RequestError {
   const methods = routes
     .filter(({ path }) => matches(path, pathOf(event)))
@@ -16,7 +16,7 @@ export function noSuchRoute(event: HttpEvent): RequestError {
   })
 }
 
-/** Those that callers look for first; the page in the repository has them all. */
+/** Names the calls that callers look for first; the page in the repository has them all. */
 const nothingHere =
   'There is nothing at this address. Calls are such as POST /queue/{id}/push, POST /queue/{id}/pop and ' +
   'GET /queues; docs/api.md in the repository of PushPop has them all'

@@ -6,7 +6,7 @@ type Schema = v.GenericSchema & {
   readonly wrapped?: Schema
 }
 
-/** How to read each parameter's text: by the type that its schema begins with. */
+/** How to read each parameter's text, from the type with which its schema begins. */
 export function parameterKinds(schema: ObjectSchema): ParameterKinds {
   const entries = Object.entries(schema.entries)
   return Object.fromEntries(entries.map(([name, entry]) => [name, kindOf(entry as Schema)]))

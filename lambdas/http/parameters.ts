@@ -1,6 +1,6 @@
 import { quoted, RequestError } from './request-error.ts'
 
-/** What a parameter's text stands for, before its schema looks at it. */
+/** How to read a parameter's text before its schema checks it. */
 export type ParameterKind = 'number' | 'boolean' | 'string'
 
 export type ParameterKinds = Readonly<Record<string, ParameterKind>>
@@ -18,7 +18,7 @@ export function queryParameters(rawQuery: string | undefined): Map<string, strin
     if (pair === '') continue
     const equals = pair.indexOf('=')
     const name = decode(equals === -1 ? pair : pair.slice(0, equals))
-    // Signed into the query by AWS's own tools, and checked by the gateway.
+    // AWS's own tools put signatures into the query, and the gateway checks them.
     if (name.startsWith('X-Amz-')) continue
     if (found.has(name)) throw givenTwice(name)
     found.set(name, equals === -1 ? '' : decode(pair.slice(equals + 1)))
@@ -56,7 +56,7 @@ export function typedParameters(
 
 const integerForm = /^-?(0|[1-9]\d*)$/
 
-/** Of any length: a number beyond exact integers is beyond every bound as well. */
+/** The text may have any length: a number too large to be exact also exceeds every bound. */
 function integer(text: string): number | string {
   if (!integerForm.test(text)) return text
   return Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, Number(text)))

@@ -1,6 +1,6 @@
 /**
  * Whether a `Prefer` header asks for an answer before the work is done (RFC 7240). Names are not
- * case-sensitive, and a preference that we do not know is nobody's mistake.
+ * case-sensitive, and an unknown preference is not an error.
  */
 export const prefersAsync = (prefer = ''): boolean =>
   prefer

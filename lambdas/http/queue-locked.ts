@@ -1,4 +1,4 @@
-/** An expected outcome, but an error to the caller: 423 with the time that the lock or the delay lasts at most. */
+/** An expected outcome for us, but an error for the caller: 423, with the latest time at which the lock or delay ends. */
 export class QueueLocked extends Error {
   readonly expiresAtMs: number
 

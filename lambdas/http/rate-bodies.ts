@@ -9,7 +9,7 @@ import type {
 } from '../rate/rate-limits.ts'
 import { seconds } from './answer.ts'
 
-// The rate limiter's answers as the API tells them; the command line tells them alike.
+// The rate limiter's answers over HTTP; the command line gives the same ones.
 
 export const allowedBody = ({
   remaining,

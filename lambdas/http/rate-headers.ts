@@ -1,6 +1,6 @@
 import type { Standing } from '../rate/rate-limits.ts'
 
-/** `Retry-After`: rounded up, so that it is open by then, and at least one: zero would say "now". */
+/** `Retry-After`: rounded up, so that the window is open by then, and at least one, because zero would mean "now". */
 export const retryAfter = (ms: number): string => String(Math.max(1, Math.ceil(ms / 1_000)))
 
 /**

@@ -3,7 +3,7 @@ import { variables } from '../runtime/variables.ts'
 
 const NAME = variables.rateHoldMs
 
-/** How long a call is held for its turn at most, whatever it asks for. */
+/** The longest time for which a call waits for its turn, whatever it asks for. */
 export function rateHoldMs(environment: Readonly<Record<string, string | undefined>>): number {
   const value = environment[NAME]
   if (!value) return HOLD_MS_DEFAULT

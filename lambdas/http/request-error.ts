@@ -6,13 +6,13 @@ type RequestErrorDetails = {
   readonly headers?: Readonly<Record<string, string>>
   /** What the limit was, in bytes. */
   readonly limitBytes?: number
-  /** The same request may succeed later. Without this it never will. */
+  /** Set if the same request may succeed later. Otherwise it never will. */
   readonly retryable?: true
   /** More fields of the answer. */
   readonly extra?: Readonly<Record<string, unknown>>
 }
 
-/** A request that never reaches the engine. Its message is shown: it never repeats a payload. */
+/** A request that never reaches the engine. Callers see its message, which never repeats a payload. */
 export class RequestError extends Error {
   readonly code: HttpErrorCode
   readonly details: RequestErrorDetails

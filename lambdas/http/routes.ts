@@ -62,6 +62,6 @@ export const routes = [
   route('ratePatterns', 'GET', '/rate-config', 'Rate', 'manage'),
   route('configureRatePatterns', 'PUT', '/rate-config', 'Rate', 'manage'),
   route('health', 'GET', '/healthz', 'Health'),
-  // What monitors send. The gateway takes a HEAD for no route of a GET.
+  // Monitors send this. The gateway does not match a HEAD to a GET route.
   route('healthHead', 'HEAD', '/healthz', 'Health'),
 ] as const satisfies readonly Route[]

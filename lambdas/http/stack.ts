@@ -22,9 +22,9 @@ export type HttpHandler = (event: HttpEvent, context: Partial<Context>) => Promi
  * The one stack of every HTTP function. The order, and why:
  *
  *   observed        outermost, so that it sees every answer: one log line each, metrics in it
- *   answered        turns whatever is thrown below into the one shape of errors, and puts the
- *                   request id on every answer; outside it nothing may throw
- *   routed          which endpoint, and of which queue: all that follows depends on it
+ *   answered        turns every error thrown below into the one shape of errors, and puts the
+ *                   request id on every answer; outside of it, nothing may throw
+ *   routed          finds the endpoint and the queue, on which all later steps depend
  *   parametersRead  cheap to check, and a body need not be read for a request that fails here
  *   bodyRead        its type before its size before its text: each guards the next, more costly one
  *   bodyChecked     fields against the schema, so that the endpoint sees checked values only
@@ -35,7 +35,7 @@ export function httpHandler(name: FunctionName, log: Log, endpoints: Endpoints):
   const stack = middy<Exchange, Answer>(
     (exchange: Exchange) => (exchange.target as Target).endpoint.act(checkedRequest(exchange)),
     {
-      // The gateway gives up after 30 s and says nothing of use: answer while somebody listens.
+      // The gateway gives up after 30 s and says nothing useful, so answer while the caller still listens.
       timeoutEarlyInMillis: ANSWER_BEFORE_END_MS,
       timeoutEarlyResponse: () => {
         throw new OutOfTime()

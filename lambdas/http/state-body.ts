@@ -50,7 +50,7 @@ export const summaryBody = ({ queue, count, detail }: QueueSummary) => ({
 const blockedField = ({ blockedUntilMs }: Pick<QueueState, 'blockedUntilMs'>) =>
   blockedUntilMs === undefined ? {} : { blocked_until: seconds(blockedUntilMs) }
 
-/** `null`: nothing waits. Left out: finding out would take more reads, which nobody asked for. */
+/** `null`: no item waits. Left out: finding out would take more reads, which the caller did not ask for. */
 function oldestField({ oldestPushedAtMs, count }: Pick<QueueState, 'oldestPushedAtMs' | 'count'>) {
   if (oldestPushedAtMs !== undefined) return { oldest_pushed_at: seconds(oldestPushedAtMs) }
   return count === 0 ? { oldest_pushed_at: null } : {}

@@ -7,7 +7,7 @@ import { nothing } from './schemas/fields.ts'
 /** By operation id. */
 export type Endpoints = Readonly<Record<string, Endpoint>>
 
-/** The gateway has this route where it lets in pages of other sites; it is not part of the API. */
+/** The gateway has this route if it admits pages of other sites; it is not part of the API. */
 const preflight = {
   method: 'OPTIONS',
   path: '/{proxy+}',

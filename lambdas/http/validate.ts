@@ -5,7 +5,7 @@ import type { Call, ObjectSchema } from './schemas/call.ts'
 
 type Issue = v.BaseIssue<unknown>
 
-/** What a schema makes of an input, or the first thing that is wrong with it, by name. */
+/** Checks an input against a schema; throws an error that names the first wrong field. */
 export function validate<S extends ObjectSchema>(
   schema: S,
   input: unknown,
@@ -40,7 +40,7 @@ function unknownField(
   call: Call,
 ): string {
   const { schema: one, or } = call.body ?? {}
-  // Of a body with two forms this is the other one's.
+  // This field belongs to the other form of the body.
   if (keys.length === 1 && or?.schema === schema && one !== undefined && field in one.entries) {
     const isOptional = (one.entries[field] as Schema).type === 'optional'
     const inEach = entriesOf(schemaAt(schema, [or.field, 0])).includes(field)

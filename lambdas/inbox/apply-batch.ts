@@ -9,12 +9,12 @@ import { KEY_ATTRIBUTE } from './message.ts'
 import { readMessage } from './read-message.ts'
 import type { ApplyPort } from './sqs.ts'
 
-/** Nothing new is sent to the table from then on: its last answer, and a word to SQS, take 3 s each at most. */
+/** From then on we send nothing more to the table: its last answer and a request to SQS take 3 s each at most. */
 const LEAVE_MS = 8_000
 
 /**
- * A group that has to wait is tried after 2 s, then after twice as long each time, up to 18 minutes. SQS gives out
- * a message a thousand times: that is twelve days, and so most of the 14 that it keeps one, but not more.
+ * We try a group that has to wait again after 2 s, then after twice as long each time, up to 18 minutes. SQS delivers
+ * a message a thousand times at most: that takes twelve days, most of the 14 for which SQS keeps a message.
  */
 export const DELAY_SECONDS_MAX = 1_080
 
@@ -24,18 +24,18 @@ type BatchReport = {
   readonly failed: boolean
 }
 
-/** The messages of one group, in order: SQS gives no more of it while these are here. */
+/** The messages of one group, in order. SQS delivers no more of the group until we are done with these. */
 type Group = { readonly id: string; readonly records: readonly SQSRecord[] }
 
-/** What became of one: of its messages, the first `settled` ones are done. */
+/** The outcome of one group: its first `settled` messages are done. */
 type Outcome = Pick<Applied, 'settled'> & { readonly error?: unknown }
 
 type Counts = Record<'pushed' | 'scheduled' | 'applied' | 'repeated' | 'refused' | 'dead', number>
 
 /**
- * Applies the messages of a batch, each group's in order and as few appends as they fit into; groups do not
- * wait for each other. What failed is reported with everything behind it in its group: SQS gives these
- * messages again, and of those that were applied by then the record tells.
+ * Applies the messages of a batch: those of each group in order, in as few appends as possible; groups do not wait for
+ * each other. If a message fails, we report it with everything behind it in its group. SQS delivers these messages
+ * again, and the record tells which of them have been applied by then.
  */
 export async function applyBatch(
   queues: Pick<Queues, 'apply'>,
@@ -63,7 +63,7 @@ export async function applyBatch(
     const fields = { queue: group.id, messages: left.length, seconds, error: describeError(error) }
     log.write(mayPass(error) ? 'warn' : 'error', 'messages have to wait', fields)
     const delayed = left.map(({ receiptHandle }) => ({ receiptHandle, seconds }))
-    // Where it fails they come by themselves, after the visibility timeout.
+    // If this fails, they come back by themselves after the visibility timeout.
     await port.delay(delayed).catch((error: unknown) => {
       log.write('warn', 'messages not delayed', { queue: group.id, error: describeError(error) })
     })
@@ -125,7 +125,7 @@ async function apply(
   return applied
 }
 
-/** A group that is no queue: its messages are kept for a person, one by one, in order. */
+/** For a group whose name is not a queue id: keeps its messages for a person, one by one, in order. */
 async function giveUpAll(
   port: ApplyPort,
   { id, records }: Group,
@@ -154,7 +154,7 @@ function giveUp(
   return port.giveUp({ queue, body, deduplicationId: messageId, idempotencyKey }, reason)
 }
 
-/** What a person need not look at before it lasts. */
+/** Errors that nobody needs to look at, as long as they do not last. */
 const mayPass = (error: unknown): boolean => error instanceof QueueError && error.retryable
 
 const secondsInInbox = ({ attributes }: SQSRecord, nowMs: number): number =>

@@ -1,5 +1,5 @@
-// What a message of the inbox is: the body of a push, in the group that is called like its queue. Anything
-// in AWS may send one (docs/inbox.md), so this is a contract.
+// The form of an inbox message: the body of a push, in a group that has the name of its queue. Anything in AWS may
+// send one (docs/inbox.md), so this is a contract.
 
 import { hashOf } from '../engine/core/hash.ts'
 import { planLater } from '../engine/core/later.ts'
@@ -10,15 +10,15 @@ import { randomText } from '../foundation/random-text.ts'
 import type { Random } from '../foundation/system.ts'
 import { RequestError } from '../http/request-error.ts'
 
-/** The attribute that a message has its idempotency key in, if it has one. */
+/** The attribute that holds a message's idempotency key, if it has one. */
 export const KEY_ATTRIBUTE = 'idempotency-key'
 
 /** SQS’s own limit: 1 MiB, with the attributes. */
 export const MESSAGE_BYTES_MAX = 1024 * 1024
-/** Its name, type and longest value, for any message, so that the limit is the same with and without a key. */
+/** The attribute's name, type and longest value; we count it always, so that a key does not change the limit. */
 const ATTRIBUTE_BYTES = 256
 
-/** What SQS counts of an attribute. */
+/** The bytes that SQS counts for an attribute. */
 export const attributeBytes = (name: string, value: string): number =>
   Buffer.byteLength(name) + 'String'.length + Buffer.byteLength(value)
 
@@ -30,13 +30,13 @@ export type Message = {
   readonly idempotencyKey?: string | undefined
 }
 
-/** Refuses what could not be pushed now for its times. A push with a key may be a repetition. */
+/** Refuses a push whose times are not valid now. A push with a key may be a repetition. */
 export function checkTimesOf({ items, idempotencyKey }: PushRequest, nowMs: number): void {
   checkTimesAhead(items, nowMs, { isNew: idempotencyKey === undefined })
   planLater(items, { pushedAtMs: nowMs, tag: '', seals: 0 }, '')
 }
 
-/** The message of a checked push; refuses what SQS does not take. */
+/** The message for a checked push; refuses what SQS does not accept. */
 export function messageOf(
   queue: string,
   { items, idempotencyKey }: PushRequest,
@@ -60,7 +60,7 @@ export function messageOf(
       { field: items.length === 1 ? 'item' : `items[${refused}]` },
     )
   }
-  // By key and items: another push under the same key must arrive, to be told from a repetition.
+  // Made from key and items: another push with the same key must arrive, so that the engine can refuse it.
   const deduplicationId =
     idempotencyKey === undefined ? randomText(random, 22) : hashOf(idempotencyKey, body)
   return { queue, body, deduplicationId, idempotencyKey }

@@ -15,12 +15,12 @@ import { validate } from '../http/validate.ts'
 import { KEY_ATTRIBUTE } from './message.ts'
 
 /**
- * How long a message waits for room, for its turn in a limit, or for a place among the priorities. Then its
- * items go to the dead letters, with the reason: in SQS they would be gone after 14 days.
+ * How long a message waits for room, for its turn under a limit, or for a free priority. After that its items go to
+ * the dead letters, with the reason: in SQS they would be gone after 14 days.
  */
 export const WAIT_MAX_MS = 86_400_000
 
-/** What the engine applies: the push that a message is, or why it is none. */
+/** What the engine applies: the push in a message, or the reason why it is not one. */
 export function readMessage(inbox: string, record: SQSRecord, nowMs: number): InboxMessage {
   const { SequenceNumber = '', SentTimestamp } = record.attributes
   const common = {
@@ -28,7 +28,7 @@ export function readMessage(inbox: string, record: SQSRecord, nowMs: number): In
     waitsUntilMs: (Number(SentTimestamp) || nowMs) + WAIT_MAX_MS,
   }
   const attribute = record.messageAttributes[KEY_ATTRIBUTE]
-  // A binary one has no text: that is a wrong key, and not none.
+  // A binary attribute has no text: that is an invalid key, not a missing one.
   const idempotencyKey = attribute && (attribute.stringValue ?? '')
   try {
     const items = itemsIn(record.body, Number(SentTimestamp) || nowMs)
@@ -55,12 +55,12 @@ function itemsIn(text: string, sentAtMs: number): PushItem[] {
   )
 }
 
-/** Six bytes at most for each, escaped: a piece is an item that any queue takes. */
+/** Escaping makes at most six bytes of a character, so every piece is an item that any queue takes. */
 const PIECE_CHARACTERS = Math.floor(ITEM_BYTES_MAX / 6) - 2
 
 /**
- * The whole text as dead letters: as it is where it is JSON and no larger than an item, or else as a JSON
- * string, in pieces if need be.
+ * The whole text as dead letters: unchanged if it is JSON and no larger than an item, or else as a JSON string,
+ * in pieces if need be.
  */
 export function itemsOfText(text: string): PushItem[] {
   try {

@@ -4,18 +4,18 @@ import { type Clock, type Random, secureRandom, systemClock } from '../foundatio
 import type { Inbox } from '../http/endpoints/push.ts'
 import { checkTimesOf, type Message, messageOf } from './message.ts'
 
-/** The one request of SQS that sends. */
+/** The one request that sends to SQS. */
 export type SendPort = { send(message: Message): Promise<{ readonly messageId: string }> }
 
 type Edge = { readonly clock?: Clock; readonly random?: Random }
 
-/** With answers that take 3 s at most and pauses of up to 0.1 and 0.4 s: within the time of a call. */
+/** Answers take 3 s at most, and pauses up to 0.1 and 0.4 s: this fits into the time of a call. */
 const ATTEMPTS_MAX = 3
 const PAUSE_FIRST_MS = 100
-/** SQS drops a copy for five minutes: a process that was frozen for longer would double the push. */
+/** SQS drops copies for five minutes: a process that was frozen for longer would push twice. */
 const COPIES_UNTIL_MS = 240_000
 
-/** The inbox as a push knows it. It does not touch the table: while that is away, it goes on accepting. */
+/** The inbox as a push sees it. It does not touch the table, so it goes on accepting during an outage there. */
 export const inboxOn = (
   port: SendPort,
   { clock = systemClock, random = secureRandom }: Edge = {},
@@ -27,8 +27,8 @@ export const inboxOn = (
 })
 
 /**
- * One message, however often it is sent: SQS drops what has the same deduplication id for five minutes. So
- * it may be sent again after a lost answer, and only the last word may be that nobody knows.
+ * Makes one message, however often we send it: for five minutes, SQS drops copies with the same deduplication id. So
+ * we may send it again after a lost answer, and say "unknown" only if no attempt is left.
  */
 async function sendOnce(port: SendPort, message: Message, clock: Clock, random: Random) {
   let isOpen = false

@@ -4,14 +4,14 @@ import { createRequestHandler } from '../foundation/network/request-handler.ts'
 import { attributeBytes, KEY_ATTRIBUTE, MESSAGE_BYTES_MAX, type Message } from './message.ts'
 import type { SendPort } from './send.ts'
 
-/** A message that failed: when to try its group again, and what names this delivery of it. */
+/** A message that failed: when to try its group again, and the handle of this delivery. */
 export type Delayed = { readonly receiptHandle: string; readonly seconds: number }
 
-/** What applying asks of SQS. */
+/** What `applyBatch` needs from SQS. */
 export type ApplyPort = {
-  /** Tries these messages again after so long, instead of after the queue's visibility timeout. */
+  /** Makes SQS deliver these messages after this many seconds, instead of after the queue's visibility timeout. */
   delay(messages: readonly Delayed[]): Promise<void>
-  /** Keeps a message that can go nowhere else; with the reason, where there is room for it beside the message. */
+  /** Keeps a message that can go nowhere else, with the reason if there is room for it. */
   giveUp(message: Message, reason: string): Promise<void>
 }
 
@@ -66,7 +66,7 @@ const text = (StringValue: string) => ({ DataType: 'String', StringValue })
 
 type Sqs = typeof import('@aws-sdk/client-sqs') & { readonly client: SQSClient }
 
-/** Loaded when it is first asked: most pushes do without. The SDK sends once: `send.ts` repeats. */
+/** Loads the client at its first use: most pushes do without. The SDK sends only once: `send.ts` repeats. */
 function whenNeeded(): () => Promise<Sqs> {
   let made: Promise<Sqs> | undefined
   return () => {

@@ -39,15 +39,15 @@ export type RateLimitsOptions = {
   /** A client, a document client, or anything else that takes document commands. */
   readonly dynamodb: DynamoDBClient | DocumentPort
   /**
-   * Signs tickets; 16 bytes or more, the same in every process. A function is called when a ticket
-   * first needs it. Without one the secret is a row of the table: the first process that needs it makes
-   * it, and `pushpop rate-secret` changes it.
+   * Signs tickets; 16 bytes or more, the same in every process. If it is a function, we call it when a ticket
+   * first needs the secret. Without this option, a row of the table holds the secret: the first process that
+   * needs it makes it, and `pushpop rate-secret` changes it.
    */
   readonly secret?: SecretSource | undefined
-  /** These signed tickets before, and their tickets stay good: so a secret can be changed. */
+  /** Secrets that signed tickets before. Their tickets stay valid, so that you can change a secret. */
   readonly formerSecrets?: readonly Uint8Array[] | undefined
   readonly clock?: Clock | undefined
-  /** [0, 1); it spreads pauses, and callers without a name over shards. */
+  /** From [0, 1). It varies pauses, and spreads callers without a name over shards. */
   readonly random?: Random | undefined
 }
 
@@ -66,7 +66,7 @@ export type {
   TicketState,
 }
 
-/** The rate limiter on the queues' table: used alike by the Lambdas, the tests and without HTTP. */
+/** The rate limiter on the queues' table. The Lambdas and the tests use it, and so does code that needs no HTTP. */
 export function createRateLimits(options: RateLimitsOptions): RateLimits {
   const { clock = systemClock, random = Math.random, formerSecrets = [] } = options
   const tableName = needed('createRateLimits', 'tableName', options.tableName)
@@ -101,9 +101,9 @@ export function createRateLimits(options: RateLimitsOptions): RateLimits {
  * anything else that is thrown is a bug of ours.
  */
 export interface RateLimits {
-  /** Lets a request go, denies it, or promises it a turn: at once. */
+  /** Answers at once: lets a request go, denies it, or promises it a turn. */
   decide(key: string, request?: RateRequest): Promise<RateDecision>
-  /** The same, but holds the call for a turn that comes soon enough, and gives a ticket for others. */
+  /** The same, but waits for a turn that comes soon enough; for a later one, it gives a ticket. */
   admit(key: string, request?: AdmitRequest): Promise<Admission>
   state(key: string): Promise<RateState>
   configuration(key: string): Promise<AppliedSettings>
@@ -118,7 +118,7 @@ export interface RateLimits {
     patterns: readonly PatternInput[],
     request?: ConfigureRequest,
   ): Promise<Patterns>
-  /** Reads nothing, but for the table's own secrets, every five minutes. */
+  /** Reads nothing but the table's own secrets, every five minutes. */
   verify(key: string, ticket: string, request?: TicketRequest): Promise<TicketState>
   giveUp(key: string, ticket: string, request?: TicketRequest): Promise<GivenUp>
 }

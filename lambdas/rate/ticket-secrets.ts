@@ -31,12 +31,12 @@ export function createTicketSecrets(options: TicketSecretsOptions): TicketSecret
 }
 
 export interface TicketSecretVerbs {
-  /** By the store's clock, once it has answered; changes go by that, because ours may be wrong. */
+  /** The time by the store's clock, once it has answered. Changes use that, because our clock may be wrong. */
   nowMs(): number
   /** Undefined before the first ticket is signed. */
   read(): Promise<TicketSecrets | undefined>
-  /** Makes a new secret. It begins to sign when every process knows it, and tickets stay good. */
+  /** Makes a new secret. It begins to sign once every process knows it, and existing tickets stay valid. */
   rotate(): Promise<SecretsChanged>
-  /** For a secret that has leaked: voids every ticket that a former one has signed. */
+  /** For use after a leak: voids every ticket that a former secret has signed. */
   forgetFormer(): Promise<SecretsChanged>
 }

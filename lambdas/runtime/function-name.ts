@@ -10,6 +10,6 @@ export type FunctionName =
   | 'Health'
 
 /**
- * Those that a service has only with a setting, or unless one says otherwise: with events, with an inbox, with Wake.
+ * Functions that depend on a setting of the service: whether it has events, an inbox, or Wake.
  */
 export type OptionalFunctionName = 'Announce' | 'ApplyInbox' | 'Wake'

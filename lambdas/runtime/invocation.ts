@@ -5,9 +5,9 @@ import type { Level } from './log.ts'
 export type InvocationContext = {
   readonly awsRequestId?: string
   getRemainingTimeInMillis?(): number
-  /** The time of a test (`fakeContext` of `pushpop/testing`). Lambda gives none: then it is the system's. */
+  /** A test's clock (`fakeContext` of `pushpop/testing`). Lambda passes none: then we use the system's. */
   readonly clock?: Clock
-  /** What a test wants to see of our lines (`fakeContext` too). Lambda says nothing: then the environment does. */
+  /** Which of our log lines a test wants to see (`fakeContext`, too). Without it, the environment decides. */
   readonly logLevel?: Level
 }
 

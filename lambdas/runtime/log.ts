@@ -73,7 +73,7 @@ function embeddedMetrics(service: string, tally: Tally, nowMs: number): Fields |
   }
 }
 
-/** What a log may say of an error: none of its other properties, where the SDK keeps stored items. */
+/** What a log may say about an error. It leaves out other properties, in which the SDK keeps stored items. */
 export function describeError(error: unknown, depth = 0): Fields {
   if (!(error instanceof Error)) return { name: typeof error }
   const { cause } = error

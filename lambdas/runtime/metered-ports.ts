@@ -8,8 +8,8 @@ type Input = { ReturnConsumedCapacity?: string; Key?: unknown }
 
 /**
  * Counts the requests to DynamoDB. Each asks for its consumed capacity, which costs a few bytes of the
- * answer: TOTAL, because nobody acts on the share of an index. DynamoDB bills a refused condition and does
- * not report its units; those requests show as conflicts.
+ * answer: TOTAL, because nobody acts on the share of an index. DynamoDB bills a refused condition but does not
+ * report its units; those requests show as conflicts.
  */
 export function meteredDocuments(inner: DocumentPort): DocumentPort {
   return {
@@ -42,7 +42,7 @@ export function meteredObjects(inner: ObjectPort): ObjectPort {
   }
 }
 
-/** Told by its input, since class names do not survive bundling. Only reads can be consistent. */
+/** Goes by the input, because class names do not survive bundling. Only reads can be consistent. */
 const isRead = (input: object): boolean =>
   'ConsistentRead' in input || 'KeyConditionExpression' in input || isBatchGet(input)
 

@@ -10,28 +10,28 @@ type MetricUnit = 'Count' | 'Seconds' | 'Milliseconds'
 
 export const metrics = {
   ItemsPushed: 'Count',
-  /** Those of them that are for later. */
+  /** Pushed items that are for later. */
   ItemsScheduled: 'Count',
   ItemsPopped: 'Count',
   ItemsAcknowledged: 'Count',
   /** Released by a consumer or returned by the sweeper; not items that a pop took from an expired lock. */
   ItemsReturned: 'Count',
   ItemsDeadLettered: 'Count',
-  /** Taken out of their queues because they had expired: discarded, or on their way to the dead letters. */
+  /** Expired items that were taken out of their queues: discarded, or on their way to the dead letters. */
   ItemsExpired: 'Count',
-  /** Items that were accepted for the inbox (202); applied, they count as pushed. */
+  /** Items that were accepted for the inbox (202). Once applied, they count as pushed. */
   InboxAccepted: 'Count',
   /** Items that came out of the inbox into their queues. */
   InboxApplied: 'Count',
-  /** Messages of the inbox that could not be pushed, and went to dead letters. */
+  /** Inbox messages that could not be pushed, and went to the dead letters. */
   InboxRefused: 'Count',
   /**
-   * How long the message that waited longest has been in the inbox: SQS leaves out messages that it gave out often.
+   * How long the oldest message has been in the inbox. SQS's own metric leaves out messages that it delivered often.
    */
   InboxWaiting: 'Seconds',
-  /** Conditions that did not hold and transactions that met another: lost races, mostly. */
+  /** Conditions that did not hold, and transactions that met others: mostly lost races. */
   Conflicts: 'Count',
-  /** Requests to DynamoDB, repeated ones included. */
+  /** Requests to DynamoDB, including repeated ones. */
   Attempts: 'Count',
   SegmentsOffloaded: 'Count',
   SegmentsRecalled: 'Count',
@@ -45,13 +45,13 @@ export const metrics = {
   HousekeepingFailures: 'Count',
   /** Records of a newer format in the stream: deploy that version here as well. */
   FormatsUnknown: 'Count',
-  /** Queues the sweeper could not finish, and runs that could not even begin. */
+  /** Queues that the sweeper could not finish, and runs that could not even begin. */
   SweepFailures: 'Count',
   /** How long the lock, or the queue that was not served, that waited longest had been due. */
   LockReturnLag: 'Seconds',
   /** How long the oldest item of a pop had waited. */
   OldestItemAge: 'Seconds',
-  /** Pops that took longer than `SLOW_CALL_MS`, without what they were asked to wait. */
+  /** Pops that took longer than `SLOW_CALL_MS`, not counting the time for which their callers asked them to wait. */
   SlowPops: 'Count',
   /** Answers that are our fault: 500 and 503. */
   Errors5xx: 'Count',

@@ -7,12 +7,12 @@ export type EventEntry = {
   readonly Detail: string
 }
 
-/** The one request of EventBridge that there is here. */
+/** The one request to EventBridge that we use. */
 export type EventsPort = {
   putEvents(entries: readonly EventEntry[]): Promise<readonly EntryResult[]>
 }
 
-/** In the order of the entries; without a code it is on the bus. */
+/** In the order of the entries. An entry without an error code is on the bus. */
 type EntryResult = { readonly ErrorCode?: string | undefined }
 
 type PutEdge = {
@@ -28,7 +28,7 @@ type PutEdge = {
 /** EventBridge's own bounds of a call. */
 const ENTRIES_PER_CALL = 10
 export const BYTES_PER_CALL = 256 * 1024
-/** With pauses of up to 0.1, 0.4 and 1.6 s: throttling passes in that time; for an outage the stream waits. */
+/** With pauses of up to 0.1, 0.4 and 1.6 s, which outlast throttling; during an outage, the stream waits. */
 const ATTEMPTS_MAX = 4
 const PAUSE_FIRST_MS = 100
 /** A call with all its attempts takes 2 s of pauses, and 3 s for each answer that does not come. */
@@ -83,7 +83,7 @@ async function putCall(
       onGivenUp(left.length, problem)
       return { left, isDown }
     }
-    // Random, or all functions that were throttled together would come back together.
+    // The pause is random, because otherwise all functions that were throttled together would come back together.
     await sleep(PAUSE_FIRST_MS * 4 ** (attempt - 1) * random())
   }
 }

@@ -46,10 +46,10 @@ function countSegment({ kind, ms, failed }: Moved): void {
   if (failed) tally?.count(kind === 'load' ? 'SegmentLoadFailures' : 'SegmentOffloadFailures', 1)
 }
 
-/** Half of what a new account can run at once; an account that can run more sets this higher. */
+/** Half of what a new account can run at once; raise this in an account that can run more. */
 const WAITING_POPS = 5
 
-/** Zero is a number here: no pop is held then. */
+/** Zero is valid here: then no pop waits. */
 const waitingPopsIn = (environment: Environment): number =>
   environment[variables.waitingPops] === '0'
     ? 0

@@ -9,8 +9,8 @@ import { objectsWhenNeeded } from './objects-when-needed.ts'
 import { queuesOptions } from './queues-options.ts'
 
 /**
- * The engine as the functions use it, made once when an environment starts. What is loaded here is
- * loaded at every cold start: S3 is not.
+ * The engine as the functions use it, made once when an environment starts. Every cold start loads what is
+ * imported here, which does not include S3.
  */
 export function createServices(environment: Environment, log: Log, clock?: Clock): Queues {
   const documents = documentsFromEnvironment()

@@ -10,7 +10,7 @@ export class Tally {
   conflicts = 0
   /** Failures of work that no answer waited for. */
   backgroundFailures = 0
-  /** For how long it was held because its caller wants to wait. */
+  /** How long the call waited because its caller asked for that. */
   heldMs = 0
   readonly metrics = new Map<MetricName, number>()
 
@@ -18,7 +18,7 @@ export class Tally {
     if (value !== 0) this.metrics.set(metric, (this.metrics.get(metric) ?? 0) + value)
   }
 
-  /** The largest of several: a line shows the worst of them, and not their sum. */
+  /** Keeps the largest of several values: a line shows the worst one, not their sum. */
   most(metric: MetricName, value: number): void {
     if (value > (this.metrics.get(metric) ?? 0)) this.metrics.set(metric, value)
   }
@@ -39,8 +39,8 @@ export function usageOf(tally: Tally) {
 }
 
 /**
- * An environment handles one event at a time, yet work that an answer did not wait for can go on when the
- * next event thaws it. By its async context each request counts for the event that it belongs to.
+ * An environment handles one event at a time, but work that an answer did not wait for may go on when the next
+ * event thaws the process. By its async context, each request counts for the event to which it belongs.
  */
 const current = new AsyncLocalStorage<Tally>()
 

@@ -6,11 +6,11 @@ export const variables = {
   bucket: 'PUSHPOP_BUCKET',
   /** The address of the inbox, for the functions that send to it and apply it. */
   inbox: 'PUSHPOP_INBOX',
-  /** The address of its dead-letter queue, for what can be applied to no queue. */
+  /** The address of its dead-letter queue, for messages that belong to no queue. */
   inboxFailures: 'PUSHPOP_INBOX_FAILURES',
   /** The ARN, for the function that announces. */
   eventBus: 'PUSHPOP_EVENT_BUS',
-  /** `off` where nobody announces. */
+  /** `off` if the stack announces nothing. */
   events: 'PUSHPOP_EVENTS',
   idempotencyTtlSeconds: 'PUSHPOP_IDEMPOTENCY_TTL_SECONDS',
   remindAfterSeconds: 'PUSHPOP_REMIND_AFTER_SECONDS',

@@ -30,8 +30,8 @@ export type AnnounceReport = {
  * from its first failure on, and in the end hands the whole batch to the failure queue: by then the
  * records behind the failure have been announced, some of them more than once.
  *
- * A record of a newer format is passed: no repetition helps, and failing would hold up all other queues of
- * its shard until the stream forgets them. Its items are announced again by a sweeper that can read it.
+ * We skip a record of a newer format: no repetition helps, and a failure would hold up all other queues of its
+ * shard until the stream forgets them. A sweeper that can read the record announces its items again.
  */
 export async function announceBatch(
   port: EventsPort,
@@ -43,7 +43,7 @@ export async function announceBatch(
   const failed = new Set<number>()
   let passed = 0
   const entries: EventEntry[] = []
-  /** The record that each entry is of. */
+  /** The record from which each entry comes. */
   const recordOf: number[] = []
   for (const [at, record] of records.entries()) {
     try {

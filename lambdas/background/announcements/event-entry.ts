@@ -58,7 +58,7 @@ function ownDetail(queue: string, transition: Transition): object {
   }
 }
 
-/** Counted as the API counts: what is locked is in the queue, what is dead is not. */
+/** Counts as the API does: locked items are in the queue, dead ones are not. */
 function stateOf(record: QueueRecord) {
   const locked = lockedByPriority(record)
   const counts = lanesInOrder(record)
@@ -75,7 +75,7 @@ function stateOf(record: QueueRecord) {
   }
 }
 
-/** Items in locks that have not ended. Whether their time is over does not count: there is no clock here. */
+/** Items in locks that have not ended, even if their time is over: there is no clock here. */
 function lockedByPriority(record: QueueRecord): ReadonlyMap<number, number> {
   const locked = new Map<number, number>()
   for (const [lockId, lock] of record.locks) {
@@ -87,6 +87,6 @@ function lockedByPriority(record: QueueRecord): ReadonlyMap<number, number> {
   return locked
 }
 
-/** Made of the write and the event's place in it: a repetition gets the same id, no other event does. */
+/** Made from the write and the event's place in it: a repetition gets the same id, and no other event does. */
 const eventId = (writeId: string, kind: Transition['kind'], index: number): string =>
   createHash('sha256').update(`${writeId} ${kind} ${index}`).digest('hex').slice(0, 32)

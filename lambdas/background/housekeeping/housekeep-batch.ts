@@ -28,7 +28,7 @@ type BatchReport = {
  * the first record of each failing queue. A run that read the record and could not finish is not a failure:
  * it has left a timer, and the sweeper comes back to it. Repeating it would hold up the shard, and every
  * queue in it, for one queue in trouble. A queue has failed if its record could not be read, so that it
- * has no timer, or if there was no time for it. A record of a newer format is passed
+ * has no timer, or if there was no time for it. We skip a record of a newer format
  * anyway: no repetition helps, and housekeeping that can read it comes with its next write, or with the
  * sweeper.
  */

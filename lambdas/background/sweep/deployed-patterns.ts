@@ -4,7 +4,7 @@ import type { Environment } from '../../runtime/environment.ts'
 import { describeError, type Log } from '../../runtime/log.ts'
 import { variables } from '../../runtime/variables.ts'
 
-/** Settings of prefixes that a deployment brings; none where it leaves them to `PUT /queue-config`. */
+/** Settings of prefixes that a deployment brings; absent if it leaves them to `PUT /queue-config`. */
 export type QueueConfig = {
   readonly patterns: readonly QueuePatternInput[]
   readonly hash: string
@@ -20,7 +20,7 @@ export function queueConfigIn(environment: Environment): QueueConfig | undefined
   }
 }
 
-/** Whether it is done: the row of the patterns is as this deployment, or somebody since, wants it. */
+/** Returns whether it is done: the row has the patterns of this deployment, or of somebody who has put others since. */
 export async function deployPatterns(
   queues: Pick<Queues, 'deployPatterns'>,
   { patterns, hash }: QueueConfig,
@@ -29,7 +29,7 @@ export async function deployPatterns(
   try {
     const { revision, replaced } = await queues.deployPatterns(patterns, hash)
     if (replaced === undefined) return true
-    // What was put by hand is not lost without a word.
+    // If this replaced patterns that somebody put by hand, the log has them.
     const level = replaced.patterns.length > 0 ? 'warn' : 'info'
     log.write(level, 'queue patterns replaced by the deployment', {
       revision,

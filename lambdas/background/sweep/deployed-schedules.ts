@@ -5,7 +5,7 @@ import type { Environment } from '../../runtime/environment.ts'
 import { describeError, type Fields, type Log } from '../../runtime/log.ts'
 import { variables } from '../../runtime/variables.ts'
 
-/** Schedules that a deployment brings. Where it brings none there may be some of an earlier one, to be deleted. */
+/** Schedules that a deployment brings. Even if it brings none, there may be some of an earlier one to delete. */
 export type SchedulesInCode = { readonly text: string; readonly hash: string }
 
 export function schedulesIn(environment: Environment): SchedulesInCode {
@@ -48,7 +48,7 @@ function read(text: string): readonly ScheduleInCode[] {
   }
 }
 
-/** What somebody put by hand is not replaced, nor left behind, without a word. */
+/** If this replaces or keeps a schedule that somebody put by hand, the log says so. */
 function levelOf(results: readonly DeployedResult[]): 'error' | 'warn' | 'info' {
   const has = (...some: readonly DeployedResult['result'][]): boolean =>
     results.some(({ result }) => some.includes(result))
@@ -56,7 +56,7 @@ function levelOf(results: readonly DeployedResult[]): 'error' | 'warn' | 'info' 
   return has('replaced', 'kept') ? 'warn' : 'info'
 }
 
-/** The schedules by what became of them. No items: they are nobody's but their queue's. */
+/** The schedules, by what happened to them. Without their items, whose contents do not belong in a log. */
 function fieldsOf(results: readonly DeployedResult[]): Fields {
   const fields: Record<string, unknown[]> = {}
   for (const it of results) {

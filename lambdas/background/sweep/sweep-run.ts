@@ -8,8 +8,8 @@ import type { Waker } from '../wake/waker.ts'
 /** The schedule starts a run each minute; the run may sweep more often. */
 const RUN_SECONDS = 60
 /**
- * A queue that is being visited when the time is up sends no more requests: what is left is the answer
- * to its last one, for which it waits 3 s at most, and a line in the log.
+ * When the time is up, a visit under way sends no more requests: it only waits for the answer to its last
+ * one, 3 s at most, and writes a line to the log.
  */
 const LEAVE_MS = 10_000
 
@@ -29,7 +29,7 @@ export type SweepSummary = {
 
 type Beat = {
   readonly everySeconds: number
-  /** All of them unless set: several runs may sweep side by side. */
+  /** Several runs may sweep side by side. Default: all shards. */
   readonly shards?: readonly number[] | undefined
   /** A run calls this at most once, if a prompt timer ends soon: after that Wake stays awake by itself. */
   readonly wake?: Waker | undefined
@@ -38,9 +38,9 @@ type Beat = {
 }
 
 /**
- * Sweeps once, or every so many seconds until the schedule starts the next run. A queue that fails is
- * reported and keeps its timer, so a later sweep meets it again. The run itself fails only if no sweep
- * could read the index: then its errors raise an alarm, and the next run tries again.
+ * Sweeps once, or every `everySeconds` until the schedule starts the next run. If a queue fails, it is reported
+ * and keeps its timer, so a later sweep meets it again. The run itself fails only if no sweep could read the
+ * index: then its errors raise an alarm, and the next run tries again.
  */
 export async function sweepRun(
   queues: Pick<Queues, 'returnExpiredLocks'>,

@@ -9,9 +9,9 @@ import { deployPatterns, type QueueConfig, queueConfigIn } from './deployed-patt
 import { deploySchedules, type SchedulesInCode, schedulesIn } from './deployed-schedules.ts'
 import { type SweepSummary, sweepRun } from './sweep-run.ts'
 
-/** What the schedule says, or somebody who calls the function by hand. */
+/** The event of the schedule, or of a person who calls the function by hand. */
 type SweeperEvent = {
-  /** Where several functions sweep side by side: this one's part of the 16. */
+  /** If several functions sweep side by side: this one's part of the 16 shards. */
   readonly shards?: readonly number[]
   /** Announce all queues that have items and nobody at work, instead of sweeping. */
   readonly announce?: Pick<AnnounceRequest, 'prefix' | 'cursor' | 'consumersAreGone'>
@@ -39,15 +39,15 @@ export const deploymentIn = (environment: Environment): Deployment => ({
   schedules: schedulesIn(environment),
 })
 
-/** For an answer and a line in the log. */
+/** Time for an answer and a line in the log. */
 const LEAVE_MS = 5_000
-/** Of a run, for timers that were never started: a walk through some 50,000 queues. Then locks come first. */
+/** A run's time for starting missing timers: a walk through some 50,000 queues. After that, locks come first. */
 const TIMERS_MS = 5_000
-/** The table says whether a walk is due, once a day; to ask it every hour is 24 reads of one row. */
+/** The table says whether a walk is due, which is once a day; asking every hour costs 24 reads of one row. */
 const ASK_EVERY_MS = 3_600_000
-/** Of a run, for the schedules of a deployment: an environment has some fifty, which take a second or two. */
+/** A run's time for a deployment's schedules: an environment has room for some fifty, which take a second or two. */
 const SCHEDULES_MS = 5_000
-/** By then no sweeper runs any more that has the environment of before: a run takes a minute. */
+/** By then, no sweeper with the old environment is running any more: a run takes a minute. */
 const LOOK_AGAIN_MS = 300_000
 
 /** The sweeper's function: one for the life of its process. */
@@ -59,15 +59,15 @@ export function createSweeper(
   wake?: Waker,
 ): (event: SweeperEvent | undefined, run: Run) => Promise<SweeperReport> {
   let askAtMs = 0
-  // Once for each process: an old one that still runs does not bring its own back.
+  // Deploy once per process, so that an old process that still runs does not bring its own patterns back.
   let isDeployed = queueConfig === undefined
   let schedulesAtMs = 0
   let hasLooked = false
 
   /**
-   * When this process starts, and once more after its first look and after each that has changed something: a sweeper
-   * of the deployment before may have come last, and the process that was first to deploy may be gone. Returns how
-   * many failed.
+   * Runs when this process starts, and again after its first look and after each look that has changed something: a
+   * sweeper of the previous deployment may have come last, and the process that deployed first may be gone. Returns
+   * how many failed.
    */
   async function putSchedules({ log, remainingMs }: Run): Promise<number> {
     const deadlineMs = clock.nowMs() + Math.min(SCHEDULES_MS, remainingMs() - LEAVE_MS)

@@ -4,15 +4,15 @@ import { describeError, type Log } from '../../runtime/log.ts'
 import { variables } from '../../runtime/variables.ts'
 
 /**
- * Something comes due at `untilMs`: the run of Wake that is awake must stay until then. `takesOver`: that run is known
- * to have ended.
+ * Something is due at `untilMs`: the run of Wake that is awake must stay until then. `takesOver`: we know that this run
+ * has ended.
  */
 export type WakeEvent = { readonly untilMs?: number; readonly takesOver?: boolean }
 
 /** Calls Wake. If that fails it says so in the log: the minute's sweep comes all the same. */
 export type Waker = (event: WakeEvent, log: Log) => Promise<void>
 
-/** None where the stack has no Wake. */
+/** Undefined if the stack has no Wake. */
 export function wakerIn(environment: Environment): Waker | undefined {
   const name = environment[variables.wake]
   if (!name) return undefined

@@ -24,7 +24,7 @@ const names: Names<ConsumeManyOptions> = {
 
 type ManyPorts = Omit<Edge, 'report'> & { readonly list: List }
 
-/** Works many queues until the signal comes, over whatever leads to them. */
+/** Works many queues until the signal comes, over HTTP or on the table. */
 export async function consumeManyWith(
   { list, ...edge }: ManyPorts,
   which: Which,

@@ -1,5 +1,5 @@
-// What a worker asks of queues, and all else that it touches. The engine is one such; so is the client,
-// which holds this folder too: it imports nothing but what the two share.
+// What a worker needs from queues, and everything else that it touches. The engine provides it, and so does the
+// client, which bundles this folder: so the folder imports only what the two share.
 
 import type { Item } from './item.ts'
 import type { Trouble } from './trouble.ts'
@@ -13,7 +13,7 @@ export type Popped =
       readonly lock?: { readonly id: string }
       readonly more: boolean
     }
-  /** `more`: it passed over items that had expired, and others may lie behind. */
+  /** `more`: the pop passed over items that had expired, and others may lie behind. */
   | { readonly kind: 'empty'; readonly more?: true }
   | { readonly kind: 'locked' }
 
@@ -36,7 +36,7 @@ export type Verbs = {
   ): Promise<{
     readonly items: readonly {
       readonly state: 'ready' | 'locked' | 'waiting' | 'expired'
-      /** 0 before the first. */
+      /** 0 before the first delivery. */
       readonly deliveries: number
     }[]
   }>

@@ -15,11 +15,11 @@ export type HandlerResult = void | undefined | { readonly failed: readonly strin
 
 export type HandlerContext = {
   readonly queue: string
-  /** Held, and extended, while the handler works. Keep its id secret: it lets anybody settle the items. */
+  /** PushPop extends this lock while the handler works. Keep its id secret: anybody who has it can settle the items. */
   readonly lock: { readonly id: string }
   /** Aborted when the lock is lost or the time is nearly over. Stop then: unfinished items come again. */
   readonly signal: AbortSignal
-  /** Until the function's time is nearly over. */
+  /** The milliseconds until the function's time is nearly over. */
   remainingMs(): number
   /** Once the handler returns or throws, the item goes to the dead-letter queue. */
   deadLetter(item: Item | string, reason: string): void
@@ -28,8 +28,8 @@ export type HandlerContext = {
 }
 
 /**
- * For what stands between a worker and a handler: the batch was not worked, or not to its end, because the
- * work stops. Its items come again, and none of them has failed.
+ * For code between a worker and a handler. It means that the batch was not worked, or not finished, because the
+ * work is stopping. Its items come again, and none of them has failed.
  */
 export class GivenUp extends Error {}
 

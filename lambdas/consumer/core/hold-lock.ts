@@ -2,7 +2,7 @@ import { type HeldLock, holdLock, unlessOver } from '../../foundation/shared/hol
 import type { Edge } from './edge.ts'
 import { isLockLost } from './refusal.ts'
 
-/** `sinceMs` is when the lock was asked for: its life began no earlier. */
+/** `sinceMs` is when we asked for the lock: its life began no earlier. */
 export const heldLock = (
   { queues, clock, report }: Edge,
   queue: string,

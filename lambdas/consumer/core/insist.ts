@@ -3,8 +3,8 @@ import { TROUBLES_MAX, troublePauseMs } from './pace.ts'
 import { isPassing } from './refusal.ts'
 
 /**
- * Repeats a request that settles a lock, even if its answer was lost: an id names one lock, which ends
- * once, so a second copy finds it ended and changes nothing. Once the time is over, it is not repeated.
+ * Repeats a request that settles a lock, even if its answer was lost: an id names one lock, which ends only
+ * once, so a second copy finds it ended and changes nothing. Once the time is over, we stop repeating.
  */
 export async function insist<T>(
   { clock, random }: Pick<Edge, 'clock' | 'random'>,

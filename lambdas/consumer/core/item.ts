@@ -8,9 +8,9 @@ export type Item<T = unknown> = {
   readonly pushedAtMs: number
   /** 1 the first time. */
   readonly deliveries: number
-  /** No pop returns it from then on; a consumer that has it may finish its work. */
+  /** From then on, no pop returns it; a consumer that has it may finish its work. */
   readonly expiresAtMs?: number
-  /** Of an item that was pushed for later: its id until it was due, and when that was. */
+  /** For an item that was pushed for later: its id until it was due, and when that was. */
   readonly scheduledId?: string
   readonly dueMs?: number
   /** Why it was dead-lettered, on a dead-letter queue. */

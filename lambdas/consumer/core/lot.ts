@@ -1,4 +1,4 @@
-// The items of one lock: the handler gets them, then we settle each by what became of it.
+// The items of one lock: the handler gets them, then we settle each according to its outcome.
 
 import type { HeldLock } from '../../foundation/shared/hold-lock.ts'
 import { isDeadLetterQueue } from '../../foundation/shared/queue-id.ts'
@@ -47,7 +47,7 @@ export async function workLot(run: Run, { items, lock }: Lot): Promise<Verdicts>
   }
   const verdicts: Verdicts[] = []
   for (const part of partsOf(items)) {
-    // Where order is kept, nothing behind a failed item goes on.
+    // If order matters, nothing behind a failed item goes on.
     const isHeldUp = !passesBy(settings) && verdicts.some(({ back }) => back.length > 0)
     const mayBegin =
       verdicts.length === 0 ||
@@ -124,7 +124,7 @@ function checkedResult(result: HandlerResult, known: ReadonlySet<string>): Handl
 }
 
 /**
- * Acknowledges what is done and dead-letters what is dead. Items that should come again stay in the lock, for
+ * Acknowledges finished items and dead-letters dead ones. Items that should come again stay in the lock, for
  * the caller to release. Returns false if the lock was lost: then all of its items
  * come again.
  */
@@ -134,7 +134,7 @@ export async function settle(run: Run, lot: Lot, { done, dead, back }: Verdicts)
   const lockId = lot.lock.id
   const steps: (() => Promise<unknown>)[] = []
   const part = (ids: readonly string[]) => (ids.length === lot.items.length ? {} : { ids })
-  // First what is done: nobody should do that again.
+  // Settle finished items first: nobody should do them again.
   if (done.length > 0) {
     steps.push(async () => {
       await queues.acknowledge(queue, { lockId, ...part(done) })

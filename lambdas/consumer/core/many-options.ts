@@ -9,23 +9,23 @@ import { type AgainOptions, retryOf } from './retry.ts'
 import type { Settings } from './settings.ts'
 import type { ManyTrouble } from './trouble.ts'
 
-/** Which queues: all under a prefix but their dead-letter queues, also those that come later; or these. */
+/** Either all queues with a prefix, including later ones but not dead-letter queues; or exactly these queues. */
 export type Which = { readonly prefix: string } | { readonly queues: readonly string[] }
 
 export type ManyOptions = {
-  /** Queues that are worked at once: 1–1,000. Default 10. */
+  /** How many queues to work at once: 1–1,000. Default 10. */
   readonly queuesAtOnce?: number | undefined
-  /** Items of a queue the handler gets at once, at most: 1–100. Default 1. */
+  /** The most items of a queue that the handler gets at once: 1–100. Default 1. */
   readonly batchSize?: number | undefined
-  /** How long a lock lives if this process dies: 5–300. It is extended while the handler works. Default 30. */
+  /** How long a lock lives if this process dies: 5–300. We extend it while the handler works. Default 30. */
   readonly lockTtlSeconds?: number | undefined
   /** Dead-letter an item after this many failures. Default: the queue's own `max_deliveries`. */
   readonly maxDeliveries?: number | undefined
   /** When failed items come again. Default: after 1, 2, 4 … seconds, up to five minutes. */
   readonly retry?: AgainOptions | undefined
-  /** Share queues with other consumers. Otherwise one works a queue at a time, in order: the default. */
+  /** Share queues with other consumers. Default: one consumer at a time works a queue, in order. */
   readonly competing?: boolean | undefined
-  /** Stops: takes nothing more, lets handlers finish, gives back the rest. */
+  /** Stops the work: takes nothing more, lets handlers finish, gives back the rest. */
   readonly signal?: AbortSignal | undefined
   /** How long handlers may go on after that. Default: as long as they like. */
   readonly graceMs?: number | undefined
@@ -34,7 +34,7 @@ export type ManyOptions = {
 }
 
 export type ConsumeManyOptions = ManyOptions & {
-  /** Every failure, none of which ends the work. Default: a line on the console. */
+  /** Called for every failure; none of them ends the work. Default: writes a line to the console. */
   readonly onError?: ((failure: ManyTrouble) => void) | undefined
 }
 
@@ -44,7 +44,7 @@ export type ManySettings = Settings & {
 }
 
 /**
- * We extend a lock when two fifths of its life are over. Of five seconds three are left then: more than
+ * We extend a lock when two fifths of its life are over. If it lives five seconds, three are left then: more than
  * a process has left when it stops extending, so no other consumer gets the items while the handler works.
  */
 export const HELD_TTL_SECONDS_MIN = 5
@@ -53,7 +53,7 @@ const QUEUES_AT_ONCE_MAX = 1_000
 /** Two looks a second, however many queues there are. */
 export const LOOK_EVERY_MS = 500
 const IDLE_MS_MAX = 60_000
-/** A round looks at each of them once: 5 s where ids have up to 49 characters, 12 s with the longest. */
+/** A round looks at each of them once: 5 s if ids have up to 49 characters, 12 s with the longest. */
 const NAMED_QUEUES_MAX = 1_000
 
 export function manySettingsOf(options: ManyOptions): ManySettings {

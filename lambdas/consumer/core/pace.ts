@@ -22,8 +22,8 @@ export const sitsOut = (delayMs: number, remainingMs: number): boolean =>
   delayMs <= WAIT_MS_MAX && mayTakeMore(remainingMs, delayMs)
 
 /**
- * Until the queue's limit allows another pop. If that is after the end of this run, the next run goes on
- * waiting.
+ * The pause until the queue's limit allows another pop. If that is after the end of this run, the next run goes
+ * on waiting.
  */
 export const limitPauseMs = (retryAfterMs: number, remainingMs: number): number =>
   Math.max(0, Math.min(retryAfterMs, remainingMs - END_MS))

@@ -1,6 +1,6 @@
 import { lostLockCodes } from '../../foundation/shared/hold-lock.ts'
 
-/** What the service said no with: an error of the engine, or of the client, which tells the same. */
+/** The error with which the service refused: from the engine, or from the client, whose errors say the same. */
 type Refusal = Error & {
   readonly code: string
   readonly retryable: boolean
@@ -14,14 +14,14 @@ const isRefusal = (error: unknown): error is Refusal =>
 export const refusalIn = (error: unknown): Refusal | undefined =>
   isRefusal(error) ? error : undefined
 
-/** Worth another try: the store is busy or out of reach, or the answer was lost. */
+/** Whether another try makes sense: the store is busy or out of reach, or the answer was lost. */
 export const isPassing = (error: unknown): boolean =>
   isRefusal(error) && (error.retryable || error.outcome === 'unknown')
 
-/** A fault of the service may pass too: for work that goes on by itself. */
+/** For work that goes on by itself, even a fault of the service may pass. */
 export const mayPass = (error: unknown): boolean =>
   isPassing(error) || refusalIn(error)?.code === 'INTERNAL'
 
-/** The lock is over: its items belong to the queue again, or are settled. */
+/** Whether the lock is over: its items are back in the queue, or settled. */
 export const isLockLost = (error: unknown): boolean =>
   isRefusal(error) && lostLockCodes.some((code) => code === error.code)

@@ -9,7 +9,7 @@ export type Duration = number | `${number}${'s' | 'm' | 'h' | 'd'}`
 export type AgainOptions = {
   /** The delay after the first delivery, the second, and so on; the last one also holds for all later deliveries. */
   readonly delays?: readonly Duration[] | undefined
-  /** Or: `first`, and `factor` times as long after each further delivery, up to `most`. Default 1s, 2, 5m. */
+  /** Instead of `delays`: `first`, then `factor` times as long after each delivery, up to `most`. Default 1s, 2, 5m. */
   readonly backoff?:
     | {
         readonly first?: Duration | undefined
@@ -22,12 +22,12 @@ export type AgainOptions = {
    * with `delays`.
    */
   readonly jitter?: number | undefined
-  /** Other items may pass a failed one in an exclusive queue too, which then keeps no order. Default false. */
+  /** Lets other items pass a failed one even in an exclusive queue, which then keeps no order. Default false. */
   readonly overtake?: boolean | undefined
 }
 
 export type Retry = {
-  /** By how often it was delivered; the last for all that come after. */
+  /** By the number of deliveries; the last delay also holds for all later ones. */
   readonly delaysMs: readonly number[]
   readonly jitter: number
   readonly overtake: boolean
@@ -36,7 +36,7 @@ export type Retry = {
 const names: Names<AgainOptions> = { delays: 0, backoff: 0, jitter: 0, overtake: 0 }
 const backoffNames: Names<NonNullable<AgainOptions['backoff']>> = { first: 0, factor: 0, most: 0 }
 
-/** A day after the first second, doubled each time, is reached with the eighteenth; by a smaller factor later. */
+/** Doubling from one second reaches a day at the eighteenth delay; a smaller factor takes longer. */
 const STEPS_MAX = 100
 /** Items that failed together must not all come back together. */
 const JITTER_DEFAULT = 0.25

@@ -1,15 +1,15 @@
-// Whose turn it is, where many queues are worked and few at once. Time is an argument.
+// Decides whose turn it is when we work many queues, but only a few at once. Time is an argument.
 //
 //   idle ──has something free──▶ ready ──first in line──▶ at work ──its turn is over──▶ ready, last in line
 //    ▲                                                       └──nothing more to do──▶ idle, or put off
-//    └──put off: until a time nobody looks, because it is locked, failing or at its limit
+//    └──put off: we do not look at it until some time, because it is locked, failing or at its limit
 //
 // Failed items wait in the queue itself: the list shows when they are back, or whether other items can be popped
 // meanwhile.
 
 import type { Ending } from './run.ts'
 
-/** A queue as the list tells it. Without a count its record could not be read just now. */
+/** A queue as the list shows it. If the count is missing, its record could not be read just now. */
 export type Standing = {
   readonly queue: string
   readonly count?: number | undefined
@@ -19,23 +19,23 @@ export type Standing = {
   readonly isBlocked?: boolean | undefined
 }
 
-/** How a turn ended: as a worker ends, or by an error. `batches`: how often its handler was called. */
+/** How a turn ended: the worker's ending, or an error. `batches`: how often the worker called its handler. */
 export type TurnEnd = { readonly ending: Ending | 'failed'; readonly batches: number }
 
 type Place = {
   state: 'idle' | 'ready' | 'at work'
   notBeforeMs: number
-  /** Turns in a row that came to nothing. */
+  /** How many turns in a row found nothing. */
   fruitless: number
 }
 
-/** After turns that found nothing although the list showed items: it lags, or others are faster. */
+/** After a turn that found nothing although the list showed items: the list lags, or others are faster. */
 const FRUITLESS_FIRST_MS = 250
 const FRUITLESS_MS_MAX = 5_000
 /** After an error that repeating has not cured. */
 const FAILED_FIRST_MS = 1_000
 const FAILED_MS_MAX = 60_000
-/** What is remembered of a queue that is idle goes after this long. */
+/** We forget what we know of an idle queue after this long. */
 const REMEMBERED_MS = 60_000
 
 export class Rota {
@@ -76,7 +76,7 @@ export class Rota {
     this.#placeOf(queue).notBeforeMs = untilMs
   }
 
-  /** `random` in [0, 1): what failed together must not come back together. */
+  /** `random` in [0, 1): queues that failed together must not come back together. */
   ended(queue: string, { ending, batches }: TurnEnd, nowMs: number, random: number): void {
     const place = this.#placeOf(queue)
     place.state = 'idle'

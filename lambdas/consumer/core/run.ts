@@ -2,7 +2,7 @@ import type { Edge } from './edge.ts'
 import type { Handler } from './handler.ts'
 import type { Settings } from './settings.ts'
 
-/** Items by what became of them, and how often the handler was called. */
+/** How many items had which outcome, and how often we called the handler. */
 export type Counts = {
   batches: number
   acknowledged: number
@@ -18,12 +18,12 @@ export const noCounts = (): Counts => ({
 })
 
 /**
- * How a worker ended, from the least that is left to do to the most:
- * - `empty`: nothing was left to pop, and the record says so, so the next push is an event.
+ * How a worker ended, ordered from the least work left to the most:
+ * - `empty`: nothing was left to pop, and the record says so, so the next push makes an event.
  * - `locked`: another consumer works on the queue, and goes on until it is empty.
- * - `waiting`: failed items come back later, which is an event, and hold back the others; or, where many
- *   queues are worked, the queue's limit is reached.
- * - `crowded`: too many items are in locks, or dead. When some come back, or have moved, that is an event.
+ * - `waiting`: failed items hold back the others, and make an event when they come back; or, if we work
+ *   many queues, the queue has reached its limit.
+ * - `crowded`: too many items are in locks, or dead. When some come back, or have moved, that makes an event.
  * - `continued`: the time was over; when all workers have ended, we call the next run.
  */
 export const endings = ['empty', 'locked', 'waiting', 'crowded', 'continued'] as const
@@ -40,7 +40,7 @@ export type Run = {
   remainingMs(): number
   /** Aborted when handlers should come to their end. */
   readonly timeOver: AbortSignal
-  /** The longest that a handler took so far. */
+  /** The longest time that a handler has taken so far. */
   longestMs: number
   /** Whether there is time for another batch. `inDoubt`: a pop whose answer was lost may have taken it. */
   mayTakeMore(inDoubt: boolean): boolean

@@ -7,7 +7,7 @@ export const passesBy = ({ competing, retry }: Settings): boolean => competing |
 export type Settings = {
   readonly batchSize: number
   readonly lockTtlSeconds: number
-  /** Infinity where only the queue has a limit. */
+  /** Infinity if only the queue's own limit applies. */
   readonly deliveriesMax: number
   readonly retry: Retry
   readonly locks: number

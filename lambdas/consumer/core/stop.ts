@@ -5,7 +5,7 @@ export type Stop = {
   readonly graceOver: AbortSignal
 }
 
-/** How the work ends: by the caller's signal, or by a failure of its own. */
+/** How the work ends: by the caller's signal, or because it failed. */
 export type Stopping = Stop & {
   halt(): void
   /** Everything is settled: nothing listens any more. */

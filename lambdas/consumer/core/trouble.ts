@@ -10,12 +10,12 @@ export type Trouble =
   | { readonly kind: 'request'; readonly what: 'pop' | 'extend'; readonly error: unknown }
   /** The answer to a pop took longer than its lock lives. */
   | { readonly kind: 'answer-late' }
-  /** The handler is still at work although the time is over, or, of many queues, after five minutes. */
+  /** The handler is still at work although the time is over, or, with many queues, after five minutes. */
   | { readonly kind: 'handler-late'; readonly items: readonly Item[] }
 
-/** The same where many queues are worked. */
+/** The same for work on many queues. */
 export type ManyTrouble =
   | (Trouble & { readonly queue: string })
-  /** A queue cannot be worked for now, or the list cannot be read: tried again, less and less often. */
+  /** We cannot work a queue, or read the list, for now; we try again, less and less often. */
   | { readonly kind: 'queue'; readonly queue: string; readonly error: unknown }
   | { readonly kind: 'look'; readonly error: unknown }

@@ -3,28 +3,28 @@
 import type { HandlerResult, Marks } from './handler.ts'
 import type { Item } from './item.ts'
 
-/** As the engine calls it where the queue itself has `max_deliveries`. */
+/** The reason that the engine gives if the queue itself has `max_deliveries`. */
 export const TOO_MANY_DELIVERIES = 'max_deliveries'
 
 export type Ended =
   | { readonly kind: 'returned'; readonly result: HandlerResult }
   | { readonly kind: 'threw' }
-  /** Nobody can say that an item failed: it was not tried, or not to its end. */
+  /** Nobody can say that an item failed: the handler did not try it, or did not finish. */
   | { readonly kind: 'given-up' }
 
 export type Verdicts = {
   readonly done: readonly string[]
-  /** Ids by the reason. */
+  /** Ids by reason. */
   readonly dead: ReadonlyMap<string, readonly string[]>
-  /** To be handed out again. */
+  /** Items to hand out again. */
   readonly back: readonly Item[]
-  /** Those of them that failed and come later; the handler has not tried the others. */
+  /** Those of them that failed and come back later; the handler has not tried the others. */
   readonly failed: readonly Item[]
 }
 
 /**
- * What the handler gets together. An item that comes back is by itself, whoever else is in its lock: its
- * next failure is its own.
+ * Groups the items that the handler gets together. An item that came back goes alone, whatever else is in its lock,
+ * so that its next failure concerns only itself.
  */
 export function partsOf(items: readonly Item[]): readonly (readonly Item[])[] {
   const parts: Item[][] = []
@@ -39,9 +39,9 @@ export function partsOf(items: readonly Item[]): readonly (readonly Item[])[] {
 }
 
 /**
- * An item that was dead-lettered is dead whatever else the handler said of it. An item that failed too
- * often dies as well: the queue may have a limit of its own, but this one needs no configured queue. A
- * handler that threw says nothing of one item among several: none of them dies of that.
+ * An item that the handler dead-lettered is dead, whatever else the handler said about it. An item that failed too
+ * often dies as well: the queue may have its own limit, but this one needs no configured queue. If a handler with
+ * several items throws, that says nothing about any single one, so none of them dies.
  */
 export function verdictsOf(
   items: readonly Item[],
@@ -70,7 +70,7 @@ export function verdictsOf(
 
 export const isAllDone = ({ dead, back }: Verdicts): boolean => dead.size === 0 && back.length === 0
 
-/** What became of all parts of a lot. */
+/** Joins the verdicts on all parts of a lot. */
 export function together(parts: readonly Verdicts[]): Verdicts {
   const dead = new Map<string, readonly string[]>()
   for (const [reason, ids] of parts.flatMap((part) => [...part.dead])) {
@@ -85,15 +85,15 @@ export function together(parts: readonly Verdicts[]): Verdicts {
 }
 
 /**
- * An item may come back untried where batches are taken, because one before it failed. Where many queues are
- * worked, a stop whose grace is over takes it from its handler, and the item of another queue may kill the
- * process. Three consumers that restarted every second dead-lettered such items at two, three and four deliveries.
+ * With batches, an item may come back untried because one before it failed. With many queues, a stop whose grace is
+ * over takes it from its handler, or the item of another queue kills the process. Three consumers that restarted
+ * every second dead-lettered such items at two, three and four deliveries.
  */
 const UNSETTLED_AMONG_OTHERS_MIN = 6
 
 /**
- * Whether what came should not be tried again: it was delivered that often and never settled, because its
- * consumers died. Only an item that comes alone can be to blame.
+ * Whether the item should not be tried again: it was delivered this often and never settled, because its consumers
+ * died. Only an item that comes alone can be to blame.
  */
 export function isOverdue(
   items: readonly Item[],

@@ -1,16 +1,16 @@
-// Looks at the queues under a prefix page by page, round and round. A page that fails is asked for again, and then
-// made smaller, down to one queue: the list gives that one without its count if its record cannot be read. So a
-// page that always fails hides nothing but the queue that is to blame. All that is kept is a place in the list.
+// Looks at the queues with a prefix page by page, round and round. If a page fails, we ask for it again, and then for
+// smaller ones, down to one queue: if its record cannot be read, the list has that queue without a count. So a page
+// that always fails hides only the queue that is to blame. The only state is a place in the list.
 
 import { QUEUES_PER_PAGE_MAX } from '../../foundation/shared/bounds.ts'
 import { isDeadLetterQueue } from '../../foundation/shared/queue-id.ts'
 import type { List, Look } from './look.ts'
 import { mayPass } from './refusal.ts'
 
-/** From 100 queues to one in four steps; it doubles again with each page that comes. */
+/** From 100 queues down to one takes four steps; each page that succeeds doubles the size again. */
 const SMALLER = 4
 
-/** Three of them are for one queue alone: then the service is in trouble, and the walk begins again. */
+/** The last three are for one queue alone: if they fail too, the service is in trouble, and the walk begins again. */
 const TRIES_MAX = 8
 
 export function walkList(list: List, prefix: string): () => Promise<Look> {
@@ -40,7 +40,7 @@ export function walkList(list: List, prefix: string): () => Promise<Look> {
       const page = await nextPage()
       cursor = page.cursor
       const isToBlame = failures > 0 && page.queues.every(({ count }) => count === undefined)
-      // It is passed, and somebody should know.
+      // We skip the queue, and somebody should know.
       if (isToBlame && page.queues.length > 0) throw failure
       failures = 0
       limit = Math.min(QUEUES_PER_PAGE_MAX, 2 * limit)
@@ -48,7 +48,7 @@ export function walkList(list: List, prefix: string): () => Promise<Look> {
       return { standings, endsRound: cursor === undefined }
     } catch (error) {
       if (isFirst || mayPass(error)) throw error
-      // It may be the cursor that is refused. The first page will tell.
+      // The service may be refusing the cursor. The first page will show.
       beginAgain()
       return { standings: [], endsRound: true }
     }

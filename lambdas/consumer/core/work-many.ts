@@ -1,5 +1,5 @@
-// Works many queues, few at once: one look shows which of them have something, and each that has gets its
-// turn. `rota.ts` says whose turn it is, and `worker.ts` works one queue, as a Lambda's consumer does.
+// Works many queues, a few at once. One look shows which of them have items, and each of those gets its turn.
+// `rota.ts` says whose turn it is, and `worker.ts` works one queue, as a Lambda's consumer does.
 
 import { unlessOver } from '../../foundation/shared/hold-lock.ts'
 import type { Edge } from './edge.ts'
@@ -14,19 +14,19 @@ import type { Stop, Stopping } from './stop.ts'
 import type { ManyTrouble } from './trouble.ts'
 import { comesBackFirst, work } from './worker.ts'
 
-/** While others wait, a queue gives up its place after this long; one request more a turn. */
+/** While others wait, a queue gives up its place after this long, which costs one more request a turn. */
 const TURN_MS = 1_000
 
 /** A handler this late may never end, and it keeps its place: somebody should know. As long as a lock lives. */
 const HANDLER_LATE_MS = 300_000
 
 export type ManyEdge = Omit<Edge, 'report'> & {
-  /** One request: how some of the queues stand. The next call tells of the next ones, round and round. */
+  /** One request that shows the state of some of the queues. The next call shows the next ones, round and round. */
   look(): Promise<Look>
   report(trouble: ManyTrouble): void
 }
 
-/** Works until the stop, and resolves once nothing is held. Rejects if the list is refused for good. */
+/** Works until the stop, and resolves once it holds no lock. Rejects if the service refuses the list for good. */
 export async function workMany(
   settings: ManySettings,
   handler: Handler,
@@ -66,7 +66,7 @@ export async function workMany(
         troubles = 0
       } catch (error) {
         if (stop.aborted) break
-        // Nobody is there to start this process again.
+        // Nobody would start this process again, so go on after an error that may pass.
         if (!mayPass(error)) throw error
         troubles += 1
         edge.report({ kind: 'look', error })
@@ -79,7 +79,7 @@ export async function workMany(
         hadWork = false
         everyMs = Math.min(settings.idleMsMax, LOOK_EVERY_MS * 2 ** idleRounds)
       }
-      // From look to look, not from an answer to the next look; and what was missed is not made up for.
+      // Count from look to look, not from an answer to the next look; and do not make up for missed looks.
       dueMs = Math.max(clock.nowMs(), dueMs + everyMs)
       if (troubles > 0) dueMs += troublePauseMs(troubles, random)
       await clock.sleep(Math.max(0, dueMs - clock.nowMs()), stop)
@@ -120,7 +120,7 @@ async function takeTurn(
     remainingMs: () => Number.POSITIVE_INFINITY,
     timeOver: graceOver,
     longestMs: 0,
-    // A stop or a turn that is over would leave a lock that nobody knows of.
+    // In doubt, go on: after a stop, or the end of a turn, a lock could be left that nobody knows of.
     mayTakeMore: (inDoubt) =>
       inDoubt ? !graceOver.aborted : !stop.aborted && (clock.nowMs() < endMs || !rota.someoneWaits),
     foundPlenty() {},
@@ -135,7 +135,7 @@ async function takeTurn(
   }
 }
 
-/** What comes while the work stops is not begun, and what outlasts the grace is not waited for. */
+/** Does not begin items that come while the work stops, and does not wait for handlers that outlast the grace. */
 const overseen =
   (handler: Handler, { edge, stop, graceOver }: Stop & { readonly edge: ManyEdge }): Handler =>
   async (items, context) => {

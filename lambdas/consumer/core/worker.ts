@@ -23,11 +23,11 @@ import { isAllDone, type Verdicts } from './verdicts.ts'
 
 /** `comesBack`: the first item has failed before, and the worker takes it alone. */
 export async function work(run: Run, comesBack: boolean): Promise<Ending> {
-  /** Done; the next pop acknowledges it. */
+  /** A finished lot, which the next pop acknowledges. */
   let finished: Lot | undefined
   let held: Lot | undefined
   let alone = comesBack
-  /** When the items that this worker released are back, while others pass by them. */
+  /** When the items that this worker released come back, while others pass them. */
   let retriesMs: number[] = []
   try {
     for (;;) {
@@ -41,7 +41,7 @@ export async function work(run: Run, comesBack: boolean): Promise<Ending> {
       if (typeof lot === 'string') return lot
       held = lot
       const verdicts = await workLot(run, lot)
-      // In a batch one item may be the death of all: what failed comes back one by one.
+      // In a batch, one bad item may make all of them fail, so failed items come back one by one.
       alone = verdicts.back.length > 0 || lot.items.some(({ deliveries }) => deliveries > 1)
       if (lot.lock.lost.aborted) {
         run.edge.report({ kind: 'lock-lost', items: lot.items, error: lot.lock.lost.reason })
@@ -51,12 +51,12 @@ export async function work(run: Run, comesBack: boolean): Promise<Ending> {
         const backMs = await comeAgain(run, lot, verdicts)
         if (backMs === undefined) continue
         if (passesBy(run.settings)) retriesMs.push(backMs)
-        // No pop returns what lies behind it.
+        // Until then, no pop returns the items behind it.
         else if (!(await sitOut(run, backMs))) return 'waiting'
       }
     }
   } finally {
-    // Whatever broke: a lock that nobody works under is not extended.
+    // Whatever went wrong, do not extend a lock under which nobody works.
     held?.lock.letGo()
   }
 }
@@ -77,15 +77,15 @@ export async function comesBackFirst({ queue, settings, edge }: Run): Promise<bo
   }
 }
 
-/** The next lot, by a pop that acknowledges `before`; or how this worker ends, where there is none. */
+/** Takes the next lot with a pop that acknowledges `before`; if there is none, returns how this worker ends. */
 async function take(run: Run, before: Lot | undefined, single: boolean): Promise<Lot | Ending> {
   const { queue, settings, edge } = run
   const { queues, clock, random } = edge
   const { batchSize, lockTtlSeconds: ttlSeconds, competing } = settings
   let finished = before
   let alone = single
-  // Alone on the queue a key is almost free, and without it a lost answer would lock the queue
-  // against ourselves. Competing pops would have to queue up for it; their lost items come back.
+  // If we are alone on the queue, a key is almost free, and without it a lost answer would lock us out
+  // of the queue. With keys, competing pops would have to wait for each other; their lost items come back.
   const newKey = () => (competing ? undefined : edge.newKey())
   let key = newKey()
   /** An answer was lost: if there is a lock, only this key leads to it. */
@@ -98,7 +98,7 @@ async function take(run: Run, before: Lot | undefined, single: boolean): Promise
       if (finished !== undefined) await acknowledge(run, finished)
       return 'continued'
     }
-    // A repetition may bring the lock that an earlier sending got: its life began then.
+    // A repetition may return the lock that an earlier request got, whose life began then.
     if (!inDoubt) sinceMs = clock.nowMs()
     const count = alone ? 1 : batchSize
     const request = { requireAck: true, count, ttlSeconds, competing } as const
@@ -110,7 +110,7 @@ async function take(run: Run, before: Lot | undefined, single: boolean): Promise
         ...(key !== undefined && { idempotencyKey: key }),
       })
     } catch (error) {
-      // Refused or lost: only its lock can tell whether the lot before was acknowledged.
+      // The pop was refused, or its answer lost: only the lock can tell whether the previous lot was acknowledged.
       const held = finished
       finished = undefined
       if (held !== undefined) await acknowledge(run, held)
@@ -144,7 +144,7 @@ async function take(run: Run, before: Lot | undefined, single: boolean): Promise
   }
 }
 
-/** What a pop gave. `late`: the answer took longer than the lock lives; `further`: it has not come to the end. */
+/** The result of a pop. `late`: the answer took longer than the lock lives; `further`: it has not reached the end. */
 async function lotOf(
   run: Run,
   popped: Popped,
@@ -210,7 +210,7 @@ async function comeAgain(
 }
 
 /**
- * Waits until then, if that is soon. A run of many queues does not wait for one of them: the list shows when it is
+ * Waits until then, if that is soon. A run on many queues does not wait for a single one: the list shows when it is
  * ready.
  */
 async function sitOut(run: Run, untilMs: number): Promise<boolean> {

@@ -1,4 +1,4 @@
-// What came back: checked, and an error if it is one.
+// Checks an answer, and throws the error that it may be.
 
 import { crc32 } from 'node:zlib'
 import { withBytes } from './attribute-values.ts'
@@ -11,7 +11,7 @@ export type Response = {
 
 type Body = Readonly<Record<string, unknown>>
 
-/** An error of DynamoDB as the SDK throws it: the items in it are attributes, and not values. */
+/** An error of DynamoDB as the SDK throws it: its items are attributes, not decoded values. */
 export class DynamodbError extends Error {
   readonly $fault: 'client' | 'server'
   readonly $metadata: { readonly httpStatusCode: number; readonly requestId: string | undefined }
@@ -35,7 +35,7 @@ const nameOf = (type: unknown): string =>
     ?.split('#')
     .at(-1) || 'UnknownError'
 
-/** The body of an answer; throws what DynamoDB refused, and what is no answer of it. */
+/** The body of an answer. Throws if DynamoDB refused the request, or if the answer is not from DynamoDB. */
 export function bodyOf(response: Response): Body {
   const { statusCode, body } = response
   checkSum(response)
@@ -56,7 +56,7 @@ function parse(text: string): Body {
   throw new Error('An answer from DynamoDB is no object')
 }
 
-/** What lies between may answer in words of its own. */
+/** A proxy in between may answer in its own words. */
 function parsed(text: string): Body {
   try {
     return parse(text)

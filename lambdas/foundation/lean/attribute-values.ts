@@ -6,7 +6,7 @@ import type { AttributeValue } from '@aws-sdk/client-dynamodb'
 type Attributes = Record<string, AttributeValue>
 type Wire = Readonly<Record<string, unknown>>
 
-/** Attributes of an item. Those that are `undefined` are left out, here and nowhere deeper. */
+/** Attributes of an item. It leaves out those that are `undefined`, but only on this level. */
 export function toAttributes(item: object): Attributes {
   const attributes: Attributes = {}
   for (const [name, value] of Object.entries(item)) {
@@ -43,7 +43,7 @@ function ofObject(value: object): AttributeValue {
   if (prototype === null || value.constructor?.name === 'Object') {
     return { M: ofEntries(Object.entries(value)) }
   }
-  // The SDK's own class for numbers that JavaScript has none for.
+  // The SDK's own class for numbers that JavaScript cannot represent.
   if (hasOwnForm(value)) return value.toAttributeValue()
   throw new Error(`Cannot store an object of the class ${value.constructor?.name}`)
 }
@@ -153,7 +153,7 @@ export function withBytes(part: unknown): unknown {
   return copy
 }
 
-/** A name is anybody's to choose: this one would set the prototype. */
+/** Callers may choose any name, and this one would set the prototype. */
 function put<T>(map: Record<string, T>, name: string, value: T): void {
   if (name !== '__proto__') map[name] = value
   else

@@ -6,14 +6,14 @@ export type Credentials = {
   readonly accessKeyId: string
   readonly secretAccessKey: string
   readonly sessionToken?: string | undefined
-  /** Without one they are good until AWS says otherwise. */
+  /** Without it, they are valid until AWS refuses them. */
   readonly expiration?: Date | undefined
 }
 
 /** Any provider of the SDK is one. */
 export type CredentialsProvider = () => Promise<Credentials>
 
-/** As long before their end as the SDK does it: a refresh may take several attempts. */
+/** As early before their end as the SDK renews them: a refresh may take several attempts. */
 const RENEW_BEFORE_MS = 300_000
 
 /** The SDK's chains ask several services in turn, each for a second or more. */
@@ -25,7 +25,7 @@ export class KeptCredentials {
   #kept: Credentials | undefined
   #coming: Promise<Credentials> | undefined
   #asked = 0
-  /** The latest question that was answered. */
+  /** The latest request for credentials that was answered. */
   #answered = 0
 
   constructor(provider: CredentialsProvider, nowMs: () => number) {
@@ -33,22 +33,22 @@ export class KeptCredentials {
     this.#nowMs = nowMs
   }
 
-  /** At once where they are at hand: a promise costs a turn. */
+  /** Returns them at once if we have them, because a promise costs a turn. */
   get(): Credentials | Promise<Credentials> {
     const kept = this.#kept
     const leftMs = this.#leftMs(kept)
     if (kept !== undefined && leftMs > RENEW_BEFORE_MS) return kept
-    // One question for all who ask meanwhile.
+    // All callers who ask meanwhile share one request.
     this.#coming ??= this.#renew().finally(() => {
       this.#coming = undefined
     })
     if (kept === undefined || leftMs <= 0) return this.#coming
-    // Nobody waits for it, so nobody hears if it fails: the next request asks again.
+    // Nobody may be waiting for it, so ignore a failure: the next request asks again.
     this.#coming.catch(() => {})
     return kept
   }
 
-  /** AWS takes them no more, whatever their end was said to be. */
+  /** AWS no longer accepts them, whatever their expiration said. */
   forget(refused: Credentials): void {
     if (this.#kept === refused) this.#kept = undefined
   }
@@ -61,7 +61,7 @@ export class KeptCredentials {
     }
   }
 
-  /** An answer that nobody waits for any more is kept too, unless there is one to a later question. */
+  /** Keeps an answer even if nobody waits for it any more, unless a later request has been answered. */
   async #ask(): Promise<Credentials> {
     this.#asked += 1
     const question = this.#asked
@@ -79,7 +79,7 @@ export class KeptCredentials {
   }
 }
 
-/** Named as the SDK's own: nothing was sent, whatever went wrong. */
+/** Has the name of the SDK's own error: whatever went wrong, nothing was sent. */
 class CredentialsError extends Error {
   override readonly name = 'CredentialsProviderError'
 
@@ -89,7 +89,7 @@ class CredentialsError extends Error {
   }
 }
 
-/** In JavaScript a provider may give anything. */
+/** In JavaScript, a provider may return anything. */
 function checked(given: Partial<Credentials> | undefined): Credentials {
   const { accessKeyId, secretAccessKey, expiration } = given ?? {}
   if (!accessKeyId || !secretAccessKey) {
@@ -101,7 +101,7 @@ function checked(given: Partial<Credentials> | undefined): Credentials {
   return given as Credentials
 }
 
-/** Where a Lambda finds them; they outlive it. */
+/** A Lambda's credentials are in its environment, and outlive it. */
 export const environmentCredentials: CredentialsProvider = async () => {
   const {
     AWS_ACCESS_KEY_ID: accessKeyId,

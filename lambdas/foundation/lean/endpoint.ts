@@ -1,11 +1,11 @@
-// Where DynamoDB is, or Lambda: what the SDK's rules come to for them. A test compares the two for every region.
+// Where DynamoDB or Lambda is: the same result as the SDK's rules. A test compares the two for every region.
 
 type Environment = Readonly<Record<string, string | undefined>>
 
 type Partition = { readonly regions: RegExp; readonly suffix: string; readonly dualStack: string }
 
 const aws: Partition = { regions: /^/, suffix: 'amazonaws.com', dualStack: 'api.aws' }
-/** DynamoDB's FIPS endpoints are its plain ones there. */
+/** There, DynamoDB's FIPS endpoints are its plain ones. */
 const usGov: Partition = { ...aws, regions: /^us-gov-/ }
 
 const partitions: readonly Partition[] = [
@@ -44,7 +44,8 @@ export type Endpoint = {
 }
 
 /**
- * `named`, or by the variables that the SDK goes by. What they say of accounts is refused: we do not know ours.
+ * The endpoint `named`, or the one from the SDK's environment variables. We refuse account-based endpoints, because we
+ * do not know our account.
  */
 export function endpointOf(
   namedRegion: string,

@@ -16,18 +16,18 @@ import { decode, encode, type Operation, operationOf } from './operations.ts'
 import { Signer } from './signature.ts'
 
 export type LeanDynamodbOptions = {
-  /** `AWS_REGION`, unless set. */
+  /** Default: `AWS_REGION`. */
   readonly region?: string | undefined
-  /** By the region and the variables that the SDK goes by, unless set. */
+  /** Default: from the region and the environment variables that the SDK uses. */
   readonly endpoint?: string | undefined
-  /** From the environment, unless set; any provider of the SDK will do. */
+  /** Any provider of the SDK will do. Default: from the environment. */
   readonly credentials?: Credentials | CredentialsProvider | undefined
   readonly requestHandler?: RequestHandler | undefined
-  /** The wall clock, unless a test brings another. */
+  /** A test may pass its own clock. Default: the wall clock. */
   readonly nowMs?: (() => number) | undefined
 }
 
-/** Takes the engine's commands alone. */
+/** Takes only the engine's commands. */
 export type LeanDynamodb = {
   send(command: { readonly input: object }): Promise<unknown>
   /** Closes its connections. */
@@ -49,20 +49,20 @@ const names: Names<LeanDynamodbOptions> = {
 
 const TARGET = 'DynamoDB_20120810'
 
-/** As the SDK judges it: AWS accepts five minutes or more, and networks take their time. */
+/** The SDK's own threshold: AWS accepts five minutes or more, and networks take some time. */
 const SKEW_MS = 240_000
 
-/** No signature can be made from then on, because its year has four digits. */
+/** From then on nobody can make a signature, because its year has four digits. */
 const YEAR_10000_MS = Date.UTC(10_000, 0)
 
 class Lean implements LeanDynamodb {
   readonly #handler: RequestHandler
-  /** All of a request but its headers and body. */
+  /** All parts of a request except its headers and body. */
   readonly #to: object
   readonly #signer: Signer
   readonly #credentials: KeptCredentials
   readonly #nowMs: () => number
-  /** How far our clock is behind, once AWS has refused a signature for that. */
+  /** How far our clock is behind, once AWS has refused a signature for that reason. */
   #behindMs = 0
 
   constructor(options: LeanDynamodbOptions) {
@@ -104,7 +104,7 @@ class Lean implements LeanDynamodb {
       try {
         return answerOf(operation, response as unknown as Response)
       } catch (error) {
-        // Refused for how it was signed, so nothing was carried out: it may go once more.
+        // AWS refused the signature, so nothing was carried out, and we may send the request once more.
         if (isRepeated || !this.#isHealed(error, response.headers, { credentials, behindMs }))
           throw error
       }
@@ -115,7 +115,7 @@ class Lean implements LeanDynamodb {
     this.#handler.destroy?.()
   }
 
-  /** Whether another signature may pass where this one did not. */
+  /** Whether another signature may pass after this one was refused. */
   #isHealed(error: unknown, { date = '' }: Headers, signedWith: SignedWith): boolean {
     if (!(error instanceof DynamodbError)) return false
     if (error.name === 'ExpiredTokenException') {
@@ -125,7 +125,7 @@ class Lean implements LeanDynamodb {
     if (!skewed.has(error.name)) return false
     const storeMs = Date.parse(date)
     const behindMs = storeMs - this.#nowMs()
-    // Not a number where there is no date. A signature may be wrong for other reasons than its time.
+    // Without a date this is NaN. A signature may also be wrong for other reasons than its time.
     if (!(Math.abs(behindMs - signedWith.behindMs) >= SKEW_MS && storeMs < YEAR_10000_MS))
       return false
     this.#behindMs = behindMs
@@ -136,7 +136,7 @@ class Lean implements LeanDynamodb {
 type Headers = Readonly<Record<string, string>>
 type SignedWith = { readonly credentials: Credentials; readonly behindMs: number }
 
-/** What AWS calls a signature of the wrong time, and what it may call one. */
+/** Error names for a signature of the wrong time: those that AWS uses, and those that it may use. */
 const skewed = new Set([
   'InvalidSignatureException',
   'RequestExpired',
@@ -151,7 +151,7 @@ function answerOf(operation: Operation, response: Response): unknown {
   return answer
 }
 
-/** What fails here has sent nothing, and would fail again. */
+/** If this fails, nothing was sent, and another try would fail as well. */
 function beforeSending<T>(make: () => T): T {
   try {
     return make()
@@ -160,7 +160,7 @@ function beforeSending<T>(make: () => T): T {
   }
 }
 
-/** As the SDK does: by it the engine tells the client's errors from those of a caller's own code. */
+/** Adds `$metadata` as the SDK does: by it, the engine tells the client's errors from those of a caller's own code. */
 function withMetadata(error: unknown): unknown {
   if (error instanceof Error && !('$metadata' in error)) Object.assign(error, { $metadata: {} })
   return error

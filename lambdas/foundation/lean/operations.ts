@@ -94,7 +94,7 @@ export function operationOf(command: object): Operation {
 
 export function encode({ name, input: shape }: Operation, input: object): string {
   const body = convertFields(shape, input, toAttributes)
-  // With it a copy of the request that comes late is not carried out again.
+  // With a token, DynamoDB does not carry out a late copy of the request again.
   if (name === 'TransactWriteItems') body.ClientRequestToken ??= randomUUID()
   return JSON.stringify(body)
 }

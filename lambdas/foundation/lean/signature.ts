@@ -24,7 +24,7 @@ const hmac = (key: string | Buffer, text: string): Buffer =>
 
 type SigningKey = { readonly secret: string; readonly day: string; readonly key: KeyObject }
 
-/** The signature wants a path without empty parts, and encodes it a second time. */
+/** For the signature, the path must have no empty parts, and is encoded a second time. */
 const canonical = (path: string): string =>
   path
     .replace(/\/+/g, '/')
@@ -41,7 +41,7 @@ export class Signer {
   readonly #host: string
   readonly #path: string
   readonly #service: SignedService
-  /** It takes four of the five hashes of a signature, and changes with the day and the secret. */
+  /** The key takes four of a signature's five hashes, and changes only with the day and the secret. */
   #signingKey: SigningKey | undefined
 
   constructor(region: string, host: string, path: string, service: SignedService = dynamodb) {
@@ -60,7 +60,7 @@ export class Signer {
       'content-type': this.#service.contentType,
       host: this.#host,
       'x-amz-date': time,
-      // Some give an empty one with keys that need none.
+      // Some providers give an empty token with keys that need none.
       ...(sessionToken && { 'x-amz-security-token': sessionToken }),
       [this.#service.header]: kind,
     }
@@ -82,7 +82,7 @@ export class Signer {
     const known = this.#signingKey
     if (known?.day === day && known.secret === secret) return known.key
     const ofRegion = hmac(hmac(`AWS4${secret}`, day), this.#region)
-    // As an object, because Node would make one of its bytes for each signature.
+    // Keep it as a key object: from bytes, Node would make a new one for each signature.
     const key = createSecretKey(hmac(hmac(ofRegion, this.#service.name), 'aws4_request'))
     this.#signingKey = { secret, day, key }
     return key

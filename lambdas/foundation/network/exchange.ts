@@ -1,4 +1,4 @@
-// One request and the whole of its answer.
+// One request and its whole answer.
 
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
@@ -7,7 +7,7 @@ import { type SdkRequest, send } from './outgoing.ts'
 import { abortError, RequestNotSentError, timeoutError } from './request-errors.ts'
 import type { Sockets } from './sockets.ts'
 
-/** What the SDK wants back. */
+/** What the SDK expects in return. */
 export type SdkResponse = {
   readonly statusCode: number
   readonly reason: string
@@ -21,13 +21,13 @@ export type Bounds = {
   readonly signal?: AbortSignal | undefined
 }
 
-/** Twice the largest object that there is, a segment of 250 items of 256 KiB. */
+/** Twice the largest possible object, a segment of 250 items of 256 KiB. */
 const ANSWER_BYTES_MAX = 128 * 1024 * 1024
 
 /**
- * Rejects with `RequestNotSentError` where nothing of the request left. After any other error it may
- * have been carried out, or may be yet. The deadline holds to the last byte of the answer, because a
- * body can stall as well as its headers.
+ * Rejects with `RequestNotSentError` if no part of the request left. After any other error, the request may
+ * have been carried out, or may still be. The deadline holds up to the last byte of the answer, because a
+ * body can stall just like the headers.
  */
 export function exchange(
   sockets: Sockets,
@@ -48,7 +48,7 @@ export function exchange(
     const fail = (error: unknown) => {
       if (isOver) return
       end()
-      // And its connection: what may still come on it is the answer to this request.
+      // Also destroy its connection, on which the answer to this request may still come.
       outgoing.destroy()
       reject(mayHaveLeft || signal?.aborted ? error : new RequestNotSentError(host, error))
     }
@@ -97,7 +97,7 @@ function responseOf(
   return {
     statusCode,
     reason: statusMessage,
-    // A list is there for cookies alone.
+    // Only cookies come as a list.
     headers: headers as Record<string, string>,
     // AWS's JSON protocols name their operation in this header, and read bytes. For the contents of an
     // object the SDK insists on a stream.

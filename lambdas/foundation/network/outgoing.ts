@@ -1,4 +1,4 @@
-// A request of the SDK as one of Node, on its way.
+// Sends a request of the SDK as a request of Node.
 
 import type { ClientRequest } from 'node:http'
 import { Readable } from 'node:stream'
@@ -53,9 +53,9 @@ const encode = (text: string): string =>
   encodeURIComponent(text).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16)}`)
 
 /**
- * With a large body, S3's client asks first whether it may send it (`Expect: 100-continue`). Ours are
- * a few megabytes, for a bucket that takes them: sent at once they save a round trip. The header is
- * never part of the signature.
+ * With a large body, S3's client first asks whether it may send it (`Expect: 100-continue`). Our bodies are a
+ * few megabytes, for a bucket that takes them: sending them at once saves a round trip. The header is never
+ * part of the signature.
  */
 function headersOf({ headers }: SdkRequest): Readonly<Record<string, string>> {
   if (!('Expect' in headers)) return headers

@@ -1,18 +1,18 @@
-// How a request failed, for an engine that must know whether it can have been carried out.
+// How a request failed, for an engine that must know whether the request may have been carried out.
 
-/** There was no connection, so nothing of the request left this machine: nothing changed. */
+/** There was no connection, so no part of the request left this machine, and nothing changed. */
 export class RequestNotSentError extends Error {
   override readonly name = 'RequestNotSentError'
 
   constructor(host: string, cause: unknown) {
     const { message, code } = cause as NodeJS.ErrnoException
-    // That none of several addresses answers is an error without a message.
+    // If none of several addresses answers, Node's error has no message.
     const why = message || code
     super(`Cannot send the request because there is no connection to ${host}: ${why}`, { cause })
   }
 }
 
-/** It cannot be written or signed, so nothing was sent; trying again would not help. */
+/** We could not write or sign the request, so nothing was sent; trying again would not help. */
 export class RequestNotMadeError extends Error {
   override readonly name = 'RequestNotMadeError'
 
@@ -21,7 +21,7 @@ export class RequestNotMadeError extends Error {
   }
 }
 
-/** Named as the SDK's own handler names it, for clients with retries of their own. */
+/** Has the name that the SDK's own handler gives it, for clients with their own retries. */
 export const timeoutError = (message: string): Error =>
   Object.assign(new Error(message), { name: 'TimeoutError', code: 'ETIMEDOUT' })
 

@@ -8,15 +8,15 @@ import { abortError } from './request-errors.ts'
 import { Sockets } from './sockets.ts'
 
 export type RequestHandlerOptions = {
-  /** From handing over a request to the last byte of its answer: 3 s, unless set. */
+  /** From handing over a request to the last byte of its answer. Default: 3 s. */
   readonly answerTimeoutMs?: number
-  /** For looking up the name, connecting and TLS: 1 s, unless set. */
+  /** For looking up the name, connecting and TLS. Default: 1 s. */
   readonly connectTimeoutMs?: number
-  /** A connection that has been idle for longer is not used again: 4 s, unless set. */
+  /** A connection that has been idle for longer is not used again. Default: 4 s. */
   readonly idleMsMax?: number
-  /** Requests under way at once, each on a connection; others wait: 50, unless set. */
+  /** Requests under way at once, each on a connection; others wait. Default: 50. */
   readonly socketsMax?: number
-  /** The wall clock, unless a test brings another. */
+  /** A test may pass its own clock. Default: the wall clock. */
   readonly nowMs?: () => number
 }
 
@@ -25,12 +25,12 @@ export type RequestHandler = DynamoDBClient['config']['requestHandler'] & {
   readonly answerTimeoutMs: number
 }
 
-/** Within a region a connection takes milliseconds: after a second it will not come. */
+/** Within a region a connection takes milliseconds: after a second, none will come. */
 const CONNECT_TIMEOUT_MS = 1_000
 /**
- * A second under the shortest time after which a service of AWS was seen to end an idle connection: S3
- * after 5 s, Kinesis 6, DynamoDB 60; a NAT gateway forgets one after 350 s (decision 0023). Where calls
- * are rarer than that, each pays for a new connection, some milliseconds.
+ * A second less than the shortest time after which we saw an AWS service end an idle connection: S3 after
+ * 5 s, Kinesis 6, DynamoDB 60; a NAT gateway forgets one after 350 s (decision 0023). If calls are rarer
+ * than that, each pays for a new connection, some milliseconds.
  */
 const IDLE_MS_MAX = 4_000
 /**
@@ -40,8 +40,8 @@ const IDLE_MS_MAX = 4_000
 const SOCKETS_MAX = 50
 
 /**
- * Reuses connections without the requests that a dead one loses, bounds every answer to its last byte,
- * and tells a request that never left (`RequestNotSentError`) from one of which nobody knows.
+ * Reuses connections without losing requests on dead ones, bounds the time of every answer up to its last
+ * byte, and tells a request that never left (`RequestNotSentError`) from one whose fate is unknown.
  */
 export function createRequestHandler(options: RequestHandlerOptions = {}): RequestHandler {
   const {
@@ -52,7 +52,7 @@ export function createRequestHandler(options: RequestHandlerOptions = {}): Reque
     nowMs = Date.now,
   } = options
   const socketOptions = { idleMsMax, socketsMax, nowMs }
-  // Made here, so that TLS is loaded while a function starts and not in its first call.
+  // Make it here, so that TLS loads while a function starts, and not in its first call.
   const https = new Sockets('https:', socketOptions)
   let http: Sockets | undefined
 
@@ -82,7 +82,7 @@ export function createRequestHandler(options: RequestHandlerOptions = {}): Reque
       https.agent.destroy()
       http?.agent.destroy()
     },
-    // The SDK hands over its logger and a timeout for sockets: there is no use for them here.
+    // The SDK passes its logger and a timeout for sockets, which we do not need.
     updateHttpClientConfig() {},
     httpHandlerConfigs: () => ({}),
   }
@@ -100,7 +100,7 @@ type GivenSignal = {
   onabort?: unknown
 }
 
-/** By what it can, not by its class: a signal of another realm has another. */
+/** Goes by the signal's methods, not by its class: a signal from another realm has another class. */
 function withListeners(given: GivenSignal): AbortSignal {
   if ('addEventListener' in given) return given as AbortSignal
   const controller = new AbortController()

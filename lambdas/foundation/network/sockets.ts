@@ -11,19 +11,19 @@ type SocketOptions = {
 }
 
 /**
- * Lambda freezes a process between two calls. Meanwhile the other end closes what is idle, or something
- * on the way forgets it, and the frozen process does not hear of it. A request that it writes to such a
- * socket after the thaw is lost, and nobody can tell whether it was carried out. So a socket that has
+ * Lambda freezes a process between two calls. Meanwhile the other end may close an idle connection, or a
+ * device on the way may forget it, and the frozen process does not notice. A request that it writes to such
+ * a socket after the thaw is lost, and nobody can tell whether it was carried out. So a socket that has
  * been idle
  *
- * - for longer than `idleMsMax`, or since a time still to come, is closed and not used;
- * - for a millisecond or more is used only after the event loop has read what has come for it: its end
- *   may be there already, and the next call be handled before it is read.
+ * - for longer than `idleMsMax`, or since a time in the future, is closed and not used;
+ * - for a millisecond or more is used only after the event loop has read its input: its end may have
+ *   arrived already, and otherwise the next call could come before the loop reads it.
  */
 export class Sockets {
   readonly agent: Agent
   readonly request: typeof request
-  /** Nothing of a request leaves before a new socket emits this. */
+  /** No part of a request leaves before a new socket emits this. */
   readonly establishedBy: 'connect' | 'secureConnect'
   readonly #connecting = new WeakSet<object>()
   readonly #options: SocketOptions
@@ -39,8 +39,8 @@ export class Sockets {
     this.request = request
     this.establishedBy = protocol === 'http:' ? 'connect' : 'secureConnect'
     this.agent = new Agent({ keepAlive: true, maxSockets: options.socketsMax })
-    // From its birth, because a socket can connect while no request holds it: the one that it was made
-    // for may be given up meanwhile.
+    // Watch it from the start, because a socket can connect while no request holds it: the request for
+    // which it was made may have been given up meanwhile.
     const create = this.agent.createConnection.bind(this.agent)
     this.agent.createConnection = (...how) => {
       const socket = create(...how)
@@ -52,7 +52,7 @@ export class Sockets {
     }
     const keep = this.agent.keepSocketAlive.bind(this.agent)
     this.agent.keepSocketAlive = (socket) => {
-      // Nobody waits for it any more, and it may never connect.
+      // No request waits for it any more, and it may never connect.
       if (this.#connecting.has(socket)) return false
       this.#idleSinceMs.set(socket, options.nowMs())
       return keep(socket)
@@ -60,14 +60,14 @@ export class Sockets {
   }
 
   /**
-   * Whether nothing can have left on this socket yet. A socket that we know nothing of counts as
-   * established, because a request that was carried out must never pass for one that was not sent.
+   * Whether nothing can have left on this socket yet. A socket that we do not know counts as established,
+   * because a request that was carried out must never pass for one that was not sent.
    */
   isConnecting(socket: Socket): boolean {
     return this.#connecting.has(socket)
   }
 
-  /** When idle connections may be used; `undefined` is at once. */
+  /** Resolves when idle connections may be used; `undefined` means at once. */
   ready(): Promise<void> | undefined {
     return this.#closeStale() > 0 ? this.#look() : undefined
   }
@@ -79,14 +79,14 @@ export class Sockets {
     this.#closeStale()
   }
 
-  /** For how long the socket that the agent would use next has been idle; 0 where there is none. */
+  /** Closes stale sockets; returns for how long the socket that the agent would use next has been idle, or 0. */
   #closeStale(): number {
     const { idleMsMax, nowMs } = this.#options
     const now = nowMs()
     let nextIdleMs = 0
     for (const sockets of Object.values(this.agent.freeSockets)) {
       let lastIdleMs = 0
-      // A copy, for a socket that is closed leaves the list. The agent takes the last one first.
+      // Iterate over a copy, because a closed socket leaves the list. The agent takes the last one first.
       for (const socket of [...(sockets ?? [])]) {
         const idleMs = now - (this.#idleSinceMs.get(socket) ?? Number.NEGATIVE_INFINITY)
         if (idleMs >= 0 && idleMs <= idleMsMax && isOpen(socket)) lastIdleMs = idleMs
@@ -103,7 +103,7 @@ const isOpen = ({ destroyed, readable, writable }: Socket): boolean =>
 
 function close(socket: Socket): void {
   socket.destroy()
-  // The agent would hear of it a turn later, and use it meanwhile.
+  // The agent would notice only a turn later, and use the socket meanwhile.
   socket.emit('agentRemove')
 }
 

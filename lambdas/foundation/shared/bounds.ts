@@ -1,4 +1,4 @@
-// Bounds that the client checks too, so it holds this file: it imports nothing.
+// Bounds that the client checks too. It bundles this file, so the file imports nothing.
 
 /** The largest priority: fits a signed 32-bit integer, as most clients' integers do. */
 export const PRIORITY_MAX = 2_147_483_647
@@ -15,7 +15,7 @@ export const LOCK_TTL_SECONDS_MIN = 1
 export const LOCK_TTL_SECONDS_MAX = 300
 export const LOCK_TTL_SECONDS_DEFAULT = 30
 
-/** A day: what is released for later keeps its place in the queue's record until then. */
+/** A day: an item released with a delay takes up room in the queue's record until then. */
 export const RELEASE_DELAY_SECONDS_MAX = 86_400
 
 export const MAX_DELIVERIES_MAX = 1_000
@@ -23,10 +23,10 @@ export const MAX_DELIVERIES_MAX = 1_000
 /** Five years: how long after its push an item may expire. */
 export const ITEM_TTL_SECONDS_MAX = 157_766_400
 
-/** Queues a page of the list: as many records as one BatchGetItem reads. */
+/** Queues on a page of the list: as many records as one BatchGetItem reads. */
 export const QUEUES_PER_PAGE_MAX = 100
 
-/** How long a pop may wait for items: API Gateway gives up after 30 s, and a pop may take some itself. */
+/** How long a pop may wait for items: API Gateway gives up after 30 s, and the pop itself takes some time, too. */
 export const WAIT_SECONDS_MAX = 20
 /** Five years: what `delay_seconds`, `deliver_at` and `expires_at` may say. */
 export const DELAY_SECONDS_MAX = 157_766_400

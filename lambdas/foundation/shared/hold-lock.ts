@@ -1,7 +1,7 @@
-// Keeps a lock alive while its items are worked on. The client holds this file too, so it imports
-// nothing.
+// Keeps a lock alive while a consumer works on its items. The client bundles this file too, so it
+// imports nothing.
 
-/** Extended before half its life is over: if that is slow or lost, there is time for two more tries. */
+/** We extend a lock before half its life is over: if that is slow or lost, there is time for two more tries. */
 const EXTEND_AFTER = 0.4
 /** How long one extension may take, and the pause after one that failed, as parts of the lock's life. */
 const TRY_FOR = 0.2
@@ -9,13 +9,13 @@ const TRY_AGAIN_AFTER = 0.05
 
 type Keeping = {
   readonly ttlSeconds: number
-  /** When the lock was asked for, by the clock below: its life began no earlier. */
+  /** When the caller asked for the lock, by the clock below: its life began no earlier. */
   readonly sinceMs: number
-  /** Ours; the service's clock need not agree with it. */
+  /** Our clock; the service's need not agree with it. */
   nowMs(): number
   /** Ends early when the signal comes, and never rejects. */
   sleep(ms: number, signal: AbortSignal): Promise<void>
-  /** Rejects when the signal comes: the answer is too late by then, or of no use any more. */
+  /** Rejects when the signal comes: by then the answer is too late, or nobody needs it any more. */
   extend(signal: AbortSignal): Promise<unknown>
   /** One extension failed; the next one follows soon. */
   onTrouble(error: unknown): void
@@ -75,7 +75,7 @@ async function extendWithin(
   }
 }
 
-/** For a call that takes no signal: it goes on by itself, and may still land. */
+/** For a call that takes no signal: the call itself goes on, and may still land. */
 export async function unlessOver<T>(
   work: Promise<T>,
   signal: AbortSignal,
@@ -93,6 +93,6 @@ export async function unlessOver<T>(
   }
 }
 
-/** With these codes the service says that a lock is over: its items are the queue's again, or settled. */
+/** With these codes the service says that a lock is over: its items are back in the queue, or settled. */
 export const lostLockCodes = ['LOCK_EXPIRED', 'LOCK_NOT_FOUND', 'INVALID_LOCK_ID'] as const
 export type LostLockCode = (typeof lostLockCodes)[number]

@@ -2,8 +2,8 @@
 export type Names<Options> = Readonly<Record<keyof Options, 0>>
 
 /**
- * Throws if a name is none of these. In JavaScript, or with an object that is spread, no compiler says so, and
- * an option that we ignored may be the one that keeps items: a pop without `requireAck` is for good.
+ * Throws if a name is not one of these. In JavaScript, or with a spread object, no compiler complains, and an option
+ * that we ignored may be the one that keeps items safe: a pop without `requireAck` is final.
  */
 export function checkOptions(
   options: object | undefined,
@@ -26,11 +26,11 @@ export function checkOptions(
   throw new TypeError(`Unknown option ${JSON.stringify(unknown)}${where}: ${instead}`)
 }
 
-/** A slip is seldom in the first letter; `region` has nearly the letters of `linger`. */
+/** People seldom mistype the first letter; without this rule, `region` would be close to `linger`. */
 const beginsAlike = (given: string, name: string): boolean =>
   given.charAt(0).toLowerCase() === name.charAt(0).toLowerCase()
 
-/** Letters that only one of them has, in whatever order: enough to tell which of a few names was meant. */
+/** How many letters only one of them has, in any order: enough to guess which of a few names the caller meant. */
 function lettersApart(given: string, name: string): number {
   let left = name.toLowerCase()
   let apart = 0

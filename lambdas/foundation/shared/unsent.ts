@@ -1,4 +1,4 @@
-/** What failed, where a client has another request handler than ours: each comes before any sending. */
+/** For clients with another request handler than ours: system calls that come before anything is sent. */
 const callsBeforeSending = new Set(['getaddrinfo', 'connect'])
 /** A code such as `EHOSTUNREACH` is not here: an established connection may fail with it as well. */
 const codesBeforeSending = new Set([
@@ -7,7 +7,7 @@ const codesBeforeSending = new Set([
   'EAI_AGAIN',
   'ERR_SOCKET_CONNECTION_TIMEOUT',
   'UND_ERR_CONNECT_TIMEOUT',
-  // The certificate of the other end is not trusted.
+  // We do not trust the other end's certificate.
   'CERT_HAS_EXPIRED',
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'ERR_TLS_CERT_ALTNAME_INVALID',
@@ -17,14 +17,14 @@ const codesBeforeSending = new Set([
 ])
 
 /**
- * Whether there was no connection to send anything over, as Node says it. Not by the SDK's own time-out of
- * connecting: that is a `TimeoutError` without a code, as is its time-out of a silent socket, and in older
- * versions that of any request.
+ * Whether there was no connection to send anything over, according to Node. The SDK's own connection timeout
+ * cannot tell: it is a `TimeoutError` without a code, and so are its timeout for a silent socket and, in older
+ * versions, that for any request.
  */
 export function isUnsent(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return false
   const { errors, code, syscall } = error as Readonly<Record<string, unknown>>
-  // One for each address of the host.
+  // Node gives one error for each address of the host.
   if (Array.isArray(errors)) return errors.length > 0 && errors.every(isUnsent)
   return callsBeforeSending.has(String(syscall)) || codesBeforeSending.has(String(code))
 }

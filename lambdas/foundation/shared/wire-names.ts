@@ -1,5 +1,5 @@
-// The wire spells names in snake_case, our code in camelCase: this is the one way between the two.
-// The client holds this file too, so it imports nothing. Never for items: what is in them is not ours.
+// The wire spells names in snake_case, our code in camelCase; only this file converts between the two. The client
+// bundles it too, so it imports nothing. Never convert items: their contents belong to the caller.
 
 export type SnakeCase<Name> = Name extends `${infer First}${infer Rest}`
   ? First extends Lowercase<First>

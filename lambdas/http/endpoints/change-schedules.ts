@@ -9,7 +9,7 @@ import { changedAnswer, scheduleAnswer } from './schedule-answers.ts'
 
 export const changeScheduleEndpoints = (queues: Queues) => {
   const matchOf = async (header: string | undefined, queue: string, name: string) => {
-    // Unlike a configuration, a schedule may not be there, and then it does not match.
+    // Unlike a configuration, a schedule may not exist, and then it does not match.
     if (header !== undefined && isAny(header)) return { ifMatch: '*' }
     return present({ ifMatch: await tagFor(header, () => tagIfThere(queues, queue, name)) })
   }

@@ -8,7 +8,7 @@ import type { QueuePatterns } from '../../engine/queues.ts'
 import { snakeCase, snakeCased } from '../../foundation/shared/wire-names.ts'
 import { type Answer, ok } from '../answer.ts'
 
-/** Every setting, `null` where there is none: what a GET gives, a PUT takes back. */
+/** Every setting, `null` if not set: a PUT accepts what a GET returned. */
 const settingsBody = (settings: QueueSettings) =>
   Object.fromEntries(
     configurationNames.map((name) => [snakeCase(name), snakeCased(settings[name] ?? null)]),

@@ -33,7 +33,7 @@ export const popEndpoints = (queues: Queues) => ({
 type Items = Extract<PopOutcome, { kind: 'items' }>
 type Empty = Extract<PopOutcome, { kind: 'empty' }>
 
-/** Put together as text, because an item is its text: printed again it would be another. */
+/** Builds the answer as text, because an item is its text: parsing and printing could change it. */
 function popped({ items, lock, more, itemsAcknowledged }: Items): Answer {
   let body = `{"items":${itemTexts(items)},"count":${items.length}`
   if (lock !== undefined) {
@@ -46,7 +46,7 @@ function popped({ items, lock, more, itemsAcknowledged }: Items): Answer {
   return ok(`${body}}`)
 }
 
-/** Callers who wait come back at once: those that cannot be held must not make a loop of it. */
+/** Callers who wait come back at once. If we cannot let them wait, this keeps them from a busy loop. */
 const NOT_HELD_MS = 3_000
 
 function nothingPopped({ itemsAcknowledged, waitedMs, more }: Empty, requireAck: boolean): Answer {

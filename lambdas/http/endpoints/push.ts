@@ -9,7 +9,7 @@ import { msOf } from '../ms-of.ts'
 import { prefersAsync } from '../preference.ts'
 import { pushCall } from '../schemas/push.ts'
 
-/** Takes pushes that are applied later. Not every service has one. */
+/** Accepts pushes and applies them later. Not every service has one. */
 export type Inbox = {
   send(queue: string, request: PushRequest): Promise<{ readonly messageId: string }>
 }
@@ -19,7 +19,7 @@ export const pushEndpoints = (queues: Pick<Queues, 'push'>, inbox?: Inbox) => ({
     const items = 'items' in body ? body.items.map(itemOf) : [itemOf(body)]
     const idempotencyKey = header('idempotency-key')
     if (inbox !== undefined && prefersAsync(header('prefer'))) {
-      // Like a push before it is accepted: afterwards nobody is there to hear of it.
+      // Check everything before we accept it, as for a push: afterwards no caller is there to get an error.
       checkPush(items)
       if (idempotencyKey !== undefined) checkIdempotencyKey(idempotencyKey)
       const { messageId } = await inbox.send(queue, present({ items, idempotencyKey }))
@@ -33,8 +33,8 @@ export const pushEndpoints = (queues: Pick<Queues, 'push'>, inbox?: Inbox) => ({
       tally.count('ItemsPushed', items.length)
       tally.count('ItemsScheduled', ids.filter(isScheduledId).length)
     }
-    // A repeated push whose items are long gone has no ids any more; it happened anyway. A header tells
-    // that it is one, because its body is that of the first answer.
+    // A repeated push whose items are long gone has no ids any more, but it did happen. A header marks a
+    // repetition, because its body is that of the first answer.
     const headers = repeated ? { 'idempotency-replayed': 'true' } : {}
     return ok({ success: true, items_pushed: items.length, ids }, headers)
   }),

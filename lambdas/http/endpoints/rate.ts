@@ -32,7 +32,7 @@ import {
 } from '../schemas/rate.ts'
 
 export type RateEndpointsOptions = {
-  /** We hold no call for longer, whatever it asks for: for a later turn it gets a ticket. */
+  /** No call waits longer than this, whatever it asks for: if its turn is later, it gets a ticket. */
   readonly holdMsMax?: number
   readonly nowMs?: () => number
 }
@@ -155,7 +155,7 @@ const ticketAnswer = (state: Exclude<TicketState, { kind: 'invalid' }>): Answer 
 const ownRevisionOf = async (limits: RateLimits, key: string): Promise<number> =>
   ownRevision(await limits.configuration(key))
 
-/** Every setting: what a GET gives, a PUT takes back. */
+/** Every setting: a PUT accepts what a GET returned. */
 const configurationAnswer = (applied: AppliedSettings): Answer =>
   ok(snakeCased(applied.settings), { etag: `"${ownRevision(applied)}"` })
 

@@ -2,7 +2,7 @@ import type { Schedule } from '../../engine/queues.ts'
 import { present } from '../../foundation/shared/present.ts'
 import { type Answer, ok, seconds } from '../answer.ts'
 
-// What calls about schedules answer. The command line uses this too.
+// The answers of calls about schedules. The command line uses this too.
 
 const etagOf = ({ tag }: Schedule): string => `"${tag}"`
 
@@ -34,7 +34,7 @@ export const scheduleBody = (schedule: Schedule) => {
   })
 }
 
-/** With its item, as text: printed again it would be another. */
+/** Includes its item as text: parsing and printing could change it. */
 export const scheduleAnswer = (schedule: Schedule & { readonly text: string }): Answer => {
   const body = JSON.stringify(scheduleBody(schedule))
   return ok(`${body.slice(0, -1)},"item":${schedule.text}}`, { etag: etagOf(schedule) })

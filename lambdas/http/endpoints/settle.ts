@@ -61,7 +61,7 @@ const lockOf = ({ lock_id: lockId, ids }: LockBody): SettleRequest => present({ 
 const acknowledgedBy = (results: readonly AcknowledgeResult[]): number =>
   results.reduce((n, it) => n + (it.kind === 'acknowledged' ? it.itemsAcknowledged : 0), 0)
 
-/** `success` only if all were: a caller that looks at nothing else must not miss one that was not. */
+/** `success` only if all locks were acknowledged: a caller that checks nothing else must not miss a failure. */
 function acknowledgedMany(results: readonly AcknowledgeResult[]): Answer {
   const refused = results.filter(({ kind }) => kind === 'refused').length
   return ok({

@@ -1,5 +1,5 @@
-// What every call answers. No function loads this: the OpenAPI page is made from it, and the tests
-// compare every answer with it.
+// The answers of every call. No function loads this: we make the OpenAPI page from it, and the tests compare every
+// answer with it.
 
 import * as v from 'valibot'
 import { errorTable, type HttpErrorCode } from '../error-table.ts'
@@ -34,12 +34,12 @@ const detailEntries = {
   priority: count('0 is served first.'),
   pushed_at: time('When it was pushed.'),
   deliveries: count('1 the first time.'),
-  expires_at: v.optional(time('No pop returns it from then on.')),
-  scheduled_id: v.optional(described(v.string(), 'Of an item for later: its id until it was due.')),
+  expires_at: v.optional(time('From then on, no pop returns it.')),
+  scheduled_id: v.optional(described(v.string(), 'The id of an item for later until it was due.')),
   due_at: v.optional(time('When it was due, if it was for later or a schedule pushed it.')),
   reason: v.optional(described(v.string(), 'Why it was dead-lettered.')),
   dead_lettered_at: v.optional(
-    time('When it came to this dead-letter queue; absent where an older version moved it.'),
+    time('When it came to this dead-letter queue; absent if an older version moved it.'),
   ),
   prior_deliveries: v.optional(count('How often it had been delivered when it was dead-lettered.')),
 }
@@ -56,7 +56,7 @@ const popEntries = {
       'There is more: the answer was full before `count` was reached, or the pop passed over so many expired items that it stopped.',
     ),
   ),
-  items_acknowledged: v.optional(count('Of the lock that `acknowledge` named.')),
+  items_acknowledged: v.optional(count('How many items the lock had that `acknowledge` named.')),
 }
 
 export const poppedItems = v.strictObject(popEntries)
@@ -75,7 +75,7 @@ export const popped = v.union([
   ),
   described(
     v.strictObject({ ...popEntries, locked: v.literal(false) }),
-    'With `require_ack`, and nothing to pop.',
+    'With `require_ack`, if there was nothing to pop.',
   ),
 ])
 
@@ -137,30 +137,30 @@ export const configuration = v.strictObject({
 export const queuePatterns = v.strictObject({
   patterns: described(
     v.array(v.strictObject({ prefix: v.string(), ...configurationAnswers() })),
-    'As they apply: the longest prefix first.',
+    'In the order in which they apply: the longest prefix first.',
   ),
 })
 
 export const queueState = v.strictObject({
   id: v.string(),
   version: count('Rises whenever the structure of the queue changes.'),
-  count: count('Items stored and not settled, locked and waiting ones included.'),
+  count: count('Items stored and not settled, including locked and waiting ones.'),
   locked_count: count('Items in live locks.'),
-  waiting_count: count('Items that were released with a delay which is not over.'),
+  waiting_count: count('Items released with a delay that is not yet over.'),
   blocked_until: v.optional(
-    time('How long these keep back the others from pops that do not compete, if they do.'),
+    time('Until when these keep back the others from pops that do not compete, if they do.'),
   ),
   dead_count: count('Items on their way to the dead-letter queue; not in `count`.'),
   scheduled_count: count('Items for later; not in `count`.'),
   next_due_at: v.optional(
     time(
-      'When the first of them is due; absent where there are none. A time that is long past: the queue has no room for it.',
+      'When the first of them is due; absent if there are none. If that is long past, the queue has no room for it.',
     ),
   ),
   oldest_pushed_at: v.optional(
     v.nullable(
       time(
-        'Of the oldest item; null where nothing waits. Left out where it takes more than one read to tell, unless oldest=true.',
+        'When the oldest item was pushed; null if none waits. Left out if that takes more than one read, unless oldest=true.',
       ),
     ),
   ),
@@ -173,7 +173,7 @@ export const queueState = v.strictObject({
         priorities: v.array(v.number()),
       }),
     ),
-    'Live ones. Never their ids.',
+    'Live locks, without their ids.',
   ),
   configuration,
 })
@@ -185,7 +185,7 @@ export const page = v.strictObject({
     v.strictObject({
       ...detailEntries,
       state: v.picklist(['ready', 'locked', 'waiting', 'expired'] as const),
-      retry_at: v.optional(time('Of one that waits: when it is back.')),
+      retry_at: v.optional(time('For a waiting item: when it comes back.')),
     }),
   ),
   cursor: v.optional(described(v.string(), 'For the next page; absent on the last.')),
@@ -196,7 +196,7 @@ export const purged = v.strictObject({ success, items_purged: count('How many it
 export const redriven = v.strictObject({
   success,
   items_redriven: count('How many items.'),
-  items_left: count('Locked ones, ones pushed by hand, ones beyond `limit` or not in `ids`.'),
+  items_left: count('Items locked, pushed by hand, beyond `limit`, or not in `ids`.'),
 })
 
 export const queueList = v.strictObject({
@@ -204,12 +204,12 @@ export const queueList = v.strictObject({
     v.strictObject({
       id: v.string(),
       count: v.optional(
-        count('Its items; absent where the record of the queue could not be read just now.'),
+        count('Its items; absent if the record of the queue could not be read just now.'),
       ),
-      locked_count: v.optional(count('Items in live locks. With `detail`, as all that follows.')),
-      waiting_count: v.optional(count('Items that were released with a delay which is not over.')),
+      locked_count: v.optional(count('Items in live locks. From here on, only with `detail`.')),
+      waiting_count: v.optional(count('Items released with a delay that is not yet over.')),
       blocked_until: v.optional(
-        time('How long these keep back the others from pops that do not compete, if they do.'),
+        time('Until when these keep back the others from pops that do not compete, if they do.'),
       ),
       dead_count: v.optional(count('Items on their way to the dead-letter queue.')),
       scheduled_count: v.optional(count('Items for later; not in `count`.')),
@@ -221,7 +221,7 @@ export const queueList = v.strictObject({
               count: count('Items of this priority.'),
             }),
           ),
-          'Those that have items.',
+          'The priorities that have items.',
         ),
       ),
     }),

@@ -8,7 +8,7 @@ const itemResult = (results: readonly [string, ...string[]]) =>
     id: described(v.string(), 'As it was sent.'),
     result: described(
       v.picklist(results),
-      '`gone`: popped, settled, dead, moved, or never there; of a scheduled item also that it has joined its queue, where it has another id.',
+      '`gone`: popped, settled, dead, moved, or never there; for a scheduled item also: it has joined its queue, where it has another id.',
     ),
   })
 
@@ -29,7 +29,7 @@ export const moved = v.strictObject({
           new_id: v.optional(
             described(
               v.string(),
-              'Its id from now on; left out if a consumer took it before its new place was known.',
+              'Its id from now on; left out if a consumer took it before we could look up its new place.',
             ),
           ),
         }),

@@ -4,9 +4,9 @@ import type { MediaTypes } from '../media-type.ts'
 
 export type ObjectSchema = v.StrictObjectSchema<v.ObjectEntries, string>
 
-/** What a call takes, as data: it checks requests and makes the OpenAPI page. */
+/** What a call accepts, as data: it checks requests, and we make the OpenAPI page from it. */
 export type Call = {
-  /** Query parameters; a call without any refuses them all. */
+  /** Query parameters; a call without this refuses them all. */
   readonly parameters?: ObjectSchema
   /** They may also come as headers. */
   readonly parametersAsHeaders?: true

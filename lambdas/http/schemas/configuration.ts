@@ -1,4 +1,4 @@
-// The configuration of a queue as requests bring it and answers give it, from its one table.
+// A queue's configuration in requests and answers, both made from one table.
 
 import * as v from 'valibot'
 import {
@@ -13,7 +13,7 @@ import { guardAnswers, guardEntries, maxRequests } from './settings.ts'
 
 /** What a setting is, and what the API page adds where it is set. */
 const docs: Readonly<Record<ConfigurationName, readonly [string, string]>> = {
-  segmentSize: ['Items a segment, of lanes made from now on.', 'Default 100.'],
+  segmentSize: ['Items per segment, for lanes made from now on.', 'Default 100.'],
   bufferSegments: ['Segments kept near the head before others go to S3.', 'Default 1.'],
   maxDeliveries: ['An item that comes back this often is dead-lettered.', '`null`: never.'],
   capacity: ['Items the queue may hold.', '`null`: no limit.'],
@@ -22,7 +22,7 @@ const docs: Readonly<Record<ConfigurationName, readonly [string, string]>> = {
     'Counts from the moment it is set, for all items. `null`: they stay.',
   ],
   expired: [
-    'What becomes of items that expire, by that or by a time of their own.',
+    'What happens to items that expire, by that or by their own time.',
     '`null`: they are discarded.',
   ],
   pushLimit: ['How many calls may push.', 'A new one replaces the old. `null`: no limit.'],
@@ -79,9 +79,9 @@ const sourceEntries = {
 export const sourceAnswer = () =>
   described(
     v.strictObject(sourceEntries),
-    'Where the settings come from: the first of these that there is.',
+    'Where the settings come from: the first of these that exists.',
   )
 
-/** So that what a GET gives, a PUT takes back. */
+/** So that a PUT accepts what a GET returned. */
 export const ignoredSource = () =>
-  optional(object(sourceEntries), 'As a GET gave it; it changes nothing.')
+  optional(object(sourceEntries), 'As a GET returned it; it changes nothing.')

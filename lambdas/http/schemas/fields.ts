@@ -1,5 +1,4 @@
-// The fields that several calls share. Each has its own sentence about what is wrong with it, because
-// the library's would repeat the value.
+// The fields that several calls share. Each has its own error sentence, because the library's would repeat the value.
 
 import * as v from 'valibot'
 import { PRIORITY_MAX } from '../../engine/core/limits.ts'
@@ -53,16 +52,16 @@ export const nothing = object({})
 export const described = <S extends v.GenericSchema>(schema: S, description: string) =>
   v.pipe(schema, v.description(description))
 
-/** A field that may be left out, and what the API page says of it. */
+/** An optional field, and what the API page says about it. */
 export const optional = <S extends v.GenericSchema>(schema: S, description: string) =>
   v.optional(described(schema, description))
 
 export const priority = () => described(integer(0, PRIORITY_MAX), '0 is served first. Default 0.')
 
-/** Ours have 11 or 12 characters; any other cannot be found, and need not be longer. */
+/** Our ids have 11 or 12 characters; a longer one cannot exist anyway. */
 const LOCK_ID_CHARACTERS_MAX = 64
 export const lockId = () =>
-  described(text(1, LOCK_ID_CHARACTERS_MAX), 'The id of a lock, as the pop gave it.')
+  described(text(1, LOCK_ID_CHARACTERS_MAX), 'The id of a lock, as the pop returned it.')
 
 const ITEM_ID_CHARACTERS_MAX = 64
 export const itemId = () => text(1, ITEM_ID_CHARACTERS_MAX)
@@ -70,7 +69,7 @@ export const itemIds = (description: string) =>
   described(list(itemId(), 1, IDS_MAX, 'item ids'), description)
 
 export const lockedItemIds = () =>
-  itemIds('Some of the lock’s items, by the ids the pop gave. Default: all of them.')
+  itemIds('Some of the lock’s items, by the ids that the pop returned. Default: all of them.')
 
 export const ttlSeconds = () => {
   const sentence = 'must be an integer'
@@ -88,4 +87,4 @@ export const pageLimit = (max: number) =>
 
 const CURSOR_CHARACTERS_MAX = 256
 export const cursor = () =>
-  described(text(1, CURSOR_CHARACTERS_MAX), 'Goes on where an earlier page ended.')
+  described(text(1, CURSOR_CHARACTERS_MAX), 'Continues where an earlier page ended.')

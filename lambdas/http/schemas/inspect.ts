@@ -21,7 +21,7 @@ export const inspectCall = {
     ),
     oldest: optional(
       flag(),
-      'Tells when the oldest item was pushed, also where that takes a read of each priority. Default false.',
+      'Also returns when the oldest item was pushed, even if that takes a read of each priority. Default false.',
     ),
   }),
 } as const satisfies Call
@@ -32,11 +32,11 @@ export const browseCall = {
     limit: v.optional(pageLimit(ITEMS_PER_POP_MAX)),
     from: optional(
       itemId(),
-      'The id of an item: the first page begins with it, or where it was. Default: the front, or the end.',
+      'The id of an item: the first page begins with it, or at its former place. Default: the front, or the end.',
     ),
     order: optional(
       v.picklist(['oldest', 'newest'], 'must be oldest or newest'),
-      '`newest` begins at the end and goes against the order of pops. Default `oldest`.',
+      '`newest` begins at the end and goes backwards. Default `oldest`.',
     ),
     cursor: v.optional(cursor()),
   }),
@@ -51,11 +51,11 @@ export const listCall = {
     prefix: optional(text(0, QUEUE_ID_CHARACTERS_MAX), 'Only ids with this prefix.'),
     ids: optional(
       text(1, QUEUES_PER_PAGE_MAX * (QUEUE_ID_CHARACTERS_MAX + 1)),
-      'Up to 100 ids, with commas between them: just these queues, in this order, instead of pages.',
+      'Up to 100 ids, separated by commas: only these queues, in this order, instead of pages.',
     ),
     detail: optional(
       flag(),
-      'Also what is locked, dead and scheduled, and each priority’s count. Default false.',
+      'Also returns how many items are locked, dead and scheduled, and each priority’s count. Default false.',
     ),
     limit: v.optional(pageLimit(QUEUES_PER_PAGE_MAX)),
     cursor: v.optional(cursor()),

@@ -9,7 +9,7 @@ const places = ['record', 'rows', 'batch-rows', 'batch-s3', 's3', 'recalled'] as
 
 const stretch = v.strictObject({
   from: count('Its first number.'),
-  to: count('The number behind its last.'),
+  to: count('The number after its last.'),
   in: described(
     v.picklist(places),
     '`record`: in the queue’s record. `rows`: in rows of the table. `batch-rows`, `batch-s3`: where the bulk push that brought it put it. `s3`: in a segment that was offloaded. `recalled`: in such a segment, and in rows again.',
@@ -30,10 +30,10 @@ export const laneState = v.strictObject({
   segment_size: count('Items in a segment of this priority.'),
   head: count('The lowest number not settled. Items are numbered from 0 in the order of pushes.'),
   frontier: count('The lowest number never handed out.'),
-  sealed: count('The numbers from here on are in the queue’s record, or a reference to them is.'),
+  sealed: count('From this number on, the items or references to them are in the queue’s record.'),
   end: count('The number that the next item gets.'),
   stored: described(
     v.array(stretch),
-    'Where the numbers from head to end lie: 200 stretches at most, in order, neighbours joined. What the record does not know is left out.',
+    'Where the numbers from head to end lie: 200 stretches at most, in order, neighbours joined, as far as the record knows.',
   ),
 })

@@ -8,7 +8,7 @@ export const scheduledPage = v.strictObject({
   details: described(
     v.array(
       v.strictObject({
-        id: described(v.string(), 'As its push answered it.'),
+        id: described(v.string(), 'The id that its push returned.'),
         priority: count('0 is served first.'),
         pushed_at: time('When it was pushed.'),
         due_at: time('When it joins its queue.'),

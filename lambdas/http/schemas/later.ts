@@ -9,7 +9,7 @@ const number = (min: number, max: number, sentence: string) =>
 const delay = () =>
   number(0, DELAY_SECONDS_MAX, `must be a number of seconds from 0 to ${DELAY_SECONDS_MAX}`)
 
-/** When an item is to join its queue. */
+/** When an item should join its queue. */
 export const laterFields = () => ({
   delay_seconds: optional(
     delay(),
@@ -25,7 +25,10 @@ export const scheduledCall = {
   parameters: object({
     limit: v.optional(pageLimit(ITEMS_PER_POP_MAX)),
     cursor: v.optional(cursor()),
-    from: optional(wholeEpochSeconds(), 'Only what is due from this time on: epoch seconds.'),
-    to: optional(wholeEpochSeconds(), 'Only what is due up to this time: epoch seconds.'),
+    from: optional(
+      wholeEpochSeconds(),
+      'Only items that are due from this time on: epoch seconds.',
+    ),
+    to: optional(wholeEpochSeconds(), 'Only items that are due up to this time: epoch seconds.'),
   }),
 } as const satisfies Call

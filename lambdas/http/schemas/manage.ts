@@ -35,7 +35,7 @@ export const unconfigureCall = { headers: ['If-Match'] } as const satisfies Call
 const pattern = object({
   prefix: described(
     text(0, PREFIX_CHARACTERS_MAX),
-    'For all queues with this prefix that have no settings of their own; empty for all queues.',
+    'For all queues with this prefix that do not have their own settings; empty for all queues.',
   ),
   ...configurationEntries(),
 })
@@ -59,7 +59,7 @@ export const configureQueuePatternsCall = {
     schema: object({
       patterns: described(
         v.pipe(v.array(pattern, patternsSentence), v.maxLength(PATTERNS_MAX, patternsSentence)),
-        'All there shall be, in any order: the longest prefix applies, whole.',
+        'The complete new list, in any order. The pattern with the longest prefix applies, as a whole.',
       ),
     }),
   },
@@ -69,7 +69,9 @@ export const cancelCall = {
   body: {
     ...small,
     kind: 'required',
-    schema: object({ ids: itemIds('Of items that wait or are scheduled, as the push gave them.') }),
+    schema: object({
+      ids: itemIds('Ids of waiting or scheduled items, as the push returned them.'),
+    }),
   },
 } as const satisfies Call
 
@@ -78,15 +80,15 @@ export const moveCall = {
     ...small,
     kind: 'required',
     schema: object({
-      ids: itemIds('Of items that wait or are scheduled, as the push gave them.'),
+      ids: itemIds('Ids of waiting or scheduled items, as the push returned them.'),
       priority: optional(priority(), 'Where they go. Default: each keeps its own.'),
       queue: optional(
         text(1, QUEUE_ID_CHARACTERS_MAX),
-        'Where they go, with that priority or their own. Default: they stay in this queue.',
+        'The queue that they go to. Default: they stay in this one.',
       ),
       deliver_at: optional(
         epochSeconds(),
-        'Until when they are scheduled: epoch seconds, within five years. A time in the past is now. Default: what waits waits, and what is scheduled keeps its time.',
+        'When they become due: epoch seconds, within five years. A time in the past means now. Default: waiting items stay waiting, and scheduled ones keep their time.',
       ),
     }),
   },

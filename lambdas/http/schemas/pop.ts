@@ -12,11 +12,11 @@ export const popCall = {
     ttl_seconds: v.optional(ttlSeconds()),
     allow_competing_consumers: optional(
       flag(),
-      'Pass by live locks and take what is free. Default false.',
+      'Take free items beside live locks. Default false.',
     ),
     wait_seconds: optional(
       integer(1, WAIT_SECONDS_MAX),
-      'If nothing can be popped, hold the call until something can, or for so long. If too many calls are held already, it is answered at once, with Retry-After.',
+      'If there is nothing to pop, wait for something for up to this many seconds. If too many calls wait already, the answer comes at once, with Retry-After.',
     ),
     acknowledge: optional(lockId(), 'A lock to acknowledge in the same write.'),
   }),

@@ -5,7 +5,7 @@ import type { Call } from './call.ts'
 import { described, epochSeconds, integer, list, object, optional, priority } from './fields.ts'
 import { laterFields } from './later.ts'
 
-/** Kept as its text: nothing here looks into it, so anything may be in it. */
+/** Stays text: nothing here looks into it, so it may contain anything. */
 const item = () => described(v.any(), 'Any JSON value, up to 256 KiB of text.')
 
 export const itemToPush = object({
@@ -13,7 +13,7 @@ export const itemToPush = object({
   priority: v.optional(priority()),
   expires_in_seconds: optional(
     integer(0, ITEM_TTL_SECONDS_MAX),
-    'No pop returns it this long after the push. Up to five years.',
+    'From this many seconds after the push on, no pop returns the item. Up to five years.',
   ),
   expires_at: optional(
     epochSeconds(),
@@ -25,7 +25,7 @@ export const itemToPush = object({
 const many = object({
   items: described(
     list(itemToPush, 1, ITEMS_PER_PUSH_MAX, 'objects with an item each'),
-    'All of them are pushed, or none.',
+    'Pushes all of them, or none.',
   ),
 })
 

@@ -1,4 +1,4 @@
-// What the rate limiter's calls answer with.
+// The answers of the rate limiter's calls.
 
 import * as v from 'valibot'
 import { count, time } from './answer-fields.ts'
@@ -13,9 +13,9 @@ export const rateWindow = v.strictObject({
 export const rateAllowed = v.strictObject({
   allowed: v.literal(true),
   request_id: v.string(),
-  remaining: count('Requests that may still go in the window that is now.'),
-  window: described(rateWindow, 'The window that this request goes in.'),
-  waited_ms: count('How long the call was held for its turn.'),
+  remaining: count('Requests that may still go in the current window.'),
+  window: described(rateWindow, 'The window in which this request goes.'),
+  waited_ms: count('How long the call waited for its turn.'),
 })
 
 export const rateTicketed = v.strictObject({
@@ -35,7 +35,7 @@ export const rateState = v.strictObject({
   key: v.string(),
   from: described(
     v.picklist(['key', 'pattern', 'default'] as const),
-    'Where the configuration comes from: the first of these that there is.',
+    'Where the configuration comes from: the first of these that exists.',
   ),
   configuration: rateConfiguration,
   shards: v.array(
@@ -53,7 +53,7 @@ export const rateState = v.strictObject({
 export const ratePatterns = v.strictObject({
   patterns: described(
     v.array(v.strictObject({ prefix: v.string(), ...rateSettings })),
-    'As they apply: the longest prefix first.',
+    'In the order in which they apply: the longest prefix first.',
   ),
 })
 
@@ -65,7 +65,10 @@ export const ticketState = v.strictObject({
 })
 
 export const ticketGivenUp = v.union([
-  described(v.strictObject({ given_up: v.literal(true) }), 'The place is another’s now.'),
+  described(
+    v.strictObject({ given_up: v.literal(true) }),
+    'Another request may have the place now.',
+  ),
   described(
     v.strictObject({
       given_up: v.literal(false),

@@ -24,18 +24,18 @@ const override = (name: keyof Overrides, what: string) => {
 /** The names are those of the documents that PushPop comes from. */
 export const decideRateCall = {
   parameters: object({
-    canWait: optional(flag(), 'A place in a coming window will do as well. Default false.'),
+    canWait: optional(flag(), 'Whether a place in a later window will do as well. Default false.'),
     maxRequests: override('maxRequests', 'limit'),
     maxRequestsInQueue: override('maxRequestsInQueue', 'line'),
     windowMillis: override('windowMillis', 'window'),
     cost: optional(
       integer(1, MAX_REQUESTS_MAX),
-      'Requests it counts as, all in one window. Default 1.',
+      'As how many requests it counts, all in one window. Default 1.',
     ),
     maxWaitMs: optional(
       integer(0, WAIT_MS_MAX),
-      'How long the call may be held; a later turn is answered 202 at once. Default 10,000. The ' +
-        'service holds no call for longer than it is set to, 2,000 unless told otherwise.',
+      'How long the call may wait for its turn; if the turn is later, the answer is 202 at once. Default 10,000. The ' +
+        'service has its own maximum, 2,000 unless configured otherwise.',
     ),
     caller: optional(
       text(1, CALLER_CHARACTERS_MAX),
@@ -78,7 +78,7 @@ export const configureRatePatternsCall = {
     schema: object({
       patterns: described(
         v.pipe(v.array(pattern, patternsSentence), v.maxLength(PATTERNS_MAX, patternsSentence)),
-        'All there shall be, in any order: the longest prefix applies.',
+        'The complete new list, in any order. The pattern with the longest prefix applies.',
       ),
     }),
   },

@@ -1,4 +1,4 @@
-// What calls about schedules answer. No function loads this, as `answers.ts`.
+// The answers of calls about schedules. As with `answers.ts`, no function loads this.
 
 import * as v from 'valibot'
 import { count, time } from './answer-fields.ts'
@@ -16,14 +16,14 @@ const scheduleEntries = {
   paused: v.boolean(),
   next_at: v.optional(
     time(
-      'When it is due next, or was due if it waits. Absent while it is paused, and once it has ended.',
+      'When it is due next, or was due if the occurrence waits. Absent while it is paused, and once it has ended.',
     ),
   ),
-  last_at: v.optional(time('When the occurrence was due that was pushed last.')),
+  last_at: v.optional(time('When the last occurrence that was pushed was due.')),
   waiting: v.optional(
     described(
       v.picklist(['queue_full', 'refused']),
-      'The queue had no room for the occurrence that is due, or refused it: it waits.',
+      'The occurrence that is due waits, because the queue had no room for it or refused it.',
     ),
   ),
   deployed: v.optional(
@@ -33,7 +33,7 @@ const scheduleEntries = {
     ),
   ),
   refused: v.optional(described(v.string(), 'Why the queue refused it.')),
-  etag: described(v.string(), 'For `If-Match`, as the header `ETag`.'),
+  etag: described(v.string(), 'For `If-Match`; the same as the header `ETag`.'),
 }
 
 export const scheduleChanged = v.strictObject(scheduleEntries)

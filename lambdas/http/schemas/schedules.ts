@@ -35,7 +35,7 @@ export const putScheduleCall = {
       ),
       time_zone: optional(
         text(1, TIME_ZONE_CHARACTERS_MAX),
-        'Of `cron`: an IANA name such as `Europe/Berlin`. Default `UTC`.',
+        'For `cron`: an IANA name such as `Europe/Berlin`. Default `UTC`.',
       ),
       every_seconds: optional(
         integer(EVERY_SECONDS_MIN, EVERY_SECONDS_MAX),
@@ -45,7 +45,7 @@ export const putScheduleCall = {
       ends_at: optional(wholeEpochSeconds(EPOCH_SECONDS_MAX), 'Not due after; epoch seconds.'),
       missed: optional(
         v.picklist(['skip', 'one', 'all'], 'must be skip, one or all'),
-        'What happens to occurrences that were missed: left out, one for all, or each of the last 1,000. Default `one`.',
+        'What happens to missed occurrences: push none, one for all, or each of the last 1,000. Default `one`.',
       ),
     }),
   },
@@ -55,7 +55,7 @@ export const deleteScheduleCall = { headers: ['If-Match'] } as const satisfies C
 export const scheduleCall = {} as const satisfies Call
 export const schedulesCall = {} as const satisfies Call
 
-/** Nothing to say: a body, if there is one, is an empty object. */
+/** The call needs no body; if there is one, it must be an empty object. */
 export const scheduleActionCall = {
   body: { kind: 'optional', bytesMax: 1_024, schema: object({}) },
 } as const satisfies Call

@@ -1,4 +1,4 @@
-// The settings of a rate limit as requests bring them and answers give them, from their one table.
+// A rate limit's settings in requests and answers, both made from one table.
 
 import * as v from 'valibot'
 import type { SnakeCase } from '../../foundation/shared/wire-names.ts'
@@ -45,7 +45,7 @@ const checkOf = (field: SettingField): v.GenericSchema => {
   }
 }
 
-/** A queue's limit must name it. */
+/** A queue's limit must have this setting. */
 export const maxRequests = () => checkOf(settingFields.maxRequests)
 
 /** `100`, `1,000`, `` `window` ``, `false`. */
@@ -65,7 +65,7 @@ const answered = (name: SettingName) => {
   return described(schema as v.GenericSchema, docs[name])
 }
 
-/** The settings that a queue's limit has come first, as they always have on the API page. */
+/** First the settings that a queue's limit has, as always on the API page. */
 const pageOrder = [...new Set([...guardNames, ...settingNames])]
 
 export const settingEntries = () => entriesOf(pageOrder, requested)

@@ -31,7 +31,7 @@ export const acknowledgeCall = {
       schema: object({
         lock_ids: described(
           list(lockId(), 1, LOCKS_PER_CALL_MAX, 'lock ids'),
-          'Each is settled for itself, and has a result of its own.',
+          'Each lock is settled independently, and has its own result.',
         ),
       }),
     },
@@ -51,11 +51,11 @@ export const releaseCall = {
       ids: v.optional(lockedItemIds()),
       delay_seconds: optional(
         integer(0, RELEASE_DELAY_SECONDS_MAX),
-        'How long the items wait until they are back. In an exclusive queue the others wait with them. Default 0.',
+        'How long the items wait before they come back. In an exclusive queue, the others wait with them. Default 0.',
       ),
       overtake: optional(
         flag(),
-        'The others do not wait: until then pops pass by the items. Default false.',
+        'The others do not wait: until then, pops pass these items. Default false.',
       ),
     }),
   },

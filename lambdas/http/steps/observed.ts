@@ -12,7 +12,7 @@ export function observed(name: FunctionName, log: Log): Step {
     const { event, requestId, target, queue, startedMs, tally } = exchange
     const status = response?.statusCode ?? 500
     const durationMs = stopwatch(startedMs)()
-    // Not by the function's duration, which has what callers want to wait. Only a slow pop pays for it.
+    // The function's duration includes the time for which callers ask to wait, so subtract that. Only a slow pop pays.
     const isSlow = durationMs - tally.heldMs > SLOW_CALL_MS
     if (name === 'Pop' && isSlow) tally.count('SlowPops', 1)
     if (status >= 500) tally.count('Errors5xx', 1)
@@ -31,7 +31,7 @@ export function observed(name: FunctionName, log: Log): Step {
     }
     isFirst = false
     const level = status === 500 ? 'error' : status > 500 ? 'warn' : 'info'
-    // Its metrics count for when it began, as Lambda's own do: one that is held ends up to 20 s later.
+    // Metrics count for the time at which the call began, as Lambda's own do: a waiting call ends up to 20 s later.
     log.invocation(level, 'request', fields, tally, Math.round(Date.now() - durationMs))
   }
   return { after: finish, onError: finish }

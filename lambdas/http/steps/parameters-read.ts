@@ -4,7 +4,7 @@ import { nothing } from '../schemas/fields.ts'
 import { validate } from '../validate.ts'
 import type { Step } from './step.ts'
 
-/** Parameters from the query, and where they may come from there, from headers. */
+/** Reads parameters from the query and, if the call allows that, from headers. */
 export function parametersRead(): Step {
   return {
     before: ({ event: exchange }) => {

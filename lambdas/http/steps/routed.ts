@@ -14,7 +14,7 @@ export function routed(targets: ReadonlyMap<string, Target>): Step {
       if (target === undefined) throw noSuchRoute(event)
       exchange.target = target
       const { path } = target.route
-      // The gateway has decoded them; once more would make another id of `%2541`.
+      // The gateway has decoded them; decoding again would turn `%2541` into another id.
       const { id, key, ticket, name } = event.pathParameters ?? {}
       if (path.includes('{id}')) {
         checkQueueId(id)
@@ -27,7 +27,7 @@ export function routed(targets: ReadonlyMap<string, Target>): Step {
   }
 }
 
-/** Spelled like a queue id. Checked here and not by the limiter, which other functions do not load. */
+/** A key is spelled like a queue id. We check it here, because other functions do not load the limiter. */
 function checkedKey(key: string | undefined): string {
   if (isQueueId(key)) return key
   throw new RequestError('INVALID_PARAMETER', `A rate limit’s key must be ${ID_RULE}`, {

@@ -3,7 +3,7 @@ import { CLOCK_AHEAD_MAX_MS, CLOCK_BEHIND_MAX_MS, CLOCKS_APART_MAX_MS } from './
 
 /**
  * A clock that is far ahead would open windows before their time and, because the item's time never
- * goes back, shut out all others until then. So it is refused before it writes.
+ * goes back, shut out all others until then. So we refuse such a clock before it writes.
  */
 export function checkClock(clockMs: number, receivedMs: number | undefined): void {
   if (receivedMs === undefined) return
@@ -12,7 +12,7 @@ export function checkClock(clockMs: number, receivedMs: number | undefined): voi
   throw clockOff(`this process's clock is ${Math.abs(aheadMs)} ms off the gateway's`)
 }
 
-/** Where nobody gives the gateway's time, the item's own must do: it shows a clock that is far behind. */
+/** Without the gateway's time, the item's own must do: it shows a clock that is far behind. */
 export function checkItemTime(clockMs: number, itemMs: number): void {
   const behindMs = itemMs - clockMs
   if (behindMs <= CLOCKS_APART_MAX_MS) return

@@ -5,26 +5,26 @@ import { type Algorithm, type Rules, sameRules } from './rules.ts'
 /** Rules, and where they come from. */
 export type Ruling = {
   readonly rules: Rules
-  /** Of the configuration that they come from: the greater is the newer. 0: none. */
+  /** The revision of the configuration that they come from; a greater one is newer. 0: no configuration. */
   readonly revision: number
-  /** The row carries them as its key's own, and so must stay. */
+  /** The row holds them as its key's own settings, so it must stay. */
   readonly configured: boolean
 }
 
 /**
- * The ruler that a row's cursor is read by. Two epochs of one row never have the same text, so a
- * write that names its epoch can only land on the cursor it was meant for.
+ * The ruler by which we read a row's cursor. Two epochs of one row never have the same text, so a write that
+ * names its epoch can only land on the cursor for which it was meant.
  */
 export type Epoch = Ruling & {
   /** Where slot 0 lies. */
   readonly startMs: number
-  /** How often the ruler was changed since the row was made. */
+  /** How often the ruler has changed since the row was made. */
   readonly generation: number
 }
 
 /**
- * The epoch that a row is made with. It follows from rules and time alone, so that a process that
- * has never seen the row, and one that sees it after it was deleted, know its text.
+ * A new row's epoch. It follows from rules and time alone, so that its text is known to a process that has
+ * never seen the row, and to one that looks after the row was deleted.
  */
 export function naturalEpoch({ rules, revision, configured }: Ruling, nowMs: number): Epoch {
   const startMs =
@@ -68,7 +68,7 @@ export function parseEpoch(text: string): Epoch {
   }
 }
 
-/** Whether a row under this epoch is as it is wanted. */
+/** Whether a row under this epoch already has this ruling. */
 export const isRuledBy = (epoch: Epoch, ruling: Ruling): boolean =>
   epoch.revision === ruling.revision &&
   epoch.configured === ruling.configured &&

@@ -3,20 +3,20 @@ import type { Epoch, Ruling } from './epoch.ts'
 import { floorAt, turnMs, widthOf, windowAt, windowStartMs } from './ruler.ts'
 import { sameRules } from './rules.ts'
 
-/** How far a row has been issued, and by which ruler. */
+/** How far a row's slots have been issued, and by which ruler. */
 export type Issued = {
   readonly epoch: Epoch
   readonly cursor: number
   /**
-   * Requests of earlier epochs in this epoch's first window beyond those that the cursor stands for:
-   * more than its rules allow. They count again should the rules change back within that window.
+   * Requests of earlier epochs in this epoch's first window that the cursor cannot express, because they are more
+   * than its rules allow. They count again if the rules change back within that window.
    */
   readonly overhang: number
 }
 
 /**
- * The row under other rules. What was promised stays as it was told, so the new ruler begins where
- * the last promise lies: no new turn is before an old one. What the window there has used counts on.
+ * The row under other rules. Promises stay as callers got them, so the new ruler begins at the last promise: no new
+ * turn comes before an old one. Requests that have used that window still count.
  */
 export function handOver(row: Issued, ruling: Ruling, nowMs: number): Issued {
   const { rules, revision, configured } = ruling
@@ -25,7 +25,7 @@ export function handOver(row: Issued, ruling: Ruling, nowMs: number): Issued {
   }
   const { fromMs, used } =
     row.epoch.rules.algorithm === 'window' ? lastWindow(row, nowMs) : lastTurn(row, nowMs)
-  // Begun already: what was used may have been used just now, so it counts in the window that is now.
+  // The window has begun: its slots may have been used just now, so they count in the current window.
   const passed = Math.max(0, Math.floor((nowMs - fromMs) / rules.windowMs))
   const counted = Math.min(used, rules.maxRequests)
   const epoch: Epoch = {
@@ -40,7 +40,7 @@ export function handOver(row: Issued, ruling: Ruling, nowMs: number): Issued {
 
 type Left = { readonly fromMs: number; readonly used: number }
 
-/** The window of the last slot issued, or the one that is now, and what it has used. */
+/** The window of the last slot issued, or the current one, and how much of it is used. */
 function lastWindow({ epoch, cursor, overhang }: Issued, nowMs: number): Left {
   const { rules, startMs } = epoch
   if (cursor <= floorAt(epoch, nowMs)) {
@@ -56,7 +56,7 @@ function lastWindow({ epoch, cursor, overhang }: Issued, nowMs: number): Left {
 /** The latest turn that the last slot issued can have, or now, and what counts as used from there. */
 function lastTurn({ epoch, cursor, overhang }: Issued, nowMs: number): Left {
   const { rules, startMs } = epoch
-  // One request of all of the burst is what moved the cursor the farthest beyond its turn.
+  // A single request for the whole burst moves the cursor farthest beyond its turn.
   const lastPosition = cursor - widthOf(epoch, rules.burst)
   const fromMs = Math.max(nowMs, turnMs(epoch, lastPosition, rules.burst))
   const ahead = cursor - (fromMs - startMs) * rules.maxRequests

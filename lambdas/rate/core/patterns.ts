@@ -17,13 +17,13 @@ export const noPatterns: Patterns = { patterns: [], revision: 0 }
 export const patternsFrom = (inputs: readonly PatternInput[]): Pattern[] =>
   inOrder(inputs, (settings, at) => {
     const checked = settingsFrom(settings)
-    // A process that meets a key for the first time asks shard 0, which tells of the key's own shards.
+    // A process that meets a key for the first time asks shard 0, which knows the key's own shards.
     if (checked.shards !== 1) {
       throw invalid(`${at}.shards`, 'only a key’s own configuration can split it')
     }
     return checked
   })
 
-/** The settings of a key that has none of its own: of the longest prefix it begins with, or the default. */
+/** The settings of a key without its own: those of the longest matching prefix, or the default. */
 export const settingsByPattern = ({ patterns }: Patterns, key: string): Settings =>
   patternFor(patterns, key)?.settings ?? defaultSettings

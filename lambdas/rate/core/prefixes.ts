@@ -1,13 +1,13 @@
 import { PATTERNS_MAX, PREFIX_CHARACTERS_MAX } from './bounds.ts'
 import { invalid } from './settings.ts'
 
-/** Settings for all names that begin so; the empty prefix is for all of them. */
+/** Settings for all names with this prefix; the empty prefix matches all names. */
 export type PatternOf<S> = { readonly prefix: string; readonly settings: S }
 
 const prefixForm = /^[A-Za-z0-9._-]*$/
 
 /**
- * Patterns of rate limits or of queues, checked, the longest prefix first: the order in which they apply.
+ * Checks patterns of rate limits or of queues, and puts the longest prefix first: the order in which they apply.
  * `settle` checks the settings of one; `at` is its field, `patterns[3]`.
  */
 export function inOrder<Input, S>(
@@ -45,7 +45,7 @@ export function inOrder<Input, S>(
 const isObject = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The pattern with the longest prefix that the name begins with; they are in that order. */
+/** The pattern with the longest prefix of the name; the patterns are in that order. */
 export const patternFor = <S>(
   patterns: readonly PatternOf<S>[],
   name: string,

@@ -5,7 +5,7 @@ import { overMs } from './ruler.ts'
 import type { KeyConfiguration } from './settings.ts'
 
 /**
- * Everything that is stored of a key, or of one of its shards:
+ * Everything that we store about a key, or about one of its shards:
  *
  *   absent ── first request ──▶ cursor in the window that is now
  *   cursor ── taken ──▶ cursor + cost ── window over, request ──▶ cursor of the window that is now
@@ -16,15 +16,15 @@ import type { KeyConfiguration } from './settings.ts'
 export type RateRow = Issued & {
   /** The item's time: the start of the latest window by any clock that wrote. Never goes back. */
   readonly atMs: number
-  /** Turns that were given back. A ticket names the count it was issued under. */
+  /** How many turns were given back. A ticket names the count at its issue. */
   readonly giveUps: number
   /** The key's own settings, on the row of its first shard: every writer there reads them. */
   readonly configuration: KeyConfiguration | undefined
 }
 
 /**
- * Three windows after the last that may have been promised, by the slowest clock: a process that then
- * makes the row anew is sure to begin after everything that was promised before.
+ * Three windows after the last one that may have been promised, by the slowest clock: a process that makes the row
+ * anew after that is sure to begin after all earlier promises.
  */
 export function ttlSeconds(epoch: Epoch, lastPosition: number): number {
   const idleMs = IDLE_WINDOWS * epoch.rules.windowMs

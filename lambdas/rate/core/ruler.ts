@@ -1,9 +1,9 @@
 import type { Epoch } from './epoch.ts'
 
 /**
- * Between positions of the cursor and times. Under `window` a position is a slot and slot ÷ max its
- * window; under `smooth` it is a time, in `max`-ths of a millisecond since the epoch's start, and a
- * request is `windowMs` of them long: integers both, so that a counter can be one.
+ * Converts between positions of the cursor and times. Under `window`, a position is a slot, and slot ÷ max is its
+ * window. Under `smooth`, it is a time in `max`-ths of a millisecond since the epoch's start, and a request is
+ * `windowMs` of these units long. Both are integers, so that a counter can hold them.
  */
 
 const isWindow = ({ rules }: Epoch): boolean => rules.algorithm === 'window'
@@ -12,7 +12,7 @@ const isWindow = ({ rules }: Epoch): boolean => rules.algorithm === 'window'
 export const widthOf = (epoch: Epoch, cost: number): number =>
   isWindow(epoch) ? cost : cost * epoch.rules.windowMs
 
-/** Which window of the epoch is now: negative before its first. */
+/** The number of the epoch's current window; negative before the first one. */
 export const windowAt = ({ rules, startMs }: Epoch, nowMs: number): number =>
   Math.floor((nowMs - startMs) / rules.windowMs)
 
@@ -34,15 +34,15 @@ export function lastOpenAt(epoch: Epoch, nowMs: number, cost: number): number {
   return nowMs < epoch.startMs ? -1 : openUnits(epoch, nowMs, cost)
 }
 
-/** The last position at which one may wait: so many slots behind what is open now. */
+/** The last position at which a request may wait: `inLine` slots behind those open now. */
 export function lastInLineAt(epoch: Epoch, nowMs: number, cost: number, inLine: number): number {
-  // Before the epoch's first window, what was promised under the one before stands in this line too.
+  // Before the epoch's first window, promises of the previous epoch stand in this line too.
   return isWindow(epoch)
     ? lastOpenAt(epoch, nowMs, cost) + inLine
     : openUnits(epoch, nowMs, cost) + widthOf(epoch, inLine)
 }
 
-/** When a request at this position goes. */
+/** When a request at this position may go. */
 export function turnMs(epoch: Epoch, position: number, cost: number): number {
   const { rules, startMs } = epoch
   return isWindow(epoch)
@@ -62,7 +62,7 @@ export function opensMs(epoch: Epoch, position: number, cost: number, inLine: nu
   return inLine === 0 ? Math.max(startMs, opens) : opens
 }
 
-/** The request's window is over: under `smooth`, a window's time after its turn. */
+/** When the request's window is over; under `smooth`, one window's length after its turn. */
 export const overMs = (epoch: Epoch, position: number, cost: number): number =>
   turnMs(epoch, position, cost) + epoch.rules.windowMs
 
@@ -81,13 +81,13 @@ export function remainingAt(epoch: Epoch, cursor: number, nowMs: number): number
   return Math.min(epoch.rules.maxRequests, Math.max(0, room))
 }
 
-/** How many slots from here to what is open now: 1 is the first of the line. */
+/** How many slots lie between here and those open now; 1 is the first in line. */
 export function placeInLine(epoch: Epoch, position: number, cost: number, nowMs: number): number {
   const open = isWindow(epoch) ? lastOpenAt(epoch, nowMs, 1) : openUnits(epoch, nowMs, cost)
   return Math.max(0, Math.ceil((position - open) / widthOf(epoch, 1)))
 }
 
-/** Of `smooth`: what of the burst is not needed for the request's own cost. */
+/** For `smooth`: the part of the burst that the request's own cost does not need. */
 function spare({ rules }: Epoch, cost: number): number {
   return (rules.burst - Math.min(cost, rules.burst)) * rules.windowMs
 }

@@ -2,12 +2,12 @@ import type { Settings } from './setting-fields.ts'
 
 export type Algorithm = Settings['algorithm']
 
-/** What one row's ruler is made of: a key's share, where the key is split into shards. */
+/** What defines one row's ruler: the key's limit, or a shard's share of it. */
 export type Rules = {
   readonly algorithm: Algorithm
   readonly maxRequests: number
   readonly windowMs: number
-  /** Of `smooth`: requests that may go at once after a rest. 1 where the algorithm is `window`. */
+  /** For `smooth`: requests that may go at once after a rest. 1 if the algorithm is `window`. */
   readonly burst: number
 }
 

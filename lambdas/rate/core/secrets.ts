@@ -1,14 +1,14 @@
 import { FORMER_SECRETS_MAX, SECRET_SETTLES_MS } from './bounds.ts'
 
-/** The one that signs, and after it those that may have signed. */
+/** First the secret that signs, then those that may have signed before. */
 export type Secrets = readonly [Uint8Array, ...Uint8Array[]]
 
-/** What tickets are signed with, as the table knows it. */
+/** The table's secrets for signing tickets. */
 export type TicketSecrets = {
   readonly newest: Uint8Array
-  /** From then on it signs. By then every process has read it, and accepts its tickets. */
+  /** From then on, the newest secret signs. By then every process has read it and accepts its tickets. */
   readonly signsFromMs: number
-  /** They signed before it, the latest first. Their tickets stay good. */
+  /** Those that signed before it, the latest first. Their tickets stay valid. */
   readonly former: readonly Uint8Array[]
 }
 

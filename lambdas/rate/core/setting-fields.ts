@@ -7,7 +7,7 @@ import {
 } from './bounds.ts'
 
 export type SettingField = {
-  /** What a setting is where a configuration does not name it, from the documents that PushPop comes from. */
+  /** The default, from PushPop's source documents. */
   readonly standard: number | string | boolean
   /** One letter, because every write pays for the bytes of the whole row. */
   readonly stored: string
@@ -18,13 +18,13 @@ export type SettingField = {
 )
 
 /**
- * Every setting of a rate limit, once. Types, checks, what is stored, requests and answers over HTTP,
- * docs/openapi.json, the client's types and the command line's options all follow from this table; the
- * wire has the same names in snake_case, and the order of answers is this one.
+ * Every setting of a rate limit, once. Types, checks, stored rows, requests and answers over HTTP, docs/openapi.json,
+ * the client's types and the command line's options all follow from this table. The wire has the same names in
+ * snake_case, and answers have this order.
  */
 export const settingFields = {
   maxRequests: { kind: 'integer', min: 1, max: MAX_REQUESTS_MAX, standard: 100, stored: 'm' },
-  /** How many requests may wait for windows to come. */
+  /** How many requests may wait for later windows. */
   maxRequestsInQueue: { kind: 'integer', min: 0, max: IN_LINE_MAX, standard: 400, stored: 'q' },
   windowMillis: {
     kind: 'integer',
@@ -36,7 +36,7 @@ export const settingFields = {
   algorithm: { kind: 'choice', of: ['window', 'smooth'], standard: 'window', stored: 'a' },
   /** With `smooth`: requests that may go at once after a rest. */
   burst: { kind: 'integer', min: 1, max: MAX_REQUESTS_MAX, standard: 1, stored: 'b' },
-  /** Rows that the key is split into; each has its share of the limit and an order of its own. */
+  /** The number of rows into which the key is split; each has its share of the limit and its own order. */
   shards: { kind: 'integer', min: 1, max: SHARDS_MAX, standard: 1, stored: 'n' },
   /** Whether a call may ask for another limit than this one. */
   allowOverrides: { kind: 'flag', standard: false, stored: 'o' },
@@ -58,7 +58,7 @@ export const settingNames = /* @__PURE__ */ Object.keys(settingFields) as readon
 export const settingsOf = (pick: (name: SettingName) => unknown): Settings =>
   Object.fromEntries(settingNames.map((name) => [name, pick(name)])) as Settings
 
-/** What a limit has that knows no line, shards and overrides: a queue's own. */
+/** The settings of a queue's own limit, which has no line, no shards and no overrides. */
 export const guardNames = ['maxRequests', 'windowMillis', 'algorithm', 'burst'] as const
 
 /** How many calls of one kind a queue takes. */

@@ -11,24 +11,24 @@ import { shareOf } from './shards.ts'
 
 export type { Settings }
 
-/** A key's own settings, and when they were made: the greater revision is newer. */
+/** A key's own settings and their revision; a greater one is newer. */
 export type KeyConfiguration = { readonly settings: Settings; readonly revision: number }
 
-/** What is absent has its default. */
+/** Absent settings have their defaults. */
 export type SettingsInput = { readonly [Name in keyof Settings]?: Settings[Name] | undefined }
 
 /** The limit that a call may bring, where the settings allow that. */
 export type Overrides = Pick<SettingsInput, 'maxRequests' | 'maxRequestsInQueue' | 'windowMillis'>
 
 /**
- * Of a key that nobody has configured: the figures of the documents that PushPop comes from, or those that
- * a caller brings.
+ * The settings of a key that nobody has configured: the figures of PushPop's source documents, or those that a
+ * caller passes.
  */
 export const defaultSettings = /* @__PURE__ */ settingsOf(
   (name) => name === 'allowOverrides' || settingFields[name].standard,
 )
 
-/** Settings as they will be stored: whole, checked, and closed to overrides unless opened. */
+/** Settings as we store them: complete, checked, and without overrides unless allowed. */
 export function settingsFrom(input: SettingsInput): Settings {
   const settings = { ...defaultSettings, allowOverrides: false, ...withoutUndefined(input) }
   for (const name of Object.keys(input)) {
@@ -52,7 +52,7 @@ export function settingsFrom(input: SettingsInput): Settings {
   return settings
 }
 
-/** The settings as one call wants them, or the name of the field that it may not change. */
+/** The settings with a call's overrides, or the name of a field that the call may not change. */
 export function overridden(
   settings: Settings,
   overrides: Overrides,

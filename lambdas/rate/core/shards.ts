@@ -1,9 +1,9 @@
 import { fnv1a } from '../../foundation/fnv1a.ts'
 
-/** The caller's shard: always the same one, so that what one caller asks for stays in order. */
+/** The caller's shard: always the same one, so that a caller's requests stay in order. */
 export const shardOfCaller = (caller: string, shards: number): number => fnv1a(caller) % shards
 
-/** A shard's part of a limit; the first ones have one more where it does not divide. */
+/** A shard's part of a limit. If the limit does not divide evenly, the first shards get one more. */
 export const shareOf = (total: number, shards: number, shard: number): number =>
   Math.floor(total / shards) + (shard < total % shards ? 1 : 0)
 

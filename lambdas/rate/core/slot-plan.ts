@@ -15,23 +15,23 @@ import {
 export type Ask = Ruling & {
   readonly cost: number
   readonly canWait: boolean
-  /** Slots that may be promised beyond those of the window that is now. */
+  /** How many slots we may promise beyond those of the current window. */
   readonly inLine: number
 }
 
 /**
- * One conditional write that takes a stretch of slots. `add` is blind: it takes whatever is next,
- * and so commutes with all others; `set` skips what nobody may have any more.
+ * One conditional write that takes a stretch of slots. `add` is blind: it takes the next ones, whatever they are, and
+ * so commutes with all others. `set` skips slots that nobody may have any more.
  */
 export type SlotWrite = {
   readonly epoch: Epoch
   readonly cursor: { readonly kind: 'add' | 'set'; readonly value: number }
   readonly width: number
   readonly atMs: number
-  /** Absent where the row must stay. */
+  /** Absent if the row must stay. */
   readonly ttl: number | undefined
   readonly condition: SlotCondition
-  /** Where the write changes the rules: what the cursor cannot say. */
+  /** If the write changes the rules: the requests that the cursor cannot express. */
   readonly overhang: number | undefined
 }
 
@@ -41,12 +41,12 @@ export type SlotCondition = {
   readonly cursorMax: number
   /** The row may not exist: the write then makes it. */
   readonly orAbsent: boolean
-  /** The item's time must be this one, not only no later: the carry was reckoned at it. */
+  /** The item's time must be exactly this one, because the carry was computed for it. */
   readonly atMs: number | undefined
 }
 
 type SlotPlan =
-  /** Final as long as the rules are these: a cursor never goes back, but by giving up. */
+  /** Final as long as the rules stay: a cursor goes back only if somebody gives up a turn. */
   | {
       readonly kind: 'denied'
       readonly epoch: Epoch
@@ -57,15 +57,15 @@ type SlotPlan =
 
 /** Guesses about how the row has moved on; a wrong guess costs a request and nothing else. */
 type Guess = {
-  /** How far its cursor may have come. A write that changes the rules must know where it is. */
+  /** How far its cursor may have moved on. A write that changes the rules must know where it is. */
   readonly slack?: number
-  /** Others use the row too: if we have not begun a window, one of them has. */
+  /** Others use the row too: if we have not begun a window, one of them probably has. */
   readonly begun?: boolean
 }
 
 /**
- * What to do about a request, from the row as last seen; `undefined`: never seen, or not there. The
- * row may have moved on meanwhile, which the write's condition notices.
+ * Decides about a request from the row as last seen (`undefined`: never seen, or it does not exist). The row may have
+ * moved on meanwhile; the write's condition notices that.
  */
 export function planSlots(
   row: RateRow | undefined,
@@ -85,7 +85,7 @@ function planUnseen(ask: Ask, nowMs: number): SlotPlan {
   return { kind: 'write', write: begin(epoch, ask, nowMs, windowStartMs(epoch, nowMs)) }
 }
 
-/** The first slots of the window that is now, of a row that is not there or has none of them issued. */
+/** The first slots of the current window, for a row that does not exist or has issued none of them. */
 function begin(epoch: Epoch, ask: Ask, nowMs: number, atMs: number): SlotWrite {
   const floor = floorAt(epoch, nowMs)
   return {
@@ -106,7 +106,7 @@ function planRuled(seen: RateRow, ask: Ask, nowMs: number, begun: boolean): Slot
   const floor = floorAt(epoch, nowMs)
   const atMs = Math.max(seen.atMs, windowStartMs(epoch, nowMs))
   const isOver = seen.cursor < floor
-  // Somebody else has begun it, or so we guess: a blind write finds it open, or fails and says so.
+  // We guess that somebody else has begun it: a blind write either finds it open, or fails and shows that it is not.
   const isBegun = isOver && begun && epoch.rules.algorithm === 'window'
   if (isOver && !isBegun) return { kind: 'write', write: begin(epoch, ask, nowMs, atMs) }
   const row = isBegun ? { ...seen, cursor: floor } : seen
@@ -142,16 +142,16 @@ function windowTo(row: RateRow, ask: Ask): number {
   return windowFrom(row, ask) + maxRequests - ask.cost
 }
 
-/** The rules change with the request that meets them: one write for both. */
+/** One write changes the rules and serves the request that meets the new ones. */
 function planUnderOtherRules(row: RateRow, ask: Ask, nowMs: number, slack: number): SlotPlan {
-  // As though the slack were used up: this counts what came meanwhile, and loses some slots.
+  // Assume that the slack is used up: this allows for requests that came meanwhile, and wastes some slots.
   const cursorMax = row.cursor + slack
   const next = handOver({ ...row, cursor: cursorMax }, ask, nowMs)
   const { epoch } = next
   const floor = Math.max(next.cursor, floorAt(epoch, nowMs))
   const position = fittingPosition(epoch, floor, ask.cost)
   if (position > lastFor(epoch, ask, nowMs)) {
-    // Slots that nobody has taken yet are not a reason to deny.
+    // Slots that nobody has taken yet are no reason to deny.
     if (slack > 0) return planUnderOtherRules(row, ask, nowMs, 0)
     return denied(epoch, ask, nowMs, position)
   }
@@ -198,7 +198,7 @@ function writeOf(epoch: Epoch, ask: Ask, atMs: number, lastPosition: number) {
   }
 }
 
-/** How many such writes the row may have room for, as far as it was seen: of those that set, one. */
+/** For how many such writes the row seems to have room; for a write that sets, one. */
 export function roomFor({ cursor, condition, width }: SlotWrite, row: RateRow | undefined): number {
   if (cursor.kind === 'set') return 1
   const from = Math.max(condition.cursorMin, row?.cursor ?? 0)

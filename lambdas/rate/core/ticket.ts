@@ -3,9 +3,9 @@ import { SECRET_BYTES_MIN } from './bounds.ts'
 import { invalid } from './settings.ts'
 import type { Turn } from './turn.ts'
 
-/** A turn as text that nobody else can make: what it says in the clear, and an HMAC-SHA256 of it. */
+/** A turn as text that nobody else can forge: its contents in the clear, and an HMAC-SHA256 of them. */
 
-/** What is signed says so, so that the same secret can sign other things. */
+/** The signed text begins with its purpose, so that the same secret can sign other things. */
 const PURPOSE = 'pushpop rate ticket 1'
 
 export function checkSecret(secret: Uint8Array): void {
@@ -23,7 +23,7 @@ export function ticketOf(turn: Turn, secret: Uint8Array): string {
   return `${text}.${signature(text, secret).toString('base64url')}`
 }
 
-/** Five times what a ticket of the longest key takes. */
+/** Five times the length of a ticket for the longest key. */
 const TICKET_CHARACTERS_MAX = 2_048
 
 /** The turn, if one of the secrets made the ticket: the present one first, then former ones. */

@@ -2,18 +2,18 @@ import { TICKET_GOOD_MS_MIN } from './bounds.ts'
 import { type Epoch, epochText } from './epoch.ts'
 import { overMs, turnMs } from './ruler.ts'
 
-/** A promised place: which slots of which row, and what was said of their time. It never changes. */
+/** A promised place: which slots of which row, and the time that we told the caller. It never changes. */
 export type Turn = {
   readonly key: string
   readonly shard: number
-  /** The epoch's text: with the position, the slot's name for ever. */
+  /** The epoch's text. Together with the position, it identifies the slot for ever. */
   readonly epoch: string
   readonly position: number
   readonly cost: number
-  /** Give-ups of the row when it was issued. */
+  /** How many turns of the row had been given up when we issued this one. */
   readonly giveUps: number
   readonly notBeforeMs: number
-  /** The end of its window, or a little later where the window is too short to be met by a poll. */
+  /** The end of its window, or a little later if the window is too short for a polling client. */
   readonly goodUntilMs: number
 }
 
@@ -36,7 +36,7 @@ export function turnOf(
   }
 }
 
-/** How a turn stands, told without asking the store. */
+/** The state of a turn, known without asking the store. */
 type TurnState = 'waiting' | 'ready' | 'over'
 
 export function stateOfTurn({ notBeforeMs, goodUntilMs }: Turn, nowMs: number): TurnState {

@@ -12,7 +12,7 @@ import {
 import { type Limiter, nowMs } from './limiter.ts'
 
 export type AdmitRequest = RateRequest & {
-  /** How long the call may be held for its turn; a later turn is answered by a ticket at once. */
+  /** How long the call may wait for its turn. If the turn is later, it gets a ticket at once. */
   readonly maxWaitMs?: number | undefined
 }
 
@@ -26,7 +26,7 @@ export type Admission =
 /** A sleep may end early; so many in a row do not. */
 const SLEEPS_MAX = 20
 
-/** Decides, and holds the call until its turn where that is soon enough. */
+/** Decides, and makes the call wait for its turn if that comes soon enough. */
 export async function admit(
   limiter: Limiter,
   key: string,
@@ -42,7 +42,7 @@ export async function admit(
   const startedMs = nowMs(limiter)
   for (let sleep = 1; sleep <= SLEEPS_MAX; sleep += 1) {
     const leftMs = turn.notBeforeMs - nowMs(limiter)
-    // A clock that is set back meanwhile must not hold the call for longer than it said.
+    // If somebody sets the clock back meanwhile, the call must not wait longer than its caller said.
     if (leftMs > maxWaitMs) return ticketed(limiter, decision)
     if (leftMs <= 0) break
     await limiter.clock.sleep(leftMs)

@@ -1,4 +1,4 @@
-/** What one attempt to read, decide and write came to. */
+/** The result of one attempt to read, decide and write. */
 export type Attempted<T> =
   | { readonly kind: 'done'; readonly answer: T }
   /** Another writer was first, or the answer was lost. */

@@ -15,7 +15,7 @@ export type SecretsChanged =
 /** People change secrets by hand, now and then. */
 const ATTEMPTS_MAX = 5
 
-/** The time by which a change is made: asked for after the row was read. */
+/** The time of a change. We ask for it after reading the row. */
 type NowMs = () => number
 
 export function rotateSecret(dynamo: Dynamo, nowMs: NowMs): Promise<SecretsChanged> {
@@ -52,6 +52,6 @@ const change = (
     outOfReach,
   )
 
-/** Fails if another command changed the row first: its secret, or only by forgetting the former ones. */
+/** Fails if another command changed the row first, be it the secret or only by forgetting the former ones. */
 const unchanged = ({ former }: TicketSecrets): string =>
   `s=:seen AND ${former.length === 0 ? 'attribute_not_exists' : 'attribute_exists'}(f)`

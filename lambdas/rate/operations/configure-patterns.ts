@@ -16,7 +16,7 @@ export async function ratePatterns(limiter: Limiter): Promise<Patterns> {
   return (await limiter.patterns.get(nowMs(limiter))).value
 }
 
-/** Replaces all patterns: what applies to a key is then one list in one order, never half of two. */
+/** Replaces all patterns at once, so that one list always applies to a key, never a mix of two. */
 export async function configureRatePatterns(
   limiter: Limiter,
   inputs: readonly PatternInput[],

@@ -19,15 +19,15 @@ import { attempts, done } from './attempts.ts'
 import { type Limiter, nowMs, readRow, seenRow } from './limiter.ts'
 import { outOfReach } from './take.ts'
 
-/** The settings that apply to a key, and where they come from: in this order, the first there is. */
+/** The settings that apply to a key, and where they come from: the first of these that exists. */
 export type AppliedSettings = {
   readonly settings: Settings
   readonly from: 'key' | 'pattern' | 'default'
-  /** 0 where nothing is configured. */
+  /** 0 if nothing is configured. */
   readonly revision: number
 }
 
-/** A busy row moves on between reading and writing; after some tries what it moves by is counted in. */
+/** A busy row moves on between reading and writing; after some tries, we allow for that. */
 const ATTEMPTS_MAX = 16
 const PAUSE_MS = 10
 
@@ -54,11 +54,11 @@ async function applied(
 
 export type ConfigureRequest = {
   readonly ifMatch?: number | undefined
-  /** The gateway's time of the call, where there is one: a clock far off it is refused. */
+  /** When the gateway received the call, if known: we refuse a clock that is far from this. */
   readonly receivedMs?: number | undefined
 }
 
-/** Gives a key settings of its own; what is absent from them is as by default. */
+/** Gives a key its own settings; absent ones have their defaults. */
 export async function configureRate(
   limiter: Limiter,
   key: string,
@@ -69,7 +69,7 @@ export async function configureRate(
   return replace(limiter, key, settingsFrom(input), request)
 }
 
-/** Takes a key's own settings away: those of its prefix, or the default, apply again. */
+/** Removes a key's own settings, so that those of its prefix, or the defaults, apply again. */
 export async function unconfigureRate(
   limiter: Limiter,
   key: string,
@@ -94,7 +94,7 @@ async function replace(
   checkMatch(key, before, ifMatch)
   if (settings === undefined && before?.configuration === undefined)
     return applied(limiter, key, before)
-  // The greater one is the newer one, even if this clock is wrong.
+  // A greater revision must be newer, even if this clock is wrong.
   let revision = Math.max(startedMs, (before?.epoch.revision ?? 0) + 1, patterns.revision + 1)
   return attempts(
     ATTEMPTS_MAX,
@@ -112,7 +112,7 @@ async function replace(
       }
       before = await readAfter(limiter, key, written)
       const isOurs = isDeepStrictEqual(before?.configuration, configuration)
-      // Done after all, its answer lost.
+      // Our write has landed after all; only its answer was lost.
       if (isOurs && before?.epoch.revision === revision) {
         return done(await applied(limiter, key, before))
       }

@@ -19,20 +19,20 @@ import { type Limiter, nowMs, type SlotLimiter } from './limiter.ts'
 import { type Taken, take } from './take.ts'
 
 export type RateRequest = {
-  /** Slots it takes, all in one window. */
+  /** How many slots it takes, all in one window. */
   readonly cost?: number | undefined
-  /** A place in a coming window will do as well. */
+  /** Whether a place in a later window will do as well. */
   readonly canWait?: boolean | undefined
   readonly overrides?: Overrides | undefined
-  /** Names the caller: under a key that is split into shards, its requests keep their order. */
+  /** Names the caller. If the key is split into shards, the requests of one caller keep their order. */
   readonly caller?: string | undefined
-  /** The gateway's time of the call, where there is one: a clock far off it is refused. */
+  /** When the gateway received the call, if known: we refuse a clock that is far from this. */
   readonly receivedMs?: number | undefined
 }
 
-/** What is true of every answer: the limit as it stands, for headers. */
+/** Part of every answer: the limit's present state, for headers. */
 export type Standing = {
-  /** Of the key, or of the shard that answered. */
+  /** The limit of the key, or of the shard that answered. */
   readonly limit: number
   readonly windowMillis: number
   readonly algorithm: Algorithm
@@ -45,7 +45,7 @@ export type Allowed = Standing & {
 }
 export type Denied = Standing & {
   readonly kind: 'denied'
-  /** The window has no room, or the line of those who wait has none. */
+  /** Which of the two has no room: the window, or the line of waiting callers. */
   readonly full: 'window' | 'line'
   readonly retryAtMs: number
   readonly retryAfterMs: number
@@ -55,7 +55,7 @@ export type Promised = Standing & {
   readonly kind: 'promised'
   readonly turn: Turn
   readonly waitMs: number
-  /** 1: nobody else waits before it. */
+  /** 1 means that nobody waits in front of it. */
   readonly position: number
 }
 /** The caller wants another limit than the key's, which its configuration does not allow. */
@@ -63,7 +63,7 @@ export type OverrideRefused = { readonly kind: 'override-refused'; readonly fiel
 
 export type RateDecision = Allowed | Denied | Promised | OverrideRefused
 
-/** Settings learnt on the way: once the key's own, once those that were newer still. */
+/** A round may teach us new settings: once the key's own, once even newer ones. */
 const ROUNDS_MAX = 6
 
 export async function decideRate(
@@ -77,10 +77,10 @@ export async function decideRate(
   return (await decideBySettings(limiter, key, request, settings)) as RateDecision
 }
 
-/** What applies to a key; given a time, looked for since then. `undefined`: there is no limit. */
+/** The settings that apply to a key; given a time, read since then. `undefined`: there is no limit. */
 type SettingsSource = (sinceMs?: number) => Promise<KnownSettings | undefined>
 
-/** For keys that callers cannot name as well. `undefined`: there is no limit any more. */
+/** Also for keys that callers cannot name. `undefined`: there is no limit any more. */
 export async function decideBySettings(
   limiter: SlotLimiter,
   key: string,
@@ -120,7 +120,7 @@ async function askShards(
   const { shards } = settings
   const first =
     caller === undefined ? Math.floor(limiter.random() * shards) : shardOfCaller(caller, shards)
-  // A call that waits does so in its own shard's line; one that does not may find room in any shard.
+  // A call that can wait does so in its own shard's line; one that cannot may find room in any shard.
   const tried = canWait ? [first] : shardsFrom(first, shards)
   let best: Denied | undefined
   for (const shard of tried) {
@@ -161,7 +161,7 @@ function granted(
     ...standing,
     turn: turnOf(place, epoch, position, cost, row.giveUps),
     waitMs: Math.max(0, startMs - clockMs),
-    // Before an epoch's first window the line can be one of those who came under the rules before.
+    // Before an epoch's first window, the line can consist of callers who came under the previous rules.
     position: Math.max(1, placeInLine(epoch, position, cost, itemMs)),
   }
 }
@@ -180,7 +180,7 @@ function deniedOf(
     remaining: row.epoch === epoch ? remainingAt(epoch, row.cursor, nowMs) : 0,
     full: canWait ? 'line' : 'window',
     retryAtMs: opensMs,
-    // At least a moment: it is denied now, even if two clocks disagree.
+    // At least 1 ms: the call is denied now, even if two clocks disagree.
     retryAfterMs: Math.max(1, opensMs - clockMs),
   }
 }

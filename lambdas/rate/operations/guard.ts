@@ -5,7 +5,7 @@ import { type Allowed, type Denied, decideBySettings } from './decide.ts'
 import type { KnownSettings } from './known-settings.ts'
 import type { SlotLimiter } from './limiter.ts'
 
-/** A limit, and at which revision of its owner's configuration it was seen. */
+/** A limit, and the revision of its owner's configuration at which we saw it. */
 export type OwnedLimit = { readonly limit: GuardLimit; readonly revision: number }
 
 type GuardRequest = {
@@ -16,9 +16,9 @@ type GuardRequest = {
 }
 
 /**
- * A decision under a limit that is not stored here: its owner (a queue's configuration) hands it over
- * with each request, and is asked again where the row knows of a later revision. The key is one that
- * no caller can name. `undefined`: there is no limit any more.
+ * A decision under a limit that is not stored here: its owner (a queue's configuration) passes it with each request,
+ * and we ask the owner again if the row knows a later revision. No caller can name the key. `undefined`: there is no
+ * limit any more.
  */
 export async function guard(
   limiter: SlotLimiter,
@@ -31,11 +31,11 @@ export async function guard(
     return owned && known(owned)
   }
   const decision = await decideBySettings(limiter, guardKey(verb, queue), { receivedMs }, settings)
-  // Neither overrides nor waiting were asked for.
+  // We asked for neither overrides nor waiting.
   return decision as Allowed | Denied | undefined
 }
 
-/** Known since never: a revision that counts changes, and no time, is news whenever it is greater. */
+/** Counts as known since for ever: its revision counts changes and is no time, so any greater one is news. */
 const known = ({ limit, revision }: OwnedLimit): KnownSettings => ({
   settings: settingsFrom(limit),
   revision,

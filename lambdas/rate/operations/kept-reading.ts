@@ -3,7 +3,7 @@ import { PATTERNS_KEPT_MS } from '../core/bounds.ts'
 
 type Reading<T> = { readonly startedMs: number; readonly value: Promise<T> }
 
-/** A row of patterns as one process knows it: read once in a while, when a call needs it. */
+/** One process's copy of a row of patterns, which it reads once in a while, when a call needs it. */
 export class KeptReading<T> {
   readonly #readNow: () => Promise<T>
   readonly #clock: Clock
@@ -15,7 +15,7 @@ export class KeptReading<T> {
     this.#clock = clock
   }
 
-  /** As it was less than half a minute ago, or since the given time where that is later. */
+  /** The row as of less than half a minute ago, or as of the given time if that is later. */
   async get(
     sinceMs = Number.NEGATIVE_INFINITY,
   ): Promise<{ readonly value: T; readonly asOfMs: number }> {
@@ -24,7 +24,7 @@ export class KeptReading<T> {
     const isFresh =
       known !== undefined &&
       known.startedMs >= sinceMs &&
-      // A clock that was set back must not keep it for ever.
+      // If somebody has set the clock back, we must not keep it for ever.
       Math.abs(nowMs - known.startedMs) <= PATTERNS_KEPT_MS
     const { value, startedMs } = isFresh ? known : this.#read(nowMs)
     return { value: await value, asOfMs: startedMs }
@@ -46,12 +46,12 @@ export class KeptReading<T> {
     return reading
   }
 
-  /** What was read last, however old; for a caller that cannot wait until it can be read again. */
+  /** The last value read, however old; for a caller that cannot wait for the next read. */
   get last(): T | undefined {
     return this.#last
   }
 
-  /** After a change by this very process. */
+  /** Call this after a change by this process. */
   forget(): void {
     this.#reading = undefined
   }

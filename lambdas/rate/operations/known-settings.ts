@@ -7,16 +7,15 @@ import { type Limiter, nowMs, readRow } from './limiter.ts'
 export type KnownSettings = {
   readonly settings: Settings
   readonly revision: number
-  /** They are the key's own. */
+  /** Whether they are the key's own. */
   readonly configured: boolean
-  /** When they were read or confirmed, by this process's clock. */
+  /** When we read or confirmed them, by this process's clock. */
   readonly asOfMs: number
 }
 
 /**
- * The key's own, else those of the longest prefix, else the default. The row of the first shard tells
- * whether there are any of its own, so that a decision there needs no read; a process that works on
- * other shards looks now and then.
+ * The key's own settings, or those of the longest prefix, or the defaults. The row of the first shard shows whether the
+ * key has its own, so that a decision there needs no read; a process that works on other shards looks now and then.
  */
 export async function knownSettings(
   limiter: Limiter,

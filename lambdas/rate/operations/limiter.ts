@@ -16,12 +16,12 @@ import type { KeptReading } from './kept-reading.ts'
 import type { SecretsReader } from './secrets-reader.ts'
 import { Turnstile } from './turnstile.ts'
 
-/** What a decision works with whose settings are known. */
+/** What a decision with known settings needs. */
 export type SlotLimiter = {
   readonly dynamo: Dynamo
   readonly clock: Clock
   readonly random: Random
-  /** Rows as last seen, by their partition key. A cursor seen is a lower bound of what it is now. */
+  /** Rows as last seen, by their partition key. A remembered cursor is a lower bound of the present one. */
   readonly rows: BoundedCache<SeenRow>
   /** Keys' own settings, as last seen on the row of their first shard. */
   readonly configurations: BoundedCache<KnownConfiguration>
@@ -52,7 +52,7 @@ export function createSlotLimiter({
 export type SeenRow = {
   readonly row: RateRow
   readonly seenMs: number
-  /** Others take from it as well. Decides which write is tried first, and nothing else. */
+  /** Others take from it as well. This only decides which write we try first. */
   readonly shared: boolean
 }
 type KnownConfiguration = KeyConfiguration & { readonly confirmedMs: number }
@@ -61,7 +61,7 @@ export type Place = { readonly key: string; readonly shard: number }
 
 export const nowMs = (limiter: SlotLimiter): number => Math.floor(limiter.clock.nowMs())
 
-/** Decodes a row that DynamoDB handed over, and remembers it and what it tells of its key. */
+/** Decodes a row that DynamoDB returned, and remembers it and its key's settings. */
 export function seenRow(
   limiter: SlotLimiter,
   place: Place,
@@ -96,7 +96,7 @@ function rememberConfiguration(
   else limiter.configurations.set(key, { ...row.configuration, confirmedMs: seenMs })
 }
 
-/** Whether "denied" may still be answered from this memory: rules may have changed since. */
+/** Whether we may still answer "denied" from this memory; the rules may have changed since. */
 export function mayDeny({ row, seenMs }: SeenRow, clockMs: number): boolean {
   const share = row.epoch.rules.windowMs / DENIAL_WINDOW_SHARE
   const keptMs = Math.min(DENIAL_KEPT_MS_MAX, Math.max(DENIAL_KEPT_MS_MIN, share))

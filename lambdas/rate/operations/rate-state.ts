@@ -10,10 +10,10 @@ type ShardState = {
   readonly limit: number
   /** Requests of cost 1 that could go now. */
   readonly remaining: number
-  /** Slots promised for windows to come. */
+  /** Slots promised for later windows. */
   readonly waiting: number
   readonly window: { readonly startMs: number; readonly endMs: number }
-  /** When the last promised turn comes; absent where nobody waits. */
+  /** When the last promised turn comes; absent if nobody waits. */
   readonly lastTurnMs?: number
 }
 
@@ -57,7 +57,7 @@ async function shardState(
   }
 }
 
-/** A row that is not there: as its first request would make it. */
+/** For a row that does not exist: the epoch that its first request would make. */
 function unused(settings: Settings, shard: number, clockMs: number): Epoch {
   return naturalEpoch({ rules: rulesOf(settings, shard), revision: 0, configured: false }, clockMs)
 }

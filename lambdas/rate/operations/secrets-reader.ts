@@ -1,15 +1,15 @@
 import type { Secrets } from '../core/secrets.ts'
 import { checkSecret } from '../core/ticket.ts'
 
-/** Where the secret that signs tickets comes from; it is asked for when a first ticket needs it. */
+/** Where the secret that signs tickets comes from. We ask for it when the first ticket needs it. */
 export type SecretSource = Uint8Array | (() => Promise<Uint8Array>)
 
-/** Where a process has its secrets from. */
+/** Where a process gets its secrets. */
 export interface SecretsReader {
   get(): Promise<Secrets>
 }
 
-/** Of the caller: asked for once by each process, when a first ticket needs it. */
+/** The caller's secret: each process asks for it once, when the first ticket needs it. */
 export class GivenSecrets implements SecretsReader {
   readonly #source: SecretSource
   readonly #former: readonly Uint8Array[]

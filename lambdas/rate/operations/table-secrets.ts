@@ -10,7 +10,7 @@ import type { SecretsReader } from './secrets-reader.ts'
 
 type Reading = { readonly startedMs: number; readonly secrets: Promise<TicketSecrets> }
 
-/** The table's secrets as one process knows them: read when a ticket needs them, and again after a while. */
+/** One process's copy of the table's secrets, read when a ticket needs them, and again after a while. */
 export class TableSecrets implements SecretsReader {
   readonly #dynamo: Dynamo
   readonly #clock: Clock
@@ -26,7 +26,7 @@ export class TableSecrets implements SecretsReader {
   async get(): Promise<Secrets> {
     const nowMs = this.#clock.nowMs()
     const known = this.#reading
-    // A clock that was set back must not keep them for ever.
+    // If somebody has set the clock back, we must not keep them for ever.
     const isFresh = known !== undefined && Math.abs(nowMs - known.startedMs) <= SECRETS_KEPT_MS
     const { secrets } = isFresh ? known : this.#read(nowMs)
     return [...secretsAt(await secrets, this.#clock.nowMs()), ...this.#former]
@@ -36,7 +36,7 @@ export class TableSecrets implements SecretsReader {
     const secrets = readOrMake(this.#dynamo)
     const reading = { startedMs, secrets }
     this.#reading = reading
-    // A read that fails, fails for all that wait for it. The next call reads again.
+    // If a read fails, all calls that wait for it fail. The next call reads again.
     secrets.catch(() => {
       if (this.#reading === reading) this.#reading = undefined
     })
@@ -48,8 +48,8 @@ export class TableSecrets implements SecretsReader {
 const ATTEMPTS_MAX = 3
 
 /**
- * The first process that needs a secret makes it. The row costs nothing while nothing happens, and a role
- * that may read it may change the limits anyway.
+ * The first process that needs a secret makes it. While idle, the row costs nothing, and a role that may read it may
+ * change the limits anyway.
  */
 const readOrMake = (dynamo: Dynamo): Promise<TicketSecrets> =>
   attempts<TicketSecrets>(
@@ -62,7 +62,7 @@ const readOrMake = (dynamo: Dynamo): Promise<TicketSecrets> =>
         Item: encodeSecrets(made),
         ConditionExpression: 'attribute_not_exists(pk)',
       })
-      // Another process was first, or the answer was lost: all use the one that is there now.
+      // Another process was first, or the answer was lost: use the secret that is there now.
       return written.kind === 'done' ? done(made) : { kind: 'again' }
     },
     outOfReach,

@@ -19,12 +19,12 @@ import {
   seenRow,
 } from './limiter.ts'
 
-/** What is asked of one row, beside the rules. */
+/** What a call asks of one row, beside the rules. */
 type SlotRequest = {
   readonly cost: number
   readonly canWait: boolean
   readonly settings: Settings
-  /** The settings were looked for in this very call. */
+  /** This very call has read the settings. */
   readonly looked: boolean
 }
 
@@ -42,18 +42,18 @@ export type Taken =
       readonly opensMs: number
       readonly row: RateRow
     }
-  /** The row knows of other settings than we do: everything is to be decided again. */
+  /** The row knows other settings than we do, so we must decide everything again. */
   | { readonly kind: 'news' }
 
 /**
- * Blind writes commute, so hardly any is refused twice: by the window's end, or by a change of rules,
- * which may lose to a busy row some times before its slack is enough.
+ * Blind writes commute, so DynamoDB hardly ever refuses one twice: only at a window's end, or because of a change of
+ * rules, which may lose to a busy row several times before its slack is enough.
  */
 const ATTEMPTS_MAX = 12
-/** Refusals that need no pause: each handed over the row as it is. */
+/** The first refusals need no pause: each returned the row as it is. */
 const EAGER_ATTEMPTS = 3
 const PAUSE_MS = 10
-/** Answers lost in one call: each may have wasted its slots. Then the store is out of reach. */
+/** Answers that one call may lose, each of which may waste its slots. After that, the store is out of reach. */
 const LOST_MAX = 2
 
 /** One call's question to one row. */
@@ -61,15 +61,15 @@ type Asked = { readonly place: Place; readonly known: KnownSettings; readonly re
 
 /** What a call has learnt from its attempts so far. */
 type Call = {
-  /** This call was handed the row, so its age in memory does not matter. */
+  /** This call has got the row from the store, so its age in memory does not matter. */
   told: boolean
   lost: number
   stepsBack: number
 }
 
 /**
- * Takes slots of one row: load (from memory, or from what the last refusal handed over) → decide →
- * commit. A lost answer is never looked for: its slots are wasted, at worst, and others are taken.
+ * Takes slots of one row: load (from memory, or from the last refusal) → decide → commit. We never look up the outcome
+ * of a lost answer: at worst its slots are wasted, and we take others.
  */
 export function take(
   limiter: SlotLimiter,
@@ -121,16 +121,16 @@ async function takeOnce(
       if (isInTime(write.epoch, position, request.cost, nowMs(limiter))) {
         return done({ kind: 'slot', row: after, epoch: write.epoch, position })
       }
-      // This process was frozen, or the store was slow: what it got is over.
+      // This process was frozen, or the store was slow: the window of its slots is over.
       call.told = true
       break
     }
     case 'failed':
-      // A configured row that is not there: its configuration was taken away, and it is forgotten.
+      // A configured row does not exist: somebody removed its configuration, and the row was forgotten.
       if (written.row === undefined && known.configured && place.shard === 0) {
         return done({ kind: 'news' })
       }
-      // We came second to begin the window; or meant to come second, and nobody had begun it.
+      // We tried to begin the window, but another process had; or we assumed one had, but none had.
       markShared(limiter, place, write.cursor.kind === 'set')
       call.told = true
       break
@@ -166,15 +166,15 @@ function decideTake(
   if (plan.kind === 'write') return { ...plan, row }
   const mayBe = told || (seen !== undefined && mayDeny(seen, clockMs))
   if (mayBe && row !== undefined) return { ...plan, row }
-  // Memory may not deny any more: the write for a row never seen asks for it as it is.
+  // We may no longer deny from memory, so send the write for a row never seen, which returns the row as it is.
   const unseen = planSlots(undefined, askOf(place, undefined, known, request), clockMs)
   if (unseen.kind === 'denied') throw new Error('A row that was never seen denies nothing')
   return { ...unseen, row: undefined }
 }
 
 /**
- * The row has settings that we do not know, or none where we thought it had; or newer ones rule it
- * than ours, unless we have looked for them since they were made.
+ * Whether the row has settings that we do not know, or lacks those that we thought it had; or whether newer ones than
+ * ours rule it, unless we have read the settings since those were made.
  */
 function tellsNews({ shard }: Place, row: RateRow, known: KnownSettings, looked: boolean): boolean {
   const { configuration, epoch } = row
@@ -197,16 +197,16 @@ function askOf(
     canWait,
     inLine: inLineOf(settings, place.shard),
     rules: rulesOf(settings, place.shard),
-    // A row's revision never goes back, or an old process would take its rules for the newer.
+    // A row's revision must never go back, or an old process would take its own rules for the newer ones.
     revision: Math.max(known.revision, row?.epoch.revision ?? 0),
     configured: known.configured && place.shard === 0,
   }
 }
 
-/** How many slots a change of rules gives up to get through: none at first. */
+/** How many slots a change of rules sacrifices to get through; none at first. */
 const slackOf = (attempt: number): number => (attempt <= 2 ? 0 : 4 ** Math.min(attempt - 2, 5))
 
-/** Nobody goes on a slot whose window is over, even if it was fine when it was asked for. */
+/** Nobody may use a slot whose window is over, even if it was open when the call asked for it. */
 const isInTime = (epoch: Epoch, position: number, cost: number, clockMs: number): boolean =>
   clockMs < overMs(epoch, position, cost) + LATE_SLOT_MS
 

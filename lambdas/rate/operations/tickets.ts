@@ -14,13 +14,13 @@ export type TicketState =
   | { readonly kind: 'ready'; readonly turn: Turn; readonly goodForMs: number }
   /** Its time is over: a caller that did not go must ask again. */
   | { readonly kind: 'over'; readonly turn: Turn }
-  /** We did not sign it, or it is another key's. */
+  /** We did not sign it, or it belongs to another key. */
   | { readonly kind: 'invalid' }
 
-/** The gateway's time of the call, where there is one: a clock far off it is refused. */
+/** When the gateway received the call, if known: we refuse a clock that is far from this. */
 export type TicketRequest = Pick<RateRequest, 'receivedMs'>
 
-/** Told from the ticket and the clock alone. */
+/** Decided from the ticket and the clock alone. */
 export async function verifyTicket(
   limiter: Limiter,
   key: string,
@@ -46,9 +46,9 @@ export async function verifyTicket(
 }
 
 export type GivenUp =
-  /** The place is another's now. */
+  /** Another request may have the place now. */
   | { readonly kind: 'given-up' }
-  /** Others were promised places behind it, which do not move: the place stays empty. */
+  /** Others have been promised places behind it, which do not move, so the place stays empty. */
   | { readonly kind: 'kept' }
   /** The turn has come: its holder may have gone already. */
   | { readonly kind: 'too-late' }
@@ -67,7 +67,7 @@ export async function giveUp(
   const { turn } = state
   const width = widthOf(parseEpoch(turn.epoch), turn.cost)
   const written = await limiter.dynamo.update(rowKey(key, turn.shard), giveUpUpdate(turn, width))
-  // The copy that was lost may have done it; a second would change nothing more, and tell nothing.
+  // The request whose answer was lost may have done it; a second one would change nothing, and could not tell.
   if (written.kind === 'unknown') throw outOfReach(key, written.cause)
   seenRow(limiter, turn, written.row)
   return { kind: written.kind === 'done' ? 'given-up' : 'kept' }

@@ -1,21 +1,21 @@
 /** How often one call steps back for others of its process before it goes anyway. */
 const STEPS_BACK_MAX = 1_000
 
-/** A request that takes longer is not waited for: its environment may have been frozen under it. */
+/** We do not wait for a request that takes longer: its environment may have been frozen. */
 const HUNG_MS = 2_000
 
 type Call = { readonly sinceMs: number }
 type Row = { readonly underWay: Set<Call>; readonly waiting: (() => void)[] }
 
 /**
- * Calls of one process on one row at once. No more are under way than the row may have room for, as
- * far as this process knows: the rest wait for an answer that tells them, and are denied from memory
- * rather than by a write each. Where one call runs at a time, as in a Lambda, nobody ever waits.
+ * Regulates the concurrent calls of one process on one row. It lets only as many go as the row seems to have room for.
+ * The others wait for an answer that shows whether there is more, and can then be denied from memory instead of by a
+ * write each. If only one call runs at a time, as in a Lambda, none ever waits.
  */
 export class Turnstile {
   readonly #rows = new Map<string, Row>()
 
-  /** Whether one more may go now; with none under way, always: somebody must ask. */
+  /** Whether one more call may go now; always if none is under way, because one must ask. */
   admits(name: string, room: number, stepsBack: number, nowMs: number): boolean {
     const calls = this.#rows.get(name)?.underWay ?? []
     let underWay = 0
@@ -23,7 +23,7 @@ export class Turnstile {
     return underWay < Math.max(1, room) || stepsBack >= STEPS_BACK_MAX
   }
 
-  /** Until one of those under way has its answer. */
+  /** Resolves when one of the calls under way has its answer. */
   next(name: string): Promise<void> {
     return new Promise((resolve) => {
       const row = this.#rows.get(name)
@@ -42,7 +42,7 @@ export class Turnstile {
     } finally {
       row.underWay.delete(call)
       if (row.underWay.size === 0) this.#rows.delete(name)
-      // In order of arrival, each looks again.
+      // Each looks again, in order of arrival.
       for (const wake of row.waiting.splice(0)) wake()
     }
   }

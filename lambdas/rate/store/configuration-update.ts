@@ -5,7 +5,7 @@ import { floorAt } from '../core/ruler.ts'
 import { encodeConfiguration } from './rate-row.ts'
 import { keep } from './slot-update.ts'
 
-/** Leaves the row under other settings: only on the row that they were reckoned from, or none. */
+/** Puts the row under other settings, on condition that it is the row from which we computed them, or is absent. */
 export function configurationUpdate(
   before: RateRow | undefined,
   after: RateRow,
@@ -22,7 +22,7 @@ export function configurationUpdate(
     const position = Math.max(after.cursor, floorAt(after.epoch, after.atMs))
     update.set(update.name('ttl'), ttlSeconds(after.epoch, position))
   } else {
-    // Configuration stays, however long nobody asks for the key.
+    // Configuration stays, however long the key is idle.
     update.removes.push(update.name('ttl'))
   }
   if (before === undefined) update.condition('attribute_not_exists(e)')

@@ -2,9 +2,9 @@ import { Expression } from '../../foundation/expression.ts'
 import type { Turn } from '../core/turn.ts'
 
 /**
- * Gives the last turn back. Exact, because nothing was issued after it: the cursor is right behind it,
- * and has never gone back since it was issued. That also makes a second copy of this write, however
- * late, find another count and change nothing.
+ * Gives the last turn back. This is exact, because its conditions say that nothing was issued after it: the cursor is
+ * right behind it, and has never gone back since. For the same reason, a second copy of this write, however late,
+ * finds another count and changes nothing.
  */
 export function giveUpUpdate(turn: Turn, width: number): ReturnType<Expression['build']> {
   const { epoch, position, giveUps } = turn

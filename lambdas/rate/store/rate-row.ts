@@ -5,8 +5,8 @@ import { type Settings, settingFields, settingNames, settingsOf } from '../core/
 import type { KeyConfiguration } from '../core/settings.ts'
 
 /**
- * A row as it is stored. One letter each, because every write pays for the bytes of the whole row; and
- * none that the table's stream wakes anybody for.
+ * A row as it is stored. Names have one letter, because every write pays for the bytes of the whole row; and the
+ * table's stream wakes no function for any of them.
  *   e epoch · c cursor · t the item's time · x turns given up · o overhang · k configuration · ttl
  */
 type StoredRateRow = {
@@ -21,7 +21,7 @@ type StoredRateRow = {
   readonly ttl?: number
 }
 
-/** By the letters of the table of settings. */
+/** Settings under the letters from the table of settings. */
 export type StoredSettings = Readonly<Record<string, Settings[keyof Settings]>>
 export type StoredConfiguration = StoredSettings & { readonly r: number }
 

@@ -2,12 +2,12 @@ import { Expression } from '../../foundation/expression.ts'
 import { epochText } from '../core/epoch.ts'
 import type { SlotCondition, SlotWrite } from '../core/slot-plan.ts'
 
-/** Takes a stretch of slots, on the conditions that make it nobody else's. */
+/** Takes a stretch of slots, on conditions that make sure that nobody else has it. */
 export function slotUpdate(write: SlotWrite): ReturnType<Expression['build']> {
   const { cursor, condition } = write
   const update = new Expression()
   const epoch = epochText(write.epoch)
-  // An add leaves everything but the cursor as it met it.
+  // An add changes nothing but the cursor.
   if (cursor.kind === 'add') update.sets.push(`c=c+${update.value(cursor.value)}`)
   else {
     update.set('e', epoch)
@@ -22,18 +22,18 @@ export function slotUpdate(write: SlotWrite): ReturnType<Expression['build']> {
 
 function slotCondition(update: Expression, condition: SlotCondition, atMs: number): string {
   const { cursorMin, cursorMax } = condition
-  // Somebody changed the rules: the cursor is read by another ruler now.
+  // Somebody may have changed the rules, so that another ruler applies to the cursor.
   const sameRuler = `e=${update.value(condition.epochText)}`
-  // A later window has begun by another's clock: then ours may be past.
+  // A later window may have begun by another process's clock; then ours may be over.
   const sameTime =
     condition.atMs === undefined ? `t<=${update.value(atMs)}` : `t=${update.value(condition.atMs)}`
-  // The window is full, or over, or the line is; or others moved the cursor on since it was seen.
+  // The window may be full or over, or the line full; or others may have moved the cursor on since we saw it.
   const inReach = `c BETWEEN ${update.value(cursorMin)} AND ${update.value(cursorMax)}`
   const all = `${sameRuler} AND ${sameTime} AND ${inReach}`
   return condition.orAbsent ? `(attribute_not_exists(e) OR (${all}))` : all
 }
 
-/** Sets what is there to be said, and removes what is not. */
+/** Sets the value if there is one, and removes the attribute if not. */
 export function keep(update: Expression, name: 'o' | 'k', value: unknown): void {
   if (value === undefined || value === 0) update.removes.push(name)
   else update.set(name, value)

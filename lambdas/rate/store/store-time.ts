@@ -5,7 +5,7 @@ import type { Clock } from '../../foundation/system.ts'
 type StoreTime = {
   /** The client, whose answers are looked at. */
   readonly port: DocumentPort
-  /** By the store's clock, as its last answer said to the second; by ours until there is one. */
+  /** The time by the store's clock, to the second, from its last answer; until there is one, by our clock. */
   nowMs(): number
 }
 
@@ -17,8 +17,8 @@ type Stacked = {
 }
 
 /**
- * The time by the `Date` header of the store's answers. AWS accepts signatures of clocks that are up to
- * fifteen minutes wrong, so that a clock which nobody has set goes unnoticed.
+ * The time from the `Date` header of the store's answers. AWS accepts signatures from clocks that are up to fifteen
+ * minutes wrong, so a wrong clock can go unnoticed.
  */
 export function storeTime(client: DynamoDBClient | DocumentPort, clock: Clock): StoreTime {
   const documents = asDocumentPort(client)
@@ -46,7 +46,7 @@ export function storeTime(client: DynamoDBClient | DocumentPort, clock: Clock): 
       async send(command: never, ...options: []) {
         watch(command)
         const answer = await documents.send(command, ...options)
-        // The lean client, which has no middleware, says it with its answer.
+        // The lean client, which has no middleware, returns the date with its answer.
         noteDate((answer as { $metadata?: { date?: string } } | undefined)?.$metadata?.date)
         return answer
       },

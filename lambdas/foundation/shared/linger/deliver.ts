@@ -1,11 +1,11 @@
-// Sends a batch. If it is refused for what may be the fault of some of its calls alone, it goes again in
-// halves, in order, until every call has an answer that is its own.
+// Sends a batch. If it is refused for a reason that may lie with only some of its calls, it sends the batch again
+// in halves, in order, until every call has its own answer.
 
 import type { Load } from './line.ts'
 
 /**
- * Whom a refusal concerns. `all`: every call alike. `some`: perhaps only some of them. `larger`: it also
- * refuses each call that brings as many items as one that it refused alone.
+ * Which calls a refusal concerns. `all`: every call alike. `some`: perhaps only some of them. `larger`: also
+ * every call that brings at least as many items as one that was refused alone.
  */
 export type Blame = 'all' | 'some' | 'larger'
 
@@ -15,13 +15,13 @@ const some = new Set([
   'ITEM_TOO_LARGE',
   'INVALID_ITEM',
   'INVALID_PRIORITY',
-  // Of times: wrong by themselves, or too many together.
+  // For times: one may be wrong by itself, or there may be too many together.
   'INVALID_PARAMETER',
   'INVALID_JSON',
   'UNKNOWN_FIELD',
 ])
 
-/** By the code of an error, in the engine's words and the service's. */
+/** Goes by the error's code, which the engine and the service share. */
 export function blameOf({
   code,
   outcome,
@@ -29,7 +29,7 @@ export function blameOf({
   code: string
   outcome?: 'unknown' | undefined
 }): Blame {
-  // It may have been pushed: a second copy could double it.
+  // The items may have been pushed: a second request could push them twice.
   if (outcome === 'unknown') return 'all'
   if (code === 'QUEUE_FULL') return 'larger'
   return some.has(code) ? 'some' : 'all'
@@ -41,12 +41,12 @@ export type Outcome<A> =
 
 type Delivery<C, A> = {
   /**
-   * One outcome for each call; what it throws is told to all of them. `isPatient`: nobody is helped if a
-   * refusal comes sooner, so it may be asked again first.
+   * Returns one outcome for each call; if it throws, all of them get the error. `isPatient`: a quick refusal
+   * helps nobody, so it may try again first.
    */
   send(calls: readonly C[], isPatient: boolean): Promise<readonly Outcome<A>[]>
   blame(error: unknown): Blame
-  /** Its caller has not given up. */
+  /** Whether its caller still waits. */
   isWanted(call: C): boolean
   tell(call: C, outcome: Outcome<A>): void
 }
@@ -56,7 +56,7 @@ export async function deliver<C extends { readonly load: Load }, A>(
   calls: readonly C[],
   { send, blame, isWanted, tell }: Delivery<C, A>,
 ): Promise<void> {
-  // The last part is the next one.
+  // We take the next part from the end.
   let parts: (readonly C[])[] = [calls]
   let refused: { readonly items: number; readonly outcome: Outcome<A> } | undefined
   let isPatient = true
@@ -81,9 +81,9 @@ export async function deliver<C extends { readonly load: Load }, A>(
       const outcome = { kind: 'error', error } as const
       for (const call of asking) tell(call, outcome)
       if (whom === 'larger') refused = { items: asking[0]?.load.items ?? 0, outcome }
-      // The others need not wait as long again to hear the same.
+      // The others need not wait just as long for the same refusal.
       if (whom !== 'all') isPatient = false
-      // A store that is away would keep each part waiting: what is left goes as one.
+      // If the store is out of reach, each part would have to wait for it: send the rest as one.
       else parts = [parts.reverse().flat()]
     }
   }

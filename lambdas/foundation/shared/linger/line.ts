@@ -1,11 +1,11 @@
-// When the calls that wait for one queue go, and which of them together: decisions without a clock of
-// their own. The client holds this folder too, so nothing here imports from elsewhere.
+// When to send the calls that wait for one queue, and which of them together. These decisions take the time as an
+// argument. The client bundles this folder too, so nothing here imports from elsewhere.
 
 /** What a call brings. */
 export type Load = {
   readonly items: number
   readonly bytes: number
-  /** Nothing else goes with it. */
+  /** It must be sent alone. */
   readonly alone?: boolean | undefined
 }
 
@@ -19,7 +19,7 @@ export type Batching = {
 export type Waiting = {
   readonly load: Load
   readonly joinedMs: number
-  /** Somebody flushes: it waits for nobody any more. */
+  /** Somebody has called `flush`: do not wait for other calls any more. */
   isHurried: boolean
 }
 
@@ -27,7 +27,7 @@ export type Waiting = {
 export type Line<W extends Waiting = Waiting> = {
   /** In the order in which they came. */
   readonly waiting: Set<W>
-  /** A batch is under way. The next one goes after it: that keeps the order. */
+  /** A batch is under way. To keep the order, the next one goes after it. */
   isFlying: boolean
   /** When the last batch had its answer. */
   freeSinceMs: number
@@ -35,11 +35,11 @@ export type Line<W extends Waiting = Waiting> = {
 
 export type Step =
   | { readonly kind: 'rest' }
-  /** This may be now: then it goes in the next turn, so that other calls of this turn come along. */
+  /** `untilMs` may be now: then the batch goes in the next turn, so that other calls of this turn can join. */
   | { readonly kind: 'wait'; readonly untilMs: number }
   | { readonly kind: 'go'; readonly calls: number }
 
-/** `isNewTurn`: all who called in the same turn as the last one that waits are here. */
+/** `isNewTurn`: all calls of the same turn as the last waiting one have come. */
 type Now = { readonly ms: number; readonly isNewTurn: boolean }
 
 export const newLine = <W extends Waiting>(): Line<W> => ({
@@ -56,10 +56,10 @@ export function nextStep(
   const [first] = waiting
   if (isFlying || first === undefined) return { kind: 'rest' }
   const { calls, isClosed } = frontOf(waiting, batching)
-  // Counted from the last answer too: the callers that got it may be about to call again.
+  // Count from the last answer, too: the callers that got it may be about to call again.
   const sinceMs = Math.max(first.joinedMs, freeSinceMs)
   const untilMs = sinceMs + batching.waitMs
-  // A clock that was set back must not hold up anything.
+  // If somebody has set the clock back, that must not hold up anything.
   const isDue = ms >= untilMs || ms < sinceMs
   const goes = isClosed || first.isHurried || (isNewTurn && isDue)
   return goes ? { kind: 'go', calls } : { kind: 'wait', untilMs }

@@ -1,11 +1,11 @@
-// Pushes of one process that go together: the thin edge, with the time, around `line.ts` and `deliver.ts`.
+// Sends pushes of one process together: the thin edge, with the clock, around `line.ts` and `deliver.ts`.
 
 import { type Blame, deliver, type Outcome } from './deliver.ts'
 import { type Batching, type Line, type Load, newLine, nextStep, type Waiting } from './line.ts'
 
 /**
- * What waits or is under way in one process, over all queues. A call cannot be made to come later, so one too
- * many is refused. As many promises take some 100 MB.
+ * Calls that wait or are under way in one process, for all queues. We cannot make a caller come later, so we refuse
+ * a call too many. This many promises take some 100 MB.
  */
 export const UNANSWERED_CALLS_MAX = 100_000
 /** Some dozens of the largest batches. */
@@ -14,20 +14,20 @@ export const UNANSWERED_BYTES_MAX = 64 * 1024 * 1024
 export type Sending = {
   /** Aborted when no caller waits for the answer any more. */
   readonly signal: AbortSignal
-  /** Ask again before a refusal that may be the call's own becomes its answer. */
+  /** Try again before a refusal that may lie with the call itself becomes its answer. */
   readonly isPatient: boolean
 }
 
 export type Service<C, A> = {
   nowMs(): number
-  /** Resolves in a later turn, also with 0, and keeps the process alive until then. */
+  /** Resolves in a later turn, even for 0, and keeps the process alive until then. */
   sleep(ms: number): Promise<void>
-  /** Pushes what the calls bring, in order, all or nothing: an outcome for each. */
+  /** Pushes the items of the calls, in order, all or nothing; returns an outcome for each call. */
   send(queue: string, calls: readonly C[], sending: Sending): Promise<readonly Outcome<A>[]>
   blame(error: unknown): Blame
   /** The error of a call whose signal came. Nothing has changed if it was not sent. */
   givenUp(signal: AbortSignal, wasSent: boolean): unknown
-  /** The error of a call too many. */
+  /** The error for a call too many. */
   tooMany(message: string): unknown
 }
 
@@ -36,7 +36,7 @@ type Pending<C, A> = Waiting & {
   readonly answered: Promise<A>
   /** The first outcome counts. */
   settle(outcome: Outcome<A>): void
-  /** Gone with its batch. */
+  /** Set once its batch is under way. */
   flight: Flight<C, A> | undefined
 }
 
@@ -56,7 +56,7 @@ export class Lingering<C, A> {
     this.#service = service
   }
 
-  /** Takes its place before it returns: the order of calls is the order of items. */
+  /** The call takes its place before this returns, so the order of calls is the order of items. */
   async push(queue: string, call: C, load: Load, signal?: AbortSignal): Promise<A> {
     if (signal?.aborted) throw this.#service.givenUp(signal, false)
     const [calls, bytes] = [this.#unanswered.size, this.#unansweredBytes]
@@ -76,7 +76,7 @@ export class Lingering<C, A> {
     return one.answered.finally(() => signal.removeEventListener('abort', stop))
   }
 
-  /** Sends what waits, and resolves when all calls so far have their answers. */
+  /** Sends all waiting calls, and resolves when all calls so far have their answers. */
   async flush(): Promise<void> {
     const answers = Array.from(this.#unanswered, ({ answered }) => answered)
     for (const line of this.#lines.values()) {
@@ -110,7 +110,7 @@ export class Lingering<C, A> {
     else if (!line.isFlying && !line.isWatched) this.#lines.delete(line.queue)
   }
 
-  /** One timer a line: if it comes too early for the batch that waits by then, it is set again. */
+  /** One timer for each line: if it fires too early for the batch that waits by then, we set it again. */
   async #watch(line: WatchedLine<C, A>, untilMs: number): Promise<void> {
     if (line.isWatched) return
     line.isWatched = true

@@ -4,8 +4,8 @@ import type { Batching } from './line.ts'
 
 export type LingerOptions = {
   /**
-   * How long a push waits for others before they go together, 0–10,000. Default 0: none waits, but those
-   * that come while a batch is under way make the next one.
+   * How long a push waits for others before they go together, 0–10,000. Default 0: no push waits, but pushes
+   * that come while a batch is under way form the next one.
    */
   readonly waitMs?: number | undefined
   /** Items with which a batch goes at once, 1–1,000. Default 1,000. */
@@ -18,12 +18,12 @@ const names: Names<LingerOptions> = { waitMs: 0, itemsMax: 0, bytesMax: 0 }
 
 /** A caller that can wait longer should collect a list and push it in bulk. */
 const WAIT_MS_MAX = 10_000
-/** A larger batch costs no less an item, and all of its calls wait for the last byte. */
+/** A larger batch costs no less per item, and all of its calls wait for the last byte. */
 const BYTES_DEFAULT = 1024 * 1024
 /** The body of a bulk push has a few characters around its items. */
 const BYTES_MAX = PUSH_BYTES_MAX - 64
 
-/** What was asked for, with the defaults; nothing where pushes do not linger. */
+/** The options with their defaults; undefined if pushes do not linger. */
 export function batchingOf(linger: boolean | LingerOptions | undefined): Batching | undefined {
   if (linger === undefined || linger === false) return undefined
   const options = linger === true ? {} : linger
