@@ -74,6 +74,7 @@ function install() {
     'ci',
     '--include=dev', // NODE_ENV=production would leave Node 24 out
     '--ignore-scripts=false', // the install script of `node` puts its binary in place
+    '--prefer-offline', // what the lock file names never changes, so npm need not ask whether its copy is old
     '--no-audit',
     '--no-fund',
     '--loglevel=error',
