@@ -34,7 +34,7 @@ export function ownFilesOf({ inputs, importsOf }: Pick<Bundle, 'inputs' | 'impor
   const found = new Set<string>()
   const visit = (input: string): void => {
     // What is not bundled, such as Node's modules, is no file here.
-    const isFile = packageOf(input) === undefined && existsSync(resolve(root, input))
+    const isFile = packageOf(root, input) === undefined && existsSync(resolve(root, input))
     if (!isFile || found.has(input)) return
     found.add(input)
     for (const imported of importsOf(input)) visit(imported)
@@ -92,7 +92,7 @@ const missingIn = ({ text }: Message): string | undefined =>
 function missingForPackage(error: Message): string | undefined {
   const { file = '', lineText = '' } = error.location ?? {}
   const isOptional =
-    packageOf(file) !== undefined && !/^\s*(import|export)\s.*\bfrom\b/.test(lineText)
+    packageOf(root, file) !== undefined && !/^\s*(import|export)\s.*\bfrom\b/.test(lineText)
   const missing = missingIn(error)
   // Prisma's client requires what only its generator writes.
   return isOptional && !missing?.startsWith('.') ? missing : undefined
@@ -103,7 +103,7 @@ function explained(entry: string, errors: readonly Message[], cause: unknown): u
   if (error === undefined) return cause
   const { text, location } = error
   const native = /\.node"?$/.test(/for "([^"]*)" files/.exec(text)?.[1] ?? '')
-  const from = packageOf(location?.file ?? '')
+  const from = packageOf(root, location?.file ?? '')
   if (native && from !== undefined) return nativeError(entry, from.name)
   const missing = missingIn(error)
   const place = location ? ` (${relative('', resolve(root, location.file))}:${location.line})` : ''

@@ -1,12 +1,16 @@
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve, sep } from 'node:path'
 import type { Bundle } from './bundle.ts'
 
 type InstalledPackage = { readonly name: string; readonly folder: string }
 
-/** `node_modules/a/node_modules/@b/c` of `node_modules/a/node_modules/@b/c/dist/d.js`. */
-export function packageOf(path: string): InstalledPackage | undefined {
-  const [folder, name] = /^.*\bnode_modules\/((?:@[^/]+\/)?[^/]+)(?=\/)/.exec(path) ?? []
+/**
+ * `…/node_modules/a/node_modules/@b/c` of `node_modules/a/node_modules/@b/c/dist/d.js` below the root. Where this
+ * project is itself installed, the path to a package beside it is `../../@b/c/d.js`, without the word.
+ */
+export function packageOf(root: string, path: string): InstalledPackage | undefined {
+  const whole = resolve(root, path).replaceAll(sep, '/')
+  const [folder, name] = /^.*\bnode_modules\/((?:@[^/]+\/)?[^/]+)(?=\/)/.exec(whole) ?? []
   return folder === undefined || name === undefined ? undefined : { name, folder }
 }
 
@@ -34,15 +38,15 @@ export function nativePackagesIn(
 ): readonly NativePackage[] {
   const manifests = new Map<string, Manifest>()
   const manifestOf = (folder: string): Manifest => {
-    const manifest = manifests.get(folder) ?? readManifest(join(root, folder))
+    const manifest = manifests.get(folder) ?? readManifest(folder)
     manifests.set(folder, manifest)
     return manifest
   }
   const optional = new Map<string, boolean>()
   for (const input of inputs) {
-    const user = packageOf(input)
+    const user = packageOf(root, input)
     for (const imported of importsOf(input)) {
-      const used = packageOf(imported)
+      const used = packageOf(root, imported)
       if (used === undefined || used.folder === user?.folder) continue
       if (!isNative(manifestOf(used.folder))) continue
       const canDoWithout = user !== undefined && isOptionalFor(manifestOf(user.folder), used.name)

@@ -1,4 +1,4 @@
-import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import * as client from '../../client/index.ts'
@@ -469,6 +469,25 @@ describe('A consumer', () => {
       const { handler } = await import('./cdk.out-consumer/${file}')
       console.log(await handler({ detail: {} }).catch(({ message }) => message))`)
     expect(found).toContain('the event names no queue')
+  })
+
+  it('goes without drivers that a package beside us can do without, and is refused with native code.', async () => {
+    const beside = (name: string, manifest: object, code: string) => {
+      const folder = join(full.folder, 'node_modules', name)
+      mkdirSync(folder, { recursive: true })
+      writeFileSync(join(folder, 'package.json'), JSON.stringify({ name, ...manifest }))
+      writeFileSync(join(folder, 'index.js'), code)
+    }
+    const shipWith = (name: string) =>
+      writeFileSync(join(full.folder, 'ship.ts'), `import '${name}'\n${SHIP}`)
+    if (!existsSync(join(full.folder, 'node_modules/esbuild'))) full.add('esbuild')
+    beside('has-drivers', {}, `exports.connect = () => require('a-driver')`)
+    shipWith('has-drivers')
+    await full.script(app)
+    const platforms = { 'is-native-linux-x64': '1', 'is-native-darwin-arm64': '1' }
+    beside('is-native', { optionalDependencies: platforms }, 'console.log(1)')
+    shipWith('is-native')
+    await expect(full.script(app)).rejects.toThrow('"is-native" has native code')
   })
 })
 
