@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { consumeManyWith } from '../../lambdas/consumer/core/consume-many.ts'
+import type { Handler } from '../../lambdas/consumer/core/handler.ts'
 import { type List, lookerOf } from '../../lambdas/consumer/core/look.ts'
 import { QueueError } from '../../lambdas/foundation/errors.ts'
 import { systemClock } from '../../lambdas/foundation/system.ts'
@@ -178,6 +179,37 @@ describe('A pop whose answer was lost', () => {
       ['q.a', 1],
       ['q.b', 1],
     ])
+  })
+
+  it('is repeated once the limit of its queue allows that, if its lock may live until then.', async () => {
+    const place = new Place()
+    await place.pushTo('q.a', 'a')
+    const popLimit = { maxRequests: 1, windowMillis: 10_000 }
+    await place.in(place.queues.configure('q.a', { popLimit }))
+    const deliveries: number[] = []
+    const handler: Handler = (items) => void deliveries.push(items[0]?.deliveries ?? 0)
+    const many = place.many({ prefix: 'q.' }, handler, { through: losing(place) })
+    await place.pass(60_000)
+    many.stop()
+    await place.in(many.ended)
+    expect(deliveries).toEqual([1])
+  })
+
+  it('is not repeated after a limit that lasts longer than its lock, and holds up no other queue.', async () => {
+    const place = new Place()
+    await place.pushTo('q.a', 'a')
+    const popLimit = { maxRequests: 1, windowMillis: 3_600_000 }
+    await place.in(place.queues.configure('q.a', { popLimit }))
+    const done: string[] = []
+    const handler: Handler = (_, { queue }) => void done.push(queue)
+    const options = { queuesAtOnce: 1, through: losing(place) }
+    const many = place.many({ prefix: 'q.' }, handler, options)
+    await place.pass(5_000)
+    await place.pushTo('q.b', 'b')
+    await place.pass(5_000)
+    expect(done).toEqual(['q.b'])
+    many.stop()
+    await place.in(many.ended)
   })
 
   it('is repeated after a stop too, to give back what it took.', async () => {

@@ -262,6 +262,24 @@ describe('A pop that waits', () => {
     expect(errors).toEqual(['RATE_LIMITED', 'RATE_LIMITED'])
   })
 
+  it.each([
+    ['and counts', 0, ['"a"']],
+    ['but not by a clock that is off', 30_000, 'STORE_UNAVAILABLE'],
+  ])('asks such a limit however long it has waited, %s.', async (_, offMs, expected) => {
+    const place = new Place()
+    const nowMs = () => place.clock.nowMs() + (place.ms > 1_000 ? offMs : 0)
+    const engine = place.engine({ clock: { ...place.clock, nowMs } })
+    await place.pushTo(Q, 'old')
+    await place.in(place.queues.pop(Q))
+    const [receivedMs, waitSeconds] = [place.clock.nowMs(), 20]
+    const waiting = wait(engine, { receivedMs, waitSeconds }).then(texts, ({ code }) => code)
+    await place.pass(offMs === 0 ? 17_000 : 990)
+    const popLimit = { maxRequests: 1, windowMillis: 60_000 }
+    await place.in(place.queues.configure(Q, { popLimit }))
+    if (offMs === 0) await place.pushTo(Q, 'a')
+    expect(await place.in(waiting)).toEqual(expected)
+  })
+
   it('is counted once by the limit of its queue.', async () => {
     const place = new Place()
     const popLimit = { maxRequests: 2, windowMillis: 60_000 }

@@ -119,7 +119,9 @@ async function take(run: Run, before: Lot | undefined, single: boolean): Promise
       if (refusal?.code === 'TOO_MANY_LOCKS') return 'crowded'
       if (refusal?.code === 'RATE_LIMITED') {
         const { retryAfterMs = 0 } = refusal
-        if (run.comeBack !== undefined) {
+        // If a lock waits for our key, it must not end before we come back: its items would count as delivered.
+        const lockEndsMs = inDoubt ? sinceMs + ttlSeconds * 1_000 : Number.NEGATIVE_INFINITY
+        if (run.comeBack !== undefined && clock.nowMs() + retryAfterMs >= lockEndsMs) {
           run.comeBack(retryAfterMs)
           return 'waiting'
         }

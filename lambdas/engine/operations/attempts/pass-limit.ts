@@ -15,8 +15,8 @@ export type LimitedCall = {
   readonly verb: 'push' | 'pop'
   /** It has taken its slot. */
   hasSlot: boolean
-  /** When the gateway received the call. */
-  readonly receivedMs: number | undefined
+  /** When the gateway received the call; later by as much as the call has waited since. */
+  receivedMs: number | undefined
 }
 
 /**

@@ -78,7 +78,7 @@ async function waitFor(
   untilMs: number,
 ): Promise<PopOutcome> {
   const { clock, random } = engine
-  const { signal, waitSeconds = 0 } = request
+  const { signal, waitSeconds = 0, receivedMs } = request
   let pausesMs = 0
   // Keep the key, if the call has one: an earlier request of the same call may have got the items.
   const command = commandFor(engine, queue, request, checkPop(request))
@@ -90,6 +90,8 @@ async function waitFor(
     const hasWaited = clock.nowMs() >= untilMs || pausesMs > 1_000 * waitSeconds
     const isOver = signal?.aborted || hasWaited
     if (!isOver && !(await looksFree(engine, queue, command))) continue
+    // The queue may have got a limit meanwhile. It compares our clock with this time: our pauses are no difference.
+    if (receivedMs !== undefined) limit.receivedMs = receivedMs + pausesMs
     const outcome = await pop(engine, queue, request, limit)
     if (isOver || outcome.kind === 'items') return outcome
   }
