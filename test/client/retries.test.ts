@@ -266,7 +266,7 @@ describe('timing:', () => {
     expect(await holding.outcome).toMatchObject({ code: 'RATE_LIMITED', attempts: 1 })
   })
 
-  test('who wants to know is told of each pause, and of none that does not come', async () => {
+  test('calls onRetry before each pause, and only before pauses that really come', async () => {
     const told: [string, number][] = []
     const onRetry = (error: PushPopError, pauseMs: number) => void told.push([error.code, pauseMs])
     const limited = refuses(429, 'QUEUE_FULL', {}, 3)

@@ -134,7 +134,7 @@ describe('The mark goes', () => {
   })
 })
 
-it('Where nobody listens, nothing is marked and nothing is spent.', async () => {
+it('Without events, nothing is marked and nothing is spent.', async () => {
   const { stage, queues, queue, wire } = await setUp(2, false)
   await lockItems(queues, queue, competing)
   expect(await wire.during(() => lockItems(queues, queue, competing))).toEqual(['UpdateCommand'])

@@ -98,7 +98,7 @@ describe('Items that nobody takes', () => {
   })
 })
 
-describe('Who has no consumers does not pay for them', () => {
+describe('A service without consumers does not pay for reminders', () => {
   it('a queue that is idle and empty has no timer, once what was in it is old news.', async () => {
     const { stage, queues } = await waitingQueue()
     await queues.configure('orders', { maxDeliveries: 5 })

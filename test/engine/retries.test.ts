@@ -287,7 +287,7 @@ describe('What waits for its retry', () => {
   })
 })
 
-describe('Where many items wait for their retry, one by one, they share locks', () => {
+describe('If many items wait for their retries, one by one, they share locks', () => {
   type Many = { every?: number; overtake?: (n: number) => boolean }
 
   /** Fails `count` of as many items singly, a second apart. */
