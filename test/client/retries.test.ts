@@ -208,7 +208,7 @@ describe.each(Object.entries(rows))('%s', (name, row) => {
     },
   )
 
-  test('is sent five times at most, and the last error is told', async () => {
+  test('is sent five times at most, and rejects with the last error', async () => {
     const { outcome, asked } = await outcomeOf(row, refuses(503, 'BUSY', {}, 1))
     expect(asked).toHaveLength(5)
     expect(outcome).toMatchObject({ code: 'BUSY', attempts: 5, outcome: undefined })

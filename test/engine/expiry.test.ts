@@ -223,7 +223,7 @@ describe('A long stretch of expired items', () => {
   })
 })
 
-describe('What expires where that is set goes to the dead letters', () => {
+describe('If so configured, expired items go to the dead letters', () => {
   const setUp = async () => {
     const { stage, queues, queue } = onSimulated()
     await queues.configure(queue, { expired: 'dead_letter' })

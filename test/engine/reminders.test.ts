@@ -72,7 +72,7 @@ describe('Items that nobody takes', () => {
     expect((await announcedAt(stage, queues, 70))[0]).toBe(10)
   })
 
-  it('are announced as soon as any, where a consumer came for others and went.', async () => {
+  it('are announced as soon as any, if a consumer came for others and went.', async () => {
     const { stage, queues } = await waitingQueue()
     await announcedAt(stage, queues, 141)
     await popItems(queues, 'orders')

@@ -251,7 +251,7 @@ describe('A caller that looks at the queue', () => {
   })
 })
 
-describe('What waits for its retry', () => {
+describe('An item that waits for its retry', () => {
   it('takes up room, and a purge frees that room and the items that waited behind it.', async () => {
     const { queues, queue } = await released()
     await queues.configure(queue, { capacity: 6 })
