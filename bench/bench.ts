@@ -1,4 +1,4 @@
-// What every scenario is given: the embedded stores behind metered clients, and how much to do.
+// What every scenario gets: the embedded stores behind metered clients, and the amount of work.
 
 import { randomBytes } from 'node:crypto'
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
@@ -37,7 +37,7 @@ export type StoreOptions = {
 export type Bench = {
   readonly quick: boolean
   readonly embedded: Embedded
-  /** Clients of the same stores, each time with counters of their own. */
+  /** New clients of the same stores, with their own counters. */
   store(options?: StoreOptions): Store
   /** A name that no other scenario has. */
   queueName(prefix: string): string
@@ -45,7 +45,7 @@ export type Bench = {
   count(full: number): number
   seconds(full: number): number
   progress(text: string): void
-  /** Where the units of so many operations went: printed below the table when asked for. */
+  /** Reports where the units of so many operations went; printed below the table on request. */
   explain(heading: string, reading: Reading, count: number): void
 }
 

@@ -1,4 +1,4 @@
-// What `npm run bench` was asked for.
+// Reads the arguments of `npm run bench`.
 
 import { parseArgs } from 'node:util'
 import type { Scenario } from './bench.ts'

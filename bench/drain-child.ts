@@ -1,5 +1,5 @@
-// Drains a queue in a process of its own, so that its memory is the engine's and not the
-// benchmark's, and reports how much it held on the way. Started with `--expose-gc`.
+// Drains a queue in a separate process, so that we measure the engine's memory and not the benchmark's, and reports
+// how much it used on the way. Started with `--expose-gc`.
 
 import { connectEmbedded, type StoreEndpoints } from '../testing/embedded.ts'
 import { openStore } from './bench.ts'

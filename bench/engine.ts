@@ -19,7 +19,7 @@ export function openQueues(store: Omit<Store, 'meter' | 'delay'>, also: Surround
 }
 
 export type Housekeeper = {
-  /** To be shown each row written, as the stream shows it; its filter asks for `work`. */
+  /** Called with each written row, like the stream, whose filter asks for `work`. */
   readonly onRow: (row: Row) => void
   /** Resolves when nothing is left to do; throws what went wrong meanwhile. */
   idle(): Promise<void>

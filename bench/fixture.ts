@@ -1,4 +1,4 @@
-// An engine with its housekeeping, each behind clients with counters of its own.
+// An engine with its housekeeping, each behind clients with separate counters.
 
 import type { Queues } from '../lambdas/engine/queues.ts'
 import { QueueError } from '../lambdas/foundation/errors.ts'

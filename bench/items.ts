@@ -1,6 +1,6 @@
-// Items as a shop would queue them: much of each is like the one before (names, kinds, currencies)
-// and some of it is not (ids, amounts), so that they compress as real ones do: 100 of 234 bytes
-// are 23 KB, and about 4.5 KB after zstd.
+// Items as a shop would queue them: much of each is the same as in the one before (names, kinds, currencies) and
+// some differs (ids, amounts), so that they compress like real ones: 100 of 234 bytes are 23 KB, and about 4.5 KB
+// after zstd.
 
 import { seeded } from '../testing/random.ts'
 

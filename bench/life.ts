@@ -14,7 +14,7 @@ export type LifePlan = {
   /** Pushed before the first pop; then as much again after each time that it is popped. */
   readonly depth: number
   readonly rounds: number
-  /** Acknowledge with the next pop, or by a call of its own. */
+  /** Whether to acknowledge with the next pop, or with a separate call. */
   readonly combined: boolean
   readonly competing: boolean
   /** Every other push has items that hardly compress, so that its batch lies in S3 and not in rows. */
@@ -24,7 +24,7 @@ export type LifePlan = {
 export type Life = {
   readonly worthOfWriteUnits: number
   readonly dollarsPerMillion: number
-  /** Of the store alone, without gateway and Lambda. */
+  /** The cost of the store alone, without gateway and Lambda. */
   readonly storeDollarsPerMillion: number
   readonly tally: Tally
   readonly housekeeping: number

@@ -36,7 +36,7 @@ export function callDollars(durationMs: number): number {
 export const housekeepingDollars = (durationMs: number): number =>
   invocationDollars(Housekeep, durationMs)
 
-/** An invocation with the memory that the function is deployed with; its time is that of the engine's call as measured. */
+/** An invocation with the function's deployed memory, for as long as the engine's call took in the measurement. */
 export function invocationDollars({ memoryMb }: FunctionSetting, durationMs: number): number {
   const gigabyteSeconds = (memoryMb / 1024) * (durationMs / 1000)
   return prices.lambdaRequest + gigabyteSeconds * prices.lambdaGigabyteSecond

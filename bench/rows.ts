@@ -8,9 +8,9 @@ export type Row = {
   readonly bar?: Bound
   readonly aim?: Bound
   readonly pass?: boolean
-  /** What it was measured of: rows that have one are shown as a matrix. */
+  /** What was measured. Rows with a column are shown as a matrix. */
   readonly column?: string
-  /** Where it belongs in the chart, if it does. */
+  /** Its place in the chart, if it has one. */
   readonly point?: Point
 }
 

@@ -1,4 +1,4 @@
-// The stack on this machine in a process of its own, as `npm start` runs it.
+// The stack on this machine in a separate process, as `npm start` runs it.
 
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'

@@ -20,7 +20,7 @@ export type Io = {
   readonly env: Readonly<Record<string, string | undefined>>
   /** The first Ctrl-C: finish what is going on and leave nothing behind. */
   readonly interrupt: AbortSignal
-  /** What the person typed for `pushpop`: hints say it. */
+  /** What the person typed for `pushpop`; hints repeat it. */
   readonly program: string
 }
 

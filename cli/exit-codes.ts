@@ -1,4 +1,4 @@
-/** What a script can tell apart. Documented in docs/cli.md; never renumbered. */
+/** The outcomes that a script can tell apart. docs/cli.md documents these numbers; never change one. */
 export const exitCodes = {
   done: 0,
   /** Something failed here, in the store, on the network or on the disk: it may work later. */

@@ -27,5 +27,5 @@ if (typedIn !== undefined && args[0] !== 'start') process.chdir(typedIn)
 // `start` watches for its end by itself.
 const interrupt = args[0] === 'start' ? new AbortController().signal : watchForInterrupt(process)
 
-// Not left to an empty event loop: a connection that is kept alive, or stdin, would hold it open.
+// Exit explicitly: a connection that is kept alive, or stdin, would keep the event loop running.
 process.exit(await runCli(args, { stdin, stdout, stderr, env, interrupt, program }))

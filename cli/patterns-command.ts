@@ -15,7 +15,7 @@ const options = {
 
 type Run = Context<typeof options>
 
-/** Where settings of prefixes are kept, in the API's own words. */
+/** Where settings of prefixes are stored, with the API's own names. */
 type Patterns<Pattern> = {
   patterns(): Promise<Answer<{ readonly patterns: readonly Pattern[] }>>
   /** Replaces them all, if they are still those of the tag. */
@@ -32,7 +32,7 @@ type PatternsCommand<Pattern> = {
   /** What changes with the patterns, and when: the end of a sentence. */
   readonly effect: string
   readonly columns: readonly Column[]
-  /** What stands behind the prefix. */
+  /** The columns after the prefix. */
   rowOf(pattern: Pattern): string[]
   open(
     asked: Pick<Run, 'given' | 'io'>,

@@ -4,8 +4,8 @@ import type { ExitCode } from './exit-codes.ts'
 import { failed } from './failure.ts'
 
 /**
- * What the stack on one machine needs beside this package, and the binary of its DynamoDB. They are not
- * dependencies, because a program that pushes and pops needs none of these 190 MB.
+ * The packages that the stack on one machine needs beside this one and the binary of its DynamoDB. They are not
+ * dependencies, because a program that only pushes and pops needs none of these 190 MB.
  */
 const stores = ['@20minutes/s3rver']
 const cdk = ['aws-cdk-lib', 'constructs']

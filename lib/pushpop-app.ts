@@ -7,7 +7,7 @@ import { sayWhoMayCall, warnOfUnkept } from './who-may-call.ts'
 type AppOptions = {
   readonly outdir?: string
   readonly context?: Readonly<Record<string, unknown>>
-  /** Whether to check against CloudFormation's schemas, which takes a second; yes unless set. */
+  /** Whether to check against CloudFormation's schemas, which takes a second. Default: true. */
   readonly checked?: boolean
 }
 

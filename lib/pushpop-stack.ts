@@ -28,9 +28,9 @@ export class PushPopStack extends Stack {
   }
 
   /**
-   * `Push`, not `Push37A2E91C`: ids that a person types (`sam local invoke Push`) and that stay what
-   * they are. The hash is there to tell apart `A/BC` and `AB/C`; two such fail the synth instead.
-   * Here and not in the construct, which may be in a stack twice.
+   * Makes ids such as `Push`, not `Push37A2E91C`: a person can type them (`sam local invoke Push`), and they do not
+   * change. CDK's hash tells `A/BC` from `AB/C`; here, two such ids fail the synth instead. This is in the stack and
+   * not in the construct, because a stack may have the construct twice.
    */
   protected override allocateLogicalId(element: CfnElement): string {
     const path = element.node.path.slice(this.node.path.length).split('/')

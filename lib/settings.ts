@@ -28,7 +28,7 @@ export type Settings = {
   readonly service: PushPopProps
 }
 
-/** What `-c name=value` sets; docs/configuration.md is about these. */
+/** The settings that `-c name=value` sets; docs/configuration.md describes them. */
 export function settingsOf(node: Node): Settings {
   const known = new Set<string>()
   const setting = (name: string): string | undefined => {

@@ -54,7 +54,7 @@ function lastSynth(stack: Stack): string | undefined {
     }
     return template.Outputs?.[OUTPUT]?.Value
   } catch {
-    // Nobody has synthesised here, or something else.
+    // Nobody has run a synth here, or only one of another app.
     return undefined
   }
 }

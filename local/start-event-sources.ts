@@ -25,7 +25,7 @@ type EventSourcesSettings = {
 }
 
 export type EventSources = {
-  /** From now on nothing new begins. */
+  /** From now on, no source starts anything new. */
   pause(): void
   /** Resolves when everything that was begun has ended, one way or the other. */
   stop(): Promise<void>

@@ -29,9 +29,9 @@ import { type Plan, planStack } from './template/plan.ts'
 import { SourceWatch } from './watch/watch-sources.ts'
 
 export type LocalStackOptions = StoresOptions & {
-  /** 8000 unless given; 0 for any that is free. */
+  /** 0 means any free port. Default: 8000. */
   readonly port?: number | undefined
-  /** The file of the CDK app to run, PushPop's own unless given. */
+  /** The file of the CDK app to run. Default: PushPop's own. */
   readonly app?: string | undefined
   /** Settings, as `-c name=value` would give them to the CDK. */
   readonly context?: Readonly<Record<string, unknown>> | undefined
@@ -39,7 +39,7 @@ export type LocalStackOptions = StoresOptions & {
   readonly assembly?: string | undefined
   /** Runs changed handlers as soon as their files are written. */
   readonly watch?: boolean | undefined
-  /** How many processes a function may have at once; 8, or more if it holds its calls, unless given. */
+  /** How many processes a function may have at once. Default: 8, or more if the function lets calls wait. */
   readonly processesMax?: number | undefined
   /** 60 makes each minute of the schedules a second. */
   readonly scheduleSpeed?: number | undefined
@@ -59,9 +59,9 @@ export type Listeners = {
 }
 
 export type LocalStack = StoreEndpoints & {
-  /** Of the first API: the service's own, if it is there. */
+  /** The address of the first API: the service's own, if there is one. */
   readonly url: string
-  /** Of all of them, by logical id; the first has the port that was asked for, the others those behind it. */
+  /** The addresses of all APIs, by logical id. The first has the requested port, the others those after it. */
   readonly urls: Readonly<Record<string, string>>
   /** Where the data is. */
   readonly directory: string
@@ -81,7 +81,7 @@ export const PORT = 8000
 
 /** `docker stop` and its like give 10 s in all. */
 const REQUESTS_GRACE_MS = 7_000
-/** Nobody waits for events that are left then: they are delivered again. */
+/** After this, we no longer wait for events: they are delivered again. */
 const EVENTS_GRACE_MS = 1_000
 /** Enough to look at; a queue on AWS would keep them for days. */
 const GIVEN_UP_MAX = 100

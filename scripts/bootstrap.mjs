@@ -1,10 +1,10 @@
-// Installs what package-lock.json asks for, where node_modules differs, and runs a script on the Node 24
-// that is in node_modules:
+// Installs the packages of package-lock.json if node_modules differs, and runs a script on the Node 24 in
+// node_modules:
 //
 //   node scripts/bootstrap.mjs scripts/gate.ts ...
 //   node scripts/bootstrap.mjs                       only installs
 //
-// Each of npm's scripts begins with it. A pre-script would not do: npm skips those where the user has set
+// Each of npm's scripts begins with this. A pre-script would not do: npm skips those if the user has set
 // ignore-scripts, and a shell that found Node 20 before the install goes on using it.
 //
 // Plain JavaScript on built-in modules: this file runs before anything is installed, on Node 20.
@@ -108,10 +108,10 @@ function install() {
 
 /** @param {string[]} command a script and its arguments */
 function run(command) {
-  // npm hands a signal to its shell alone, which dies of it; killed outright it hands on nothing, and its shell
-  // stays. All there is to see is that one of them is gone.
+  // npm passes a signal only to its shell, which dies of it. If npm itself is killed, it passes nothing on, and its
+  // shell stays. All that we can see is that one of them is gone.
   const above = [process.ppid, ...npmAbove(process.ppid)]
-  // A process of its own also on Node 24, so that a script sees itself as the main module.
+  // Start a separate process even on Node 24, so that a script sees itself as the main module.
   const child = spawn(nodeBinary, command, {
     stdio: 'inherit',
     env: { ...process.env, PATH: withNode24First(process.env.PATH) },
@@ -142,8 +142,8 @@ function isGone(pid) {
 }
 
 /**
- * npm, if what started us is its shell. Some shells put what they run in their own place; then there is none in
- * between, and whoever started npm may end before it.
+ * npm, if its shell started us. Some shells replace themselves with the program that they run. Then there is no shell
+ * in between, and the process that started npm may end before it.
  *
  * @param {number} parent @returns {number[]}
  */

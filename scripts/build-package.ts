@@ -48,8 +48,8 @@ const inputs = [...functions.values()].flatMap((made) => [...made.inputs])
 writeFileSync(join(dist, 'functions/LICENCES.txt'), licencesOf(root, inputs))
 
 /**
- * The client is a package of its own as well, as small as it can be: its code once for `import` and once for
- * `require`, and its declarations, which are the same for both.
+ * The client is also a separate package, as small as possible: its code once for `import` and once for `require`, and
+ * its declarations, which are the same for both.
  */
 function writeClientPackage(entry: string): void {
   const target = resolve(dist, '../packages/client/dist')

@@ -12,7 +12,7 @@ const biome = join(import.meta.dirname, '../node_modules/@biomejs/biome/bin/biom
 const file = 'client/api-types.ts'
 const types = apiTypes(JSON.parse(readFileSync(page, 'utf8')) as OpenApi)
 
-/** As the linter wants every file to be. */
+/** Formatted as the linter wants every file. */
 const text = execFileSync(process.execPath, [biome, 'format', `--stdin-file-path=${file}`], {
   input: types,
   encoding: 'utf8',

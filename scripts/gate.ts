@@ -1,5 +1,5 @@
 // The one gate: types, lint, the way of the imports, every test. `npm run check` runs all but the tests.
-// With arguments for vitest it runs just the tests that they name: `npm test -- test/engine/core`.
+// With arguments for vitest, it runs only the tests that they name: `npm test -- test/engine/core`.
 
 import { spawn } from 'node:child_process'
 import { dirname, join } from 'node:path'

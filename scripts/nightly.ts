@@ -82,7 +82,7 @@ function outputOf({ command, environment }: Proof): Promise<{ output: string; pa
     child.on('error', reject)
     child.on('close', (code, signal) => {
       for (const one of signals) process.off(one, stop)
-      // What was interrupted ends the whole, and not only itself.
+      // If somebody interrupts one proof, the whole run ends, not only that proof.
       if (signal === 'SIGINT' || signal === 'SIGTERM') process.exit(1)
       resolve({ output, passed: code === 0 })
     })

@@ -50,7 +50,7 @@ async function enableTimeToLive(dynamodb: DynamoDBClient, name: string): Promise
       new UpdateTimeToLiveCommand({ TableName: name, TimeToLiveSpecification: specification }),
     )
   } catch (error) {
-    // Not every emulator has it, and nothing relies on rows going away by themselves.
+    // Not every emulator supports this, and nothing relies on rows disappearing by themselves.
     if (!(error instanceof Error) || error.name !== 'UnknownOperationException') throw error
   }
 }

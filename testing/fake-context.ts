@@ -3,14 +3,14 @@ import { type Clock, systemClock } from '../lambdas/foundation/system.ts'
 
 export type FakeContextOptions = {
   readonly functionName?: string | undefined
-  /** What the function's timeout would be; the remaining time counts down from it. 60 unless set. */
+  /** The function's timeout, from which the remaining time counts down. Default: 60. */
   readonly timeoutSeconds?: number | undefined
   readonly memoryMb?: number | undefined
   /** `store.clock` of `startQueues`: a handler of `consumer(…)` then lives in the time of the test. */
   readonly clock?: Clock | undefined
   /**
-   * What a handler of `consumer(…)` writes: `info` shows the line of each run, with its metrics, as on AWS.
-   * `PUSHPOP_LOG_LEVEL` unless set, else `warn`: what failed, and why.
+   * Which log lines a handler of `consumer(…)` writes: `info` shows the line of each run, with its metrics, as on AWS;
+   * `warn` only what failed, and why. Default: `PUSHPOP_LOG_LEVEL`, or else `warn`.
    */
   readonly logLevel?: LogLevel | undefined
 }

@@ -10,7 +10,7 @@ type Tuning = Omit<QueuesOptions, 'tableName' | 'bucketName' | 'dynamodb' | 's3'
 
 export type TestQueuesOptions = EmbeddedOptions &
   Tuning & {
-    /** What the table and the bucket are called; `pushpop` unless set. */
+    /** The name of the table and the bucket. Default: `pushpop`. */
     readonly name?: string
     /** As in `fakeContext`, for handlers that `wake` calls. */
     readonly logLevel?: LogLevel | undefined

@@ -1,5 +1,5 @@
-// The little that metering must know of a command: what it is, what it writes, and to which rows.
-// Commands are told apart by class name, because they may come from another copy of the library.
+// The little that metering must know about a command: what it is, what it writes, and to which rows.
+// It tells commands apart by class name, because they may come from another copy of the library.
 
 export type Command = { readonly input: object }
 

@@ -1,7 +1,7 @@
-// The floor under the engine on the same store: what the engine sent for as many pushes and pops, sent once more for
-// another queue, signed by hand and without an engine. Of single items, these are the updates of the queue's record,
-// without the rows that the engine writes and reads now and then. Of bulk, the batches in rows are among them. No
-// housekeeping is.
+// The floor for the engine on the same store: the requests that the engine sent for as many pushes and pops, sent once
+// more for another queue, signed without the SDK and without an engine. For single items, these are the updates of the
+// queue's record, without the rows that the engine writes and reads now and then. For bulk, they include the batches
+// in rows. They never include housekeeping.
 
 import { Agent, request } from 'node:http'
 import { recordKey } from '../../lambdas/engine/core/keys.ts'
@@ -18,12 +18,12 @@ const REGION = 'us-east-1'
 const credentials = { accessKeyId: 'bench', secretAccessKey: 'bench' }
 
 type Sent = { readonly target: string; readonly body: string }
-/** What each call of the engine sent. */
+/** The requests that each call of the engine sent. */
 type Calls = readonly (readonly Sent[])[]
 type Recorded = { readonly pushes: Calls; readonly pops: Calls }
 
 type Stores = NonNullable<Addresses['stores']>
-/** Those of each push. */
+/** The texts of each push. */
 type Pushes = readonly (readonly string[])[]
 
 /** For queues with as many pushes as these have. */

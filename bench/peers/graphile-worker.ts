@@ -88,8 +88,8 @@ export async function graphileWorker({ postgres }: Addresses): Promise<Peer> {
       await utils.addJobs(texts.map((text) => specOf('tenants', tenant, text)))
     },
     async drainTenants(_tenants, items, onItem) {
-      // A worker that looks for a job locks all tenants that are free. One that looks meanwhile finds none, and
-      // sleeps for its poll interval: two seconds, unless set. Waiting workers have that, these do not.
+      // A worker that looks for a job locks all free tenants. Another that looks meanwhile finds none and sleeps for
+      // its poll interval, by default two seconds. Waiting workers keep that default, these do not.
       await work('tenants', items, [AT_ONCE, { pollInterval: 10 }], onItem)
     },
     async wait() {

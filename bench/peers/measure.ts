@@ -1,4 +1,4 @@
-// Measures one peer in a process of its own, so that its CPU and memory are its own:
+// Measures one peer in a separate process, so that nothing else adds to its CPU and memory:
 //
 //   node bench/peers/measure.ts NAME {addresses and amounts as JSON}
 
@@ -115,7 +115,7 @@ type Item = (bytes?: number) => string
 /** The number is what order is checked by. */
 const numbered = (n: number, item: Item): string => `[${n},${item(200)}]`
 
-/** Those of one push among others of as many. */
+/** The texts of one push among others of the same size. */
 const textsOf = (call: number, items: number, item: Item): readonly string[] =>
   Array.from({ length: items }, (_, n) => numbered(call * items + n, item))
 
@@ -246,7 +246,7 @@ async function beIdle(
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** Of a process and its children, those that have ended too, as Linux tells: 100 ticks a second. */
+/** CPU time of a process and its children, including ended ones, from Linux: 100 ticks a second. */
 function cpuMsOf(pid: number | undefined): number {
   if (pid === undefined || process.platform !== 'linux') return 0
   const read = (path: string) => readFileSync(`/proc/${path}`, 'utf8').trim()

@@ -1,4 +1,4 @@
-// The peers' packages are not ours: the first run installs them into a folder of their own.
+// The peers' packages are not dependencies of ours: the first run installs them into a separate folder.
 
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'

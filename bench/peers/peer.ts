@@ -1,4 +1,4 @@
-// What each of the compared queues does, as its own documentation advises it.
+// What we have each of the compared queues do, following its own documentation.
 
 /** Called with each item that a consumer was handed, in the order in which it got them. */
 export type OnItem = (tenant: string, text: string) => void
@@ -8,24 +8,24 @@ export type Peer = {
   push(queue: string, texts: readonly string[]): Promise<void>
   /** One consumer takes and settles all of them, `batch` at a time. Answers how long each batch took, in ms. */
   drain(queue: string, items: number, batch: number, onItem: OnItem): Promise<readonly number[]>
-  /** What must be there before many tenants push. */
+  /** Prepares for pushes by many tenants. */
   openTenants(tenants: readonly string[]): Promise<void>
   pushTo(tenant: string, texts: readonly string[]): Promise<void>
   /** Takes and settles all of them, many tenants at once, each in strict order. */
   drainTenants(tenants: readonly string[], items: number, onItem: OnItem): Promise<void>
   /** Has consumers wait for items of every tenant, until it is ended. */
   wait(tenants: readonly string[]): Promise<() => Promise<void>>
-  /** Not measured: the work that the part before left behind, and what the server does by itself every minute or so. */
+  /** Not measured: work left by the previous part, and what the server does by itself every minute or so. */
   tidy?(): Promise<void>
   /** Requests that reached its server so far. */
   requests(): Promise<number>
   stop(): Promise<void>
 }
 
-/** What is measured with one queue and single items alone. */
+/** A peer that we measure only with one queue and single items. */
 export type SinglePeer = Pick<Peer, 'push' | 'drain' | 'tidy' | 'stop'>
 
-/** How many tenants are served at once, where the peer lets us choose. */
+/** How many tenants to serve at once, if the peer lets us choose. */
 export const AT_ONCE = 32
 
 type Stores = { readonly dynamodbEndpoint: string; readonly s3Endpoint: string }

@@ -19,7 +19,7 @@ type Taken = { readonly lock: string; readonly texts: readonly string[] }
 
 export const pushPopEngine = ({ stores }: Addresses): Promise<Peer> => engineOn(stores)
 
-/** What the embedded store needs for the disk is its own: DynamoDB's way to last is another. */
+/** In memory, because the embedded store's disk writes say nothing about DynamoDB, which is durable in another way. */
 export const pushPopInMemory = ({ storesInMemory }: Addresses): Promise<Peer> =>
   engineOn(storesInMemory)
 
@@ -46,7 +46,7 @@ async function engineOn(stores: Addresses['stores']): Promise<Peer> {
   })
   return {
     ...peer,
-    /** Nobody asks: an event calls the function of a queue that has items. What runs is the sweeper. */
+    /** Nobody polls: an event calls the function of a queue that has items. Only the sweeper runs. */
     async wait() {
       const timer = setInterval(() => void queues.returnExpiredLocks(), 60_000)
       await queues.returnExpiredLocks()

@@ -23,7 +23,7 @@ export type Programs = {
 const DEBIAN = '/usr/lib/postgresql'
 const PATIENCE_MS = 15_000
 
-/** Where the programs are; or the name of one that is missing. */
+/** The programs' paths, or the name of a missing one. */
 export function findPrograms(): Programs | { readonly missing: string } {
   const versions = existsSync(DEBIAN) ? readdirSync(DEBIAN).sort().reverse() : []
   const folders = [

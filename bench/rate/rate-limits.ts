@@ -17,7 +17,7 @@ const openLimits = (store: Store): RateLimits =>
     secret,
   })
 
-/** So far above what one caller asks for that all are allowed, and so far below that all but one are denied. */
+/** One limit is far above what a caller asks for, so all are allowed; one far below, so all but one are denied. */
 const GENEROUS = { points: 100_000, seconds: 1 }
 const MEAN = { points: 1, seconds: 86_400 }
 const HOT = { points: 100, seconds: 1 }
@@ -152,7 +152,7 @@ async function measureHot(bench: Bench): Promise<number> {
   const key = bench.queueName('hot')
   const overrides = { maxRequests: HOT.points, windowMillis: HOT.seconds * 1_000 }
   const seconds = bench.seconds(8)
-  // From the beginning of one window to that of another.
+  // Measure from the beginning of one window to the beginning of another.
   await new Promise((resolve) => setTimeout(resolve, 1_000 - (Date.now() % 1_000)))
   const endMs = Date.now() + seconds * 1_000
   const ask = async (store: Store): Promise<void> => {

@@ -10,7 +10,7 @@ type Bars = {
   /** A million items, all in. */
   readonly dollars: number
   readonly aim: number
-  /** Also with batches on both sides of the size from which they go to S3. */
+  /** Also measure with batches on both sides of the size from which they go to S3. */
   readonly isMixedToo?: boolean
 }
 

@@ -1,7 +1,6 @@
-// What a cold start computes: importing a bundle, which constructs its clients and the engine, in a
-// fresh process each time. Against a handler with only the DynamoDB client, bundled with the same
-// options, in turns; and the push function once more, on the SDK's client. And what is loaded: the bytes of
-// each bundle.
+// The computing time of a cold start: importing a bundle, which constructs its clients and the engine, in a
+// fresh process each time. Compared, in turns, with a handler that has only the DynamoDB client, bundled with the
+// same options; and with the push function on the SDK's client. Also how much is loaded: the bytes of each bundle.
 
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'

@@ -1,8 +1,8 @@
-// What the engine computes for a push or a pop, against one bare call of the SDK. Bare is the very
-// update that the engine sent, sent again by the same document client to a copy of the record as
-// it was before (put there unmeasured), with the same values coming back. The engine's side is
-// everything it did: reads, seals and all. Taken in turns, so that the machine's moods hit both. Once on the
-// lean client, which the service's functions have, and once on the SDK's, which is the library's default.
+// The CPU time of the engine for a push or a pop, compared with one bare call of the SDK. The bare call is the same
+// update that the engine sent, sent again by the same document client to a copy of the record as it was before (put
+// there unmeasured), with the same values coming back. The engine's side is everything it did, including reads and
+// seals. Measured in turns, so that the machine's variations hit both. Once on the lean client, which the service's
+// functions use, and once on the SDK's, which is the library's default.
 
 import {
   DynamoDBDocumentClient,
@@ -101,7 +101,7 @@ async function openSide(bench: Bench, client: Sender, items: number) {
   return { queue, recorder, queues: openQueues({ tableName, bucketName, dynamodb: recorder, s3 }) }
 }
 
-/** On the same endpoint, with connections of its own. */
+/** On the same endpoint, with its own connections. */
 const leanOn = ({ embedded: { dynamodbEndpoint } }: Bench): Sender =>
   createLeanDynamodb({
     region: 'us-east-1',

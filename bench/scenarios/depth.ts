@@ -59,7 +59,7 @@ async function measure(bench: Bench, queue: string, label: string): Promise<Meas
   const item = createItems(8)
   const push = () => queues.push(queue, { items: [{ text: item(200) }] })
   const pop = () => queues.pop(queue)
-  // Cold caches, and what the filling left to be sealed, have nothing to do with depth.
+  // Warm up first: cold caches, and entries that the filling left to seal, have nothing to do with depth.
   for (let i = 0; i < WARM_UP; i++) {
     await push()
     await pop()

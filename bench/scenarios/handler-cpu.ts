@@ -1,5 +1,5 @@
-// What a handler computes on top of the engine: a push by an event of the gateway, against the same
-// push by the engine alone. In turns, each to a queue of its own, on one document client.
+// The CPU time of a handler on top of the engine: a push by an event of the gateway, compared with the same push by
+// the engine alone. In turns, each to its own queue, on one document client.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -81,7 +81,7 @@ const blockMs = (push: () => Promise<unknown>): Promise<number> =>
     for (let i = 0; i < BLOCK; i += 1) await push()
   })
 
-/** As the gateway sends it, a handful of headers and all. */
+/** An event as the gateway sends it, with a handful of headers. */
 const pushEvent = (queue: string, text: string) => ({
   ...example,
   rawPath: `/queue/${queue}/push`,

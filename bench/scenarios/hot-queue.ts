@@ -156,7 +156,7 @@ async function startRun(bench: Bench, contestant: Contestant, producers: number)
   }
 }
 
-/** By producers: what a push may cost in time beside one bare request. */
+/** By number of producers: the time that a push may take compared with one bare request. */
 const SHARES: Readonly<Record<number, number>> = { 8: 0.85, 32: 0.5 }
 
 /** The engine without the machine's limits, against 5 ms a request. */

@@ -1,5 +1,5 @@
-// The stack on this machine over HTTP, as `npm start` runs it: gateway, functions in processes of
-// their own, stores. The clients are in this process, so they share the two cores with all of it.
+// The stack on this machine over HTTP, as `npm start` runs it: gateway, functions in separate processes, stores. The
+// clients are in this process, so they share the two cores with everything else.
 
 import { Agent, request } from 'node:http'
 import type { Bench, Scenario } from '../bench.ts'
@@ -67,7 +67,7 @@ async function pace(bench: Bench, port: number): Promise<number[]> {
     const dueMs = startMs + (n * 1000) / CALM_PER_SECOND
     const waitMs = dueMs - performance.now()
     if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs))
-    // From when it was due: a client that is held up does not hide what others would feel.
+    // Measure from when the push was due, so that a client that is held up does not hide what others would feel.
     const push = (pushes[n % CLIENTS] as () => Promise<void>)().then(() => {
       if (n >= warmUp) durationsMs.push(performance.now() - dueMs)
     })

@@ -11,7 +11,7 @@ import { atMost, rowsOf } from '../rows.ts'
 
 const BYTES = 200
 const PER_BATCH = 10
-/** Of a run with a full batch, on the table of a region. */
+/** How long a run with a full batch takes on a real table. */
 const RUN_MS = 40
 const million = 1_000_000
 
@@ -45,7 +45,7 @@ export const inbox: Scenario = {
   },
 }
 
-/** Of a million messages, until they are in the queue and it is tidy. */
+/** The cost of a million messages, until they are in the queue and it is tidy. */
 const dollars = ({ applied, housekeeping }: Measured, perBatch: number): number =>
   million * (storeDollars(applied) + storeDollars(housekeeping) + delivery(perBatch))
 

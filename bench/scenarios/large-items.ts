@@ -1,5 +1,5 @@
-// What a pop of one item costs a process that has never seen the queue, by the item's size and by where
-// it lies; and what an inspection does of a queue with many priorities.
+// The cost of a pop of one item by a process that has never seen the queue, by the item's size and place; and the cost
+// of inspecting a queue with many priorities.
 
 import { randomBytes } from 'node:crypto'
 import type { Bench, Scenario } from '../bench.ts'
@@ -39,7 +39,7 @@ async function popRows(title: string, bench: Bench, kilobytes: number): Promise<
   for (let taken = 0; taken <= 2 * SEGMENT; taken += 1) await queues.pop(queue)
   await housekeeper.idle()
   const recalled = await costOfPops(bench, queue)
-  // Without housekeeping the frontier comes to a segment that only S3 has.
+  // Without housekeeping, the frontier reaches a segment that only S3 has.
   const ahead = openQueues(bench.store({ latency: 'none' }))
   for (let taken = 0; taken < 2 * SEGMENT; taken += 1) await ahead.pop(queue)
   const offloaded = await costOfPops(bench, queue)

@@ -48,7 +48,7 @@ async function measure(bench: Bench, producers: number, times: number): Promise<
     const startMs = performance.now()
     while (!(await unlessBusy(() => queues.push(queue, { items }))));
     durationsMs.push(performance.now() - startMs)
-    // So that the appends go on between two of them, not only during.
+    // Pause, so that appends also go on between two large pushes, not only during one.
     await store.delay.wait(20)
   }
   stopped = true

@@ -46,10 +46,10 @@ export const lateness: Scenario = {
   },
 }
 
-/** Of a queue of its own, how many milliseconds late this was. */
+/** Measures in a separate queue how many milliseconds late this was. */
 type Measure = (queue: string, seconds: number) => Promise<number>
 
-/** Of 1 s to 3 minutes, begun at moments all over the minute. */
+/** Delays of 1 s to 3 minutes, begun at moments spread over the minute. */
 async function overAMinute(bench: Bench, url: string, kind: string, measure: Measure) {
   const count = bench.quick ? COUNT / 10 : COUNT
   const secondsMax = bench.quick ? 40 : SECONDS_MAX

@@ -1,5 +1,5 @@
-// PushPop beside what people would pick instead, on this machine in one run: each peer in a process of its
-// own, in turns, on servers that keep their data on the same disk.
+// PushPop compared with what people would choose instead, on this machine in one run: each peer in a separate process,
+// in turns, on servers that keep their data on the same disk.
 
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -101,7 +101,7 @@ async function measureOne(name: string, request: Request): Promise<Measured> {
 
 type Figure = (measured: Measured) => number | undefined
 
-/** Not a number of a peer that is not measured in this way. */
+/** NaN for a peer that we do not measure in this way. */
 const median = (turns: Turns, name: string, figure: Figure): number =>
   quantile(
     (turns.get(name) ?? []).map((measured) => figure(measured) ?? Number.NaN),

@@ -11,11 +11,11 @@ const SCHEDULED = 1_000_000
 const PER_PUSH = 1_000
 const OPERATIONS = 400
 const WARM_UP = 32
-/** So often one more item stays: units go by full KB, so the record has to be met at many sizes, of items as well. */
+/** One more item stays after this many rounds: AWS bills full KB, so we measure records and items of many sizes. */
 const ROUNDS_PER_STAYING = 4
 /** Nothing of it is due while this runs. */
 const DELAY_SECONDS = 86_400
-/** By then the sweeper has copied the last of it out of the record. */
+/** After this long, the sweeper has copied the last entries out of the record. */
 const AT_REST_MS = 61_000
 
 type Verb = 'push' | 'pop' | 'acknowledge'
@@ -56,7 +56,7 @@ export const scheduled: Scenario = {
   },
 }
 
-/** In pushes of a thousand, each for a second of its own. */
+/** In pushes of a thousand items, each due in a different second. */
 async function schedule(bench: Bench, queue: string, items: number): Promise<void> {
   const { queues, housekeeper } = openFixture(bench, { latency: 'none' })
   const item = createItems(11)

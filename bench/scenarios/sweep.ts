@@ -12,7 +12,7 @@ import { meterDynamodb } from '../metering/metered-dynamodb.ts'
 import { atLeast, rowsOf } from '../rows.ts'
 
 const START_MS = Date.UTC(2026, 10, 19, 7)
-/** What a run has: its function's 70 s less ten for its end. */
+/** A run's time: its function's 70 s, less ten for its end. */
 const RUN_MS = 60_000
 
 export const sweep: Scenario = {

@@ -6,7 +6,7 @@ import { total } from '../metering/meter.ts'
 import { atMost, rowsOf } from '../rows.ts'
 import { simulateProducers } from '../simulated/producers.ts'
 
-/** Producers with a key, without one, and with transactions of their own. */
+/** Producers with a key, without one, and with their own transactions. */
 const LOADS = [
   [8, 0, 0],
   [64, 0, 0],

@@ -30,7 +30,7 @@ type SimulatedLoad = {
   readonly throttle?: { readonly writeUnitsPerSecond: number; readonly burstUnits: number }
   /** How many of the producers push with a key: the first ones do. */
   readonly keyed?: number
-  /** How many push in transactions of their own, each with a row beside: the last ones do. */
+  /** How many (the last ones) push in their own transactions, each with another row. */
   readonly transacting?: number
   /** All of them share one engine, and their pushes linger in it if this says so. */
   readonly oneProcess?: { readonly linger: NonNullable<QueuesOptions['linger']> }
@@ -94,7 +94,7 @@ export async function simulateProducers(load: SimulatedLoad): Promise<SimulatedR
           ? queues.transact(QUEUE, items, (entries) => sendWithRow(store, producer, entries))
           : queues.push(QUEUE, { items, ...key }),
       )
-      // As a caller does when the queue asks it to come back.
+      // Pause as a caller does when the queue asks it to come back.
       if (!did) await time.sleep(100 + 100 * random())
       if (time.nowMs() < measureFromMs || time.nowMs() >= endMs) continue
       if (did) tally.durationsMs.push(time.nowMs() - beganMs)
@@ -131,7 +131,7 @@ const shareOf = (tally: { durationsMs: number[]; gaveWay: number }): Share => ({
   p99Ms: quantile(tally.durationsMs, 0.99),
 })
 
-/** As a caller does who changes a row of its own with the push. */
+/** Pushes like a caller that changes its own row in the same transaction. */
 function sendWithRow(
   { dynamodb, tableName: TableName }: ReturnType<typeof openSimulated>,
   producer: number,

@@ -49,7 +49,7 @@ export const integerOrNone = (value: string, min: number, max: number, help: str
 export const choice = <const C extends readonly string[]>(of: C, help: string) =>
   ({ kind: 'choice', of, help }) as const
 
-/** What was given; an option that was not is absent. */
+/** The given options; those not given are absent. */
 export type Given<T extends OptionTable> = { readonly [K in keyof T]?: ValueOf<T[K]> }
 
 /** `--priority N` */

@@ -9,7 +9,7 @@ import { messageOf, wrongUsage } from '../failure.ts'
 import type { Target } from '../target/target.ts'
 import { counted } from '../terminal/amounts.ts'
 
-/** What one call of the API takes. */
+/** How many locks one call of the API takes. */
 const LOCKS_PER_CALL = 100
 
 export const ack = command({

@@ -57,7 +57,7 @@ export const drain = command({
       progress.clear()
       const sentence = `Drained ${counted(drained, 'item')} of ${queue}`
       if (interrupt.aborted) throw interrupted(`Stopped. ${sentence}; the rest is still there.`)
-      // To stdout go the items; where they go to a file, there is room for what became of them.
+      // Items go to stdout. If they go to a file instead, stdout is free for the report.
       if (isJson && given.file !== undefined) {
         await print(JSON.stringify({ queue, items_drained: drained, file: given.file }))
       } else if (!isJson) {

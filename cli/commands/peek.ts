@@ -16,7 +16,7 @@ const LIMIT_STANDARD = 20
 /** Looking at more is an export, which can be resumed. */
 const LIMIT_MAX = 100_000
 
-/** Of a dead letter also why, when, and after how many deliveries it died. */
+/** For a dead letter, also why, when, and after how many deliveries it died. */
 const columnsFor = (isDeadLetters: boolean): readonly Column[] => [
   { title: 'PRIORITY', align: 'right' },
   { title: 'STATE' },

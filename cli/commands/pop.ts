@@ -81,7 +81,7 @@ export const pop = command({
       if (isJson) await print(outcomeLine(outcome, requireAck))
       else for (const { text } of items) await print(printable(onOneLine(text)))
     } catch (error) {
-      // Nobody has read which lock it is: it would only stand in the way of others.
+      // Nobody has read the lock's id, so the lock would only block others.
       await giveBack()
       throw error
     }

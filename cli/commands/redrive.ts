@@ -90,7 +90,7 @@ async function redriveOne(context: Run, queues: Target, word: string): Promise<E
   if (interrupt.aborted) throw interrupted(`Stopped. ${sentence}.`)
   if (isJson) await print(JSON.stringify(lineOf(queue, moved)))
   else if (itemsRedriven + itemsLeft === 0) {
-    // To the service it is one and the same: it forgets an empty queue.
+    // The service cannot tell the two apart, because it forgets empty queues.
     tell(`${sentence}: ${queue} is empty, or there is no such queue.`)
   } else {
     const isLimit = given.limit !== undefined && itemsRedriven >= given.limit

@@ -11,7 +11,7 @@ import { counted } from '../terminal/amounts.ts'
 import { type Column, printTable } from '../terminal/table.ts'
 
 const LIMIT_STANDARD = 20
-/** As of peek. */
+/** The same as for peek. */
 const LIMIT_MAX = 100_000
 
 const columns: readonly Column[] = [

@@ -74,7 +74,7 @@ function segmentsOf(priority: number, lane: Lane): SegmentItems[] {
   return segments
 }
 
-/** Of numbers that were there a moment ago: those that still are and cannot be read. */
+/** The numbers that were there a moment ago, still are, and cannot be read. */
 async function missingIn(
   engine: Engine,
   record: QueueRecord,

@@ -25,7 +25,7 @@ export type Examination = {
   readonly itemsStored: number
   readonly itemsFound: number
   readonly exists: boolean
-  /** What could not be looked at, in a sentence each. */
+  /** What the doctor could not look at, in a sentence each. */
   readonly notes: readonly string[]
 }
 
@@ -118,7 +118,7 @@ async function rowsForLater(engine: Engine, record: QueueRecord, interrupt: Abor
   return found
 }
 
-/** What was trimmed between the first look and the record is not a stray: it is gone. */
+/** Leaves out what was trimmed between the first look and the read of the record: it is gone, not a stray. */
 async function stillThere(engine: Engine, strays: readonly Stray[]): Promise<Stray[]> {
   const found: Stray[] = []
   for (const stray of strays) {

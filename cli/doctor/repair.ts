@@ -45,7 +45,7 @@ async function deleteStrayRows(engine: Engine, queue: string, pk: string): Promi
   const lane = behind(place, await readRecord(engine, queue))
   if (lane === undefined) return
   const settled = rows.filter(({ sk }) => endOfRow(sk as string) <= lane.head)
-  // With the parts of batches that they alone point to, as trimming does.
+  // Also deletes parts of batches to which only these rows point, as trimming does.
   await deleteRows(engine, queue, lane, settled)
 }
 

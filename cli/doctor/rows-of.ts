@@ -1,7 +1,7 @@
 import type { Engine } from '../../lambdas/engine/operations/attempts/engine.ts'
 import type { Row } from '../../lambdas/foundation/dynamo.ts'
 
-/** As many pages of a megabyte as the largest segment can have, and some. */
+/** A few more pages of a megabyte than the largest segment can have. */
 const PAGES_MAX = 300
 
 /** All rows of a partition, as they are now. */

@@ -1,5 +1,5 @@
-// What leads nowhere, and whether it may be deleted (docs/architecture.md, rule 1): decided from a
-// record that was read after the row or object was seen.
+// Finds rows and objects to which nothing points, and decides whether the doctor may delete them (docs/architecture.md,
+// rule 1), from a record that it read after it saw the row or object.
 
 import { isReference } from '../../lambdas/engine/core/entry.ts'
 import { parseChunkSortKey, scheduledPartition } from '../../lambdas/engine/core/keys.ts'

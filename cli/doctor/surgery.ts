@@ -1,5 +1,5 @@
-// What the doctor works with: the engine's own parts, and the two things that it never does itself:
-// looking through a whole table, and listing a bucket.
+// The doctor's tools: the engine's own parts, and two things that the engine never does: scanning a whole table, and
+// listing a bucket.
 
 import { ListObjectsV2Command } from '@aws-sdk/client-s3'
 import { DynamoDBDocumentClient, ScanCommand } from '@aws-sdk/lib-dynamodb'
@@ -35,7 +35,7 @@ export function openSurgery(
     dynamodb,
     s3,
     random: Math.random,
-    // What cannot be read counts as missing, and the doctor reports it.
+    // Data that cannot be read counts as missing, and the doctor reports it.
     onBackgroundError() {},
   })
   return {

@@ -5,7 +5,7 @@ import type { PushItem } from '../../lambdas/engine/queues.ts'
 export type LineItem = PushItem & {
   readonly line: number
   readonly offset: number
-  /** The whole line, where it says more than the item. */
+  /** The whole line, if it says more than the item. */
   readonly raw?: string
 }
 
@@ -28,8 +28,8 @@ const BATCH_BYTES_MAX = PUSH_BYTES_MAX - 1_024
  * As many items as one push takes. Where a batch ends depends only on the items before it: the same
  * input makes the same batches each time, and their idempotency keys rely on that.
  *
- * With `idleMs` a batch also ends when nothing has come for that long: nobody wants to wait for the
- * thousandth line of a slow pipe.
+ * With `idleMs`, a batch also ends when no line has come for that long: the items of a slow pipe should not
+ * wait for the thousandth line.
  */
 export async function* batchesOf(
   items: AsyncIterable<LineItem>,

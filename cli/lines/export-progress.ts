@@ -1,4 +1,4 @@
-// Where an export is, beside the file it writes, so that it can go on after it was cut off.
+// How far an export has come, noted beside the file that it writes, so that it can go on after it was cut off.
 
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { hasCode, wrongUsage } from '../failure.ts'

@@ -1,5 +1,5 @@
-// What push and import share: batches one after the other, with progress, and an account of what
-// was pushed when something goes wrong.
+// What push and import share: they push batches one after the other, show progress, and report what they have pushed
+// if something goes wrong.
 
 import type { PushItem } from '../../lambdas/engine/queues.ts'
 import { present } from '../../lambdas/foundation/shared/present.ts'
@@ -23,7 +23,7 @@ type PushRun = {
   readonly interrupt: AbortSignal
   /** Push what is there when nothing has come for so long. */
   readonly idleMs?: number | undefined
-  /** Into the inbox, where the service has one. */
+  /** Push into the inbox, if the service has one. */
   readonly respondAsync?: boolean
   keyOf(batch: Batch, index: number): string | undefined
   onPushed(batch: Batch, pushed: PushedOrAccepted): Promise<void>

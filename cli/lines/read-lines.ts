@@ -4,9 +4,9 @@ import { failed } from '../failure.ts'
 
 export type Line = {
   readonly text: string
-  /** From 1. */
+  /** Counted from 1. */
   readonly number: number
-  /** Where it begins in the input, in bytes. */
+  /** Where the line begins in the input, in bytes. */
   readonly offset: number
 }
 

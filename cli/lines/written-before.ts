@@ -3,7 +3,7 @@ import { hasCode } from '../failure.ts'
 import { cannotRead } from './read-lines.ts'
 
 type WrittenBefore = {
-  /** Where the last whole line ends; what is behind was cut off in the middle. */
+  /** Where the last whole line ends; anything after it was cut off in the middle. */
   readonly bytes: number
   /** Ids of the items in the last lines. */
   readonly ids: ReadonlySet<string>
@@ -39,13 +39,13 @@ export async function writtenBefore(name: string): Promise<WrittenBefore | undef
   }
 }
 
-/** What is in the item is inside of it: only the line's own id counts. */
+/** Only the line's own id counts, not one within the item. */
 function idIn(line: string): string[] {
   try {
     const { id } = JSON.parse(line)
     return typeof id === 'string' ? [id] : []
   } catch {
-    // No line of ours: it says nothing about any item.
+    // We did not write this line, so it says nothing about any item.
     return []
   }
 }

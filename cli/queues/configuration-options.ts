@@ -41,7 +41,7 @@ export const configurationOptions: OptionTable = Object.fromEntries(
   }),
 )
 
-/** What was given of them, as a change; `null` takes a setting away. */
+/** The given settings, as a change; `null` removes a setting. */
 export const changeIn = (given: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(
     configurationNames.flatMap((name) => {

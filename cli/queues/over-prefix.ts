@@ -16,7 +16,7 @@ type Run<Answer> = {
   readonly prefix: string
   /** For the bar: `Purging`. */
   readonly label: string
-  /** For where there is none: `no dead-letter queue`. */
+  /** What to say if there is none: `no dead-letter queue`. */
   readonly nothing: string
   readonly queues: AsyncIterable<string>
   work(queue: string): Promise<Answer>

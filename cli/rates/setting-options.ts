@@ -69,7 +69,7 @@ export const limitOptions = {
   window: settingOptions.window,
 }
 
-/** What was given of them, by the names of settings. */
+/** The given settings, by name. */
 export const settingsIn = (given: Readonly<Record<string, unknown>>) =>
   Object.fromEntries(
     names

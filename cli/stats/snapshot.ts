@@ -3,9 +3,9 @@ import type { Listed, State, Target } from '../target/target.ts'
 
 export type Snapshot = {
   readonly states: readonly State[]
-  /** There are more queues than were asked for. */
+  /** There are more queues than the caller asked for. */
   readonly isMore: boolean
-  /** So many were looked at, and there are others: sorting saw none of those. */
+  /** How many queues we looked at, if there are more: the sorting has not seen those. */
   readonly unseenAfter?: number
 }
 

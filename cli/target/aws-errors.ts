@@ -15,9 +15,8 @@ const notAllowed = new Set([
 ])
 
 /**
- * What AWS says of a request that the engine hands through: it is wrong or not allowed, and somebody
- * can do something about it. Told apart by name, never by text; but for the region, which the SDK
- * misses with a plain error.
+ * AWS errors that the engine passes on: the request is wrong or not allowed, and the person can do something about
+ * it. We tell them apart by name, never by text, except for a missing region, for which the SDK throws a plain error.
  */
 export function awsError(error: unknown): Told | undefined {
   if (!(error instanceof Error)) return undefined

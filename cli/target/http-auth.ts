@@ -18,7 +18,7 @@ export function httpAuth(
     case 'none':
       return { kind: 'none' }
     case 'token':
-      // Not an option: every process on a machine can read the options of the others.
+      // The token is not an option, because every process on a machine can read the options of the others.
       if (!token) throw wrongUsage('--auth token needs the token in the variable PUSHPOP_TOKEN')
       return { kind: 'token', token }
     case 'iam':

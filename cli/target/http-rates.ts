@@ -31,9 +31,9 @@ export function openHttpRates(
   const { patterns, configurePatterns } = patternRequests(send)
   return {
     decide(key, request) {
-      // To ask again after a lost answer would take another place: the script gets the error.
+      // Asking again after a lost answer would take another place, so the script gets the error.
       if (!request.canWait) return limit(key).decide(request, { repeatLost: false })
-      // Not interrupted by Ctrl-C: that is the moment to give the place up.
+      // Ctrl-C must not interrupt this: that is the moment to give the place up.
       const { giveUp } = rateRequests(connected.send, key)
       return waitForTurn({ ...limit(key), giveUp }, request, interrupt)
     },

@@ -39,7 +39,7 @@ export function openHttpTarget(
       }))
       return queueOf(queue).pushMany(entries, { idempotencyKey, respondAsync })
     },
-    // Not with the signal: the service does not notice that we hang up, and would pop for nobody.
+    // Do not pass the signal: the service would not notice that we hang up, and would pop items for nobody.
     async pop(queue, { requireAck = false, idempotencyKey: _, signal: __, ...request } = {}) {
       try {
         const popped = await queueOf(queue).pop({

@@ -8,7 +8,7 @@ import type { Target } from './target.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Where the queues are, as options and environment say; an option goes before the environment. */
+/** Where the queues are, from options and environment; an option wins. */
 export type Place =
   | {
       readonly kind: 'http'

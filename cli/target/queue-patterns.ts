@@ -84,7 +84,7 @@ async function onStore(
     async configurePatterns(all, etag) {
       const inputs = all.map((one) => {
         const { prefix, ...settings } = objectFrom(one)
-        // What it is, is checked there.
+        // The called function checks its contents.
         return { prefix: prefix as string, settings: camelCased(settings) as ConfigurationChange }
       })
       const request = etag === undefined ? {} : { ifMatch: Number(etag.replaceAll('"', '')) }

@@ -10,15 +10,15 @@ import type {
 import type { DecideRequest, DenialBody } from '../../client/rate/requests.ts'
 
 /**
- * What the commands of rate limits talk to: the API's own answers, from the API or made on the table
- * itself. `--json` prints an answer's text.
+ * What the commands for rate limits talk to. It gives the API's own answers, from the API or made directly on the
+ * table. `--json` prints an answer's text.
  */
 export type Rates = {
   /** An answer is go, no, or a ticket; all else that is wrong is thrown. */
   decide(key: string, request: DecideRequest): Promise<Answer<DecisionBody>>
   state(key: string): Promise<Answer<RateStateAnswer>>
   configuration(key: string): Promise<Answer<RateConfigurationAnswer>>
-  /** What is absent is as by default. */
+  /** Absent settings have their defaults. */
   configure(key: string, settings: ConfigureRateBody): Promise<Answer<RateConfigurationAnswer>>
   unconfigure(key: string): Promise<Answer<RateConfigurationAnswer>>
   patterns(): Promise<Answer<RatePatternsAnswer>>
@@ -50,5 +50,5 @@ type WaitedBody = {
   readonly waited_ms: number
 }
 
-/** The tag of a configuration that is that of a prefix, or the default. */
+/** The tag of a configuration that comes from a prefix or the defaults. */
 export const NOT_ITS_OWN = '"0"'

@@ -59,7 +59,7 @@ export function openStoreRates(
     async configurePatterns(patterns, etag) {
       const inputs = patterns.map((pattern) => {
         const { prefix, ...settings } = objectFrom(pattern)
-        // What it is, is checked there.
+        // The called function checks its contents.
         return { prefix: prefix as string, settings: camelCased(settings) as SettingsInput }
       })
       const ifMatch = etag === undefined ? undefined : Number(etag.replaceAll('"', ''))

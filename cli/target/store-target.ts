@@ -38,7 +38,7 @@ export function openStoreTarget(
     bucketName: bucket,
     dynamodb,
     s3,
-    // Nobody waits for it, and the next one to come tries it again: not worth a line among others.
+    // Nobody waits for this work, and the next process tries it again, so we print nothing.
     onBackgroundError() {},
   })
   return {

@@ -3,8 +3,8 @@ import type { Configuration } from '../../lambdas/engine/core/configuration.ts'
 import type { Pushed, PushRequest, QueueState, Queues } from '../../lambdas/engine/queues.ts'
 
 /**
- * What commands talk to: the engine's own verbs, over HTTP or on the table itself. Items are JSON
- * text on both ways, so that what is drained and imported again is what it was, byte for byte.
+ * What commands talk to: the engine's own verbs, over HTTP or directly on the table. Items are JSON text both
+ * ways, so that draining and importing an item again leaves it the same, byte for byte.
  */
 export type Target = Pick<
   Queues,
@@ -20,13 +20,13 @@ export type Target = Pick<
   | 'purge'
   | 'redrive'
 > & {
-  /** `respondAsync`: into the inbox of a service that has one, and into the queue where there is none. */
+  /** `respondAsync`: pushes into the service's inbox, or into the queue if the service has no inbox. */
   push(
     queue: string,
     request: PushRequest & { readonly respondAsync?: boolean },
   ): Promise<PushedOrAccepted>
   configuration(queue: string): Promise<Configured>
-  /** Only if it is still the one with this tag, where one is given. */
+  /** With a tag: only if the configuration still has it. */
   configure(
     queue: string,
     change: ConfigurationChange,
@@ -47,7 +47,7 @@ export type Target = Pick<
   close(): void
 }
 
-/** With the message that it is in the inbox, if it is there. */
+/** With the id of the message, if the push went to the inbox. */
 export type PushedOrAccepted = Pushed & { readonly messageId?: string }
 
 /** Settings that apply, and the tag of their revision without its quotes. */

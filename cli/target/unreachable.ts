@@ -36,7 +36,7 @@ export const whereNobodyAnswers = (url: string, error: unknown): unknown =>
 
 function isUnmade(error: unknown): boolean {
   if (!isPushPopError(error, 'NETWORK_ERROR')) return false
-  // Something was sent before, whatever became of the last attempt.
+  // An earlier attempt has sent something, whatever happened to the last one.
   if (error.outcome === 'unknown' && error.attempts > 1) return false
   for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
     if (neverMade.some((code) => hasCode(cause, code))) return true

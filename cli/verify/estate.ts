@@ -83,7 +83,7 @@ export function makeEstate({ defaults, cleanerUntil }: EstateSettings): Estate {
   async function empty(client: Client, id: string): Promise<void> {
     await client.queue(id).purge()
     if (!withDeadLetters.has(id)) return
-    // A purge leaves dead items, which are still to be moved. The client's signal bounds this wait.
+    // A purge leaves dead items, which still have to move. The client's signal bounds this wait.
     while ((await client.queue(id).inspect({ consistent: true })).deadCount > 0) {
       await delay(LOOK_EVERY_MS)
     }
@@ -119,7 +119,7 @@ export function makeEstate({ defaults, cleanerUntil }: EstateSettings): Estate {
             await empty(client, id)
             await resetKeptQueue(client, taken, kind, defaults)
           })
-          // Not given back: a later run empties it, and takes it over.
+          // Do not give it back: a later run empties it and takes it over.
           if (!isAsBefore && pair === taking) pair = undefined
         }
       }),

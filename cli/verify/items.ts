@@ -4,10 +4,10 @@ import { Broken, holds } from './claims.ts'
 /** A lock that ends soon, but leaves time for a cold start of the function that settles it. */
 export const SHORT_SECONDS = 4
 
-/** By then it is over, for every clock within half a second of ours. */
+/** After this long it has expired, by every clock within half a second of ours. */
 export const PAST_SHORT_MS = SHORT_SECONDS * 1_000 + 500
 
-/** The same for a lock of one second, where a step only waits for its end. */
+/** The same for a lock of one second, if a step only waits for its end. */
 export const PAST_A_SECOND_MS = 1_500
 
 /** A pop takes no more. */

@@ -38,7 +38,7 @@ const pairNamed = (name: string): KeptPair['ids'] => ({
  */
 const TAKEN_SECONDS_MAX = 3_600
 
-/** There are several only if runs overlapped, or were killed. */
+/** Several exist only if runs overlapped or were killed. */
 const LOOKED_AT_MAX = 5
 
 /** Takes a pair that no run has at the moment. The revision decides, so two runs never take the same. */
@@ -66,7 +66,7 @@ async function take(client: Client, pair: KeptPair, defaults: Configuration): Pr
   const limits = client.queue(ids.limits)
   // Settings and tag of one read: a tag read later could belong to the settings of another run.
   const { etag = '', capacity } = await limits.configuration()
-  // Not `capacity < takenAt`: it may be of a machine whose clock is ahead.
+  // Do not compare `capacity < takenAt`: the number may come from a machine whose clock is ahead.
   const isTaken = capacity !== undefined && Math.abs(takenAt - capacity) <= TAKEN_SECONDS_MAX
   if (isTaken) return false
   const wasLeft = capacity !== undefined

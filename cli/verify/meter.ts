@@ -16,7 +16,7 @@ export type Meter = {
   readonly onCall: (call: Call) => void
   /** Bounds how many calls are under way. */
   readonly pass: <R>(work: () => Promise<R>) => Promise<R>
-  /** No request begins after it. Requests under way are left to end, so that none lands later. */
+  /** No request begins after this signal. Requests under way may finish, so that none lands later. */
   readonly halt: AbortSignal
 }
 
@@ -33,7 +33,7 @@ export const meteredFetch =
       let status: number | undefined
       try {
         const response = await globalThis.fetch(input, init)
-        // Read to its end, because the time is that of the whole answer; the client reads it again.
+        // Read it to the end, because we measure the whole answer; the client reads it again.
         await response.clone().arrayBuffer()
         status = response.status
         return response

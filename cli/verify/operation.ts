@@ -1,6 +1,6 @@
 import { routes } from '../../lambdas/http/routes.ts'
 
-/** A route's name as docs/openapi.json has it; `other` for an address that is none. */
+/** A route's name in docs/openapi.json; `other` for an address that is not a route. */
 export type Operation = (typeof routes)[number]['operationId'] | 'other'
 
 /** `path` below the endpoint. */

@@ -49,5 +49,5 @@ function readList(folder: string): List | undefined {
   }
 }
 
-/** `index.mjs` is what every function's own file is called; the others have names of their own. */
+/** Every function's own file is named `index.mjs`, so we keep it under the function's name; other names are unique. */
 const keptAs = (file: string, name: string): string => (file === 'index.mjs' ? `${name}.mjs` : file)

@@ -2,9 +2,9 @@
 export type Bundling = {
   /** Packages to leave out: a layer brings them, or the runtime does. */
   readonly external?: readonly string[]
-  /** Yes unless set. */
+  /** Default: true. */
   readonly minify?: boolean
-  /** Stack traces name your own files and lines; yes unless set. */
+  /** Makes stack traces name your own files and lines. Default: true. */
   readonly sourceMap?: boolean
   /** Code that stands at the top of each file of the bundle. */
   readonly banner?: string

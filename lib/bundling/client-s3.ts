@@ -1,2 +1,2 @@
-// All of S3's client as one module of its own, which every bundle has beside it (see bundle.ts).
+// All of S3's client as one separate module, which lies beside every bundle (see bundle.ts).
 export * from '@aws-sdk/client-s3'

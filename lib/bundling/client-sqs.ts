@@ -1,5 +1,4 @@
-// What is used of SQS's client as one module of its own, which the bundles that need it have beside them
-// (see bundle.ts).
+// The parts of SQS's client that we use, as one separate module beside the bundles that need it (see bundle.ts).
 export {
   ChangeMessageVisibilityBatchCommand,
   SendMessageCommand,

@@ -9,7 +9,7 @@ import { nativePackagesIn, packageOf } from './native-packages.ts'
 export function bundleFunction(entry: string, outdir: string, bundling: Bundling = {}): Bundle {
   const { banner = '' } = bundling
   const [plain, needed] = withoutOptional(entry, bundling)
-  // Of a CommonJS file esbuild exports `default` alone: its names are known only once it runs.
+  // For a CommonJS file, esbuild exports only `default`: the other names are known only once the file runs.
   if (!plain.exports.includes('handler')) {
     throw errorOf(
       entry,
@@ -33,7 +33,7 @@ export function bundleFunction(entry: string, outdir: string, bundling: Bundling
 export function ownFilesOf({ inputs, importsOf }: Pick<Bundle, 'inputs' | 'importsOf'>) {
   const found = new Set<string>()
   const visit = (input: string): void => {
-    // What is not bundled, such as Node's modules, is no file here.
+    // A module that is not bundled, such as one of Node's, is not a file here.
     const isFile = packageOf(root, input) === undefined && existsSync(resolve(root, input))
     if (!isFile || found.has(input)) return
     found.add(input)

@@ -1,4 +1,4 @@
-/** No query string: a lock id may be in it. The path holds a queue's id, which is not a secret. */
+/** We log no query string, because it may contain a lock id. The path has a queue's id, which is not a secret. */
 const fields = {
   request_id: '$context.requestId',
   time: '$context.requestTime',

@@ -20,7 +20,7 @@ type AlarmsProps = Watched & {
   readonly topic: ITopic | undefined
   /** How long an item may wait before somebody should know; only you can say that. */
   readonly itemAge: Duration | undefined
-  /** So many runs of the sweeper begin in each minute. */
+  /** How many runs of the sweeper begin each minute. */
   readonly sweepers: Sweepers
 }
 
@@ -267,7 +267,7 @@ const inboxAlarms = (
       ...fiveMinutes,
     }),
     limit: { above: 600 },
-    // What waits is tried every 18 minutes at the least.
+    // Waiting messages are tried at least every 18 minutes.
     periods: 1,
     of: 5,
   },
@@ -285,9 +285,9 @@ const inboxAlarms = (
 })
 
 /**
- * Not of the gateway's latency over all calls: one that waits for its turn in a rate limit, or for an item,
- * is held for seconds, as it asked to be. One each for pushes and pops: where nobody pops, there is no data
- * to combine.
+ * This does not use the gateway's latency over all calls: a call that waits for its turn under a rate limit, or
+ * for an item, takes seconds because its caller asked for that. Pushes and pops have an alarm each: if nobody
+ * pops, there is no data to combine.
  */
 const slow = (call: 'push' | 'pop', metric: IMetric, limit: Definition['limit']): Definition => ({
   felt: `Callers wait: 1 ${call} in 100 took longer than 2 seconds.`,

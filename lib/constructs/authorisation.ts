@@ -2,7 +2,7 @@ import { CfnAuthorizer } from 'aws-cdk-lib/aws-apigatewayv2'
 import type { Construct } from 'constructs'
 import type { Duty } from '../../lambdas/http/routes.ts'
 
-/** Who may call the service. There is no default that lets anybody in. */
+/** Who may call the service. No default lets just anybody in. */
 export type Authorisation =
   /** Requests signed by AWS credentials (SigV4) that are allowed `execute-api:Invoke` on the route. */
   | { readonly kind: 'iam' }

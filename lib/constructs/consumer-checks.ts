@@ -12,7 +12,7 @@ import type { PushPopConsumerProps, QueueSelection } from './push-pop-consumer.t
 
 /** A run keeps two seconds for its end; a pop in a cold function and a handler need some more. */
 const TIMEOUT_SECONDS_MIN = 10
-/** Lambda's own, where a function does not say. */
+/** Lambda's own default. */
 const TIMEOUT_SECONDS_DEFAULT = 3
 
 type Limits = Omit<PushPopConsumerProps, 'service' | 'queues' | 'function'>
@@ -65,7 +65,7 @@ function idsOf(ids: readonly string[]): string[] {
   return [...ids]
 }
 
-/** Those named one by one are meant; a prefix fits the dead-letter queues of its queues as well. */
+/** A dead-letter queue that is named is meant; but a prefix also matches the dead-letter queues of its queues. */
 export const takesDeadLetters = (queues: QueueSelection): boolean =>
   typeof queues === 'string' || Array.isArray(queues)
     ? [queues].flat().some((id) => typeof id === 'string' && isDeadLetterQueue(id))

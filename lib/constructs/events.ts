@@ -28,15 +28,15 @@ export type EventsProps = {
 }
 
 /**
- * A bus of its own for what happens to queues, and an archive to replay it from. Until something
- * happens it costs nothing. `follow` connects the function that puts the events there to the table's
- * stream: the function needs the name of the bus, and so is made in between.
+ * A separate bus for events about queues, and an archive from which to replay them. Until something happens, it
+ * costs nothing. `follow` connects the function that puts the events there to the table's stream: the function
+ * needs the name of the bus, so it is made between the two steps.
  */
 export class Events extends Construct {
   readonly bus: EventBus
-  /** Of everything on the bus. */
+  /** The archive of everything on the bus. */
   readonly archive: CfnArchive
-  /** What could not be announced. */
+  /** Writes that could not be announced. */
   readonly failures: Queue
 
   constructor(scope: Construct, id: string, { serviceName, archiveFor }: EventsProps) {
@@ -63,7 +63,7 @@ export class Events extends Construct {
       eventSourceArn: table.tableStreamArn as string,
       startingPosition: StartingPosition.TRIM_HORIZON,
       filters: [...transitionFilters],
-      // No batching window: what comes while a batch is being announced makes the next.
+      // We need no batching window: records that come while one batch is being announced form the next.
       batchSize: 100,
       // A shard's queues in four lanes, each queue in one: order within a queue stays, and what is
       // being tried again holds up a quarter of the others.
@@ -78,7 +78,7 @@ export class Events extends Construct {
     })
   }
 
-  /** To put events on the bus, and on no other. */
+  /** Allows putting events on this bus only. */
   grantPutEvents(grantee: IGrantable): Grant {
     return Grant.addToPrincipal({
       grantee,

@@ -12,7 +12,7 @@ export type FunctionSetting = {
   readonly afterLoss?: object
   /** The same, when no function of the stack before it is alive. */
   readonly afterRestart?: object
-  /** An event for it at each start on one machine, where its schedule comes a minute later. */
+  /** An event with which the local stack calls it at each start, because its schedule comes only a minute later. */
   readonly atStart?: object
 }
 
@@ -135,7 +135,7 @@ export const announceSetting: FunctionSetting = {
 export const applyInboxSetting: FunctionSetting = {
   file: 'apply-inbox.ts',
   description: 'PushPop: applies what was pushed by way of the inbox, in order',
-  // As a push: ten messages are one append, or ten side by side.
+  // As much as a push: ten messages are one append, or ten side by side.
   memoryMb: REQUEST_MB,
   // An append that waits for a throttled table gives up after some seconds; what is left then comes again.
   timeoutSeconds: 30,
@@ -156,8 +156,8 @@ export const wakeSetting: FunctionSetting = {
 }
 
 /**
- * The functions with an inbox, built apart from those without: where there is none, no other function has
- * anything of it. `PushInbox` takes the place of `Push`.
+ * The functions of a service with an inbox, built separately: without an inbox, no function contains any of its
+ * code. `PushInbox` replaces `Push`.
  */
 export const inboxFiles = {
   PushInbox: 'push-inbox.ts',
@@ -176,7 +176,7 @@ export const handlerFiles = Object.fromEntries(
     .map(([name, { file }]) => [name, file]),
 ) as Readonly<Record<Exclude<FunctionName, 'Rate'> | 'Wake', string>>
 
-/** What is built together: wherever functions are bundled, in these groups the same bytes come out. */
+/** Which functions are built together: in these groups, bundling gives the same bytes everywhere. */
 export const handlerGroups: readonly Readonly<Record<string, string>>[] = [
   handlerFiles,
   rateFiles,

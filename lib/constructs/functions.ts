@@ -99,8 +99,8 @@ export function makeFunctions(scope: Construct, props: FunctionsProps): Function
     ...(bus && {
       Announce: new ServiceFunction(scope, 'Announce', {
         setting: announceSetting,
-        // A build of its own: in the same one, esbuild puts whatever both clients could reach into
-        // chunks that are loaded at the start, and all would start with parts of EventBridge's.
+        // A separate build: in a common one, esbuild would put everything that both clients could reach into
+        // chunks that are loaded at the start, and all functions would start with parts of EventBridge's.
         code: new BundledHandlers(announceFiles).code('Announce'),
         environment: announcing,
         concurrency: concurrency.Announce,
@@ -117,7 +117,7 @@ export function makeFunctions(scope: Construct, props: FunctionsProps): Function
   return functions
 }
 
-/** What `lambdas/runtime` reads. The function that anybody may call gets no table's name. */
+/** The variables that `lambdas/runtime` reads. The function that anybody may call does not get the table's name. */
 function environments({
   serviceName,
   storage,

@@ -29,7 +29,7 @@ const becomesNear = FilterCriteria.filter({
 /**
  * The table's stream wakes housekeeping for records that say there is work. Housekeeping goes by the record
  * alone, so it does not matter if an event is missed, repeated or late. Batches may be large and retries
- * few; events that fail for good go to a queue with an alarm.
+ * few; events that still fail after all retries go to a queue with an alarm.
  */
 export class HousekeepingStream extends Construct {
   readonly failures: Queue
@@ -46,7 +46,7 @@ export class HousekeepingStream extends Construct {
     this.mapping = new EventSourceMapping(this, 'Default', {
       target: housekeeper,
       eventSourceArn: table.tableStreamArn as string,
-      // From the beginning: what was written while the stack was being made counts as well.
+      // Start from the beginning: writes during the deployment count as well.
       startingPosition: StartingPosition.TRIM_HORIZON,
       // Only records carry `work`, and only while there is some. Its existence is tested and not a
       // number, because Lambda's filter compares DynamoDB's numbers as strings.

@@ -30,7 +30,7 @@ type HttpApiProps = {
   readonly throwaway: boolean
 }
 
-/** Longer than any function runs, so that it is the function that answers; 30 s is the most there is. */
+/** Longer than any function runs, so that the function answers first; 30 s is the gateway's maximum. */
 const INTEGRATION_MS = 30_000
 
 /** The routes of `lambdas/http/routes.ts` and `$default`; each asks who is calling. */
@@ -52,7 +52,7 @@ export class HttpApi extends Construct {
       ...(corsOrigins.length > 0 && { corsPreflight: corsOf(corsOrigins) }),
     })
     this.stage = this.#addStage(props)
-    // Not `apiEndpoint`, which is an attribute that not every emulator knows.
+    // We do not use `apiEndpoint`, an attribute that not every emulator knows.
     const { region, urlSuffix } = Stack.of(this)
     this.url = `https://${this.api.apiId}.execute-api.${region}.${urlSuffix}`
 
@@ -148,7 +148,7 @@ export class HttpApi extends Construct {
       // A part of the account's 10,000 a second, which every API in the region shares.
       throttle: { rateLimit: throttle.perSecond, burstLimit: throttle.burst },
     })
-    // Not by a property of the stage, which older versions of the CDK do not have.
+    // Older versions of the CDK lack a property of the stage for this.
     const resource = stage.node.defaultChild as CfnStage
     resource.accessLogSettings = {
       destinationArn: logGroup.logGroupArn,

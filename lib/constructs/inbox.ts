@@ -91,7 +91,7 @@ export class Inbox extends Construct {
     return mapping
   }
 
-  /** To push to any queue, by sending messages here. SQS knows no rights by group. */
+  /** Allows pushing to any queue by sending messages here: SQS has no rights for single groups. */
   grantSend(grantee: IGrantable): Grant {
     return this.queue.grantSendMessages(grantee)
   }

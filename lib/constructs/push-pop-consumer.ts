@@ -35,9 +35,9 @@ export type QueueSelection =
 export type ConsumerFunction = {
   /** The file whose export `handler` was made by `consumer(…)`; we bundle it. */
   readonly entry: string
-  /** Five minutes unless set; the next run does what is left then. */
+  /** Default: five minutes. The next run does what is left then. */
   readonly timeout?: Duration
-  /** 512 unless set. */
+  /** Default: 512. */
   readonly memoryMb?: number
   readonly environment?: Readonly<Record<string, string>>
   readonly bundling?: Bundling
@@ -48,22 +48,22 @@ export type PushPopConsumerProps = {
   readonly queues: QueueSelection
   /** Your own function, whose handler was made by `consumer(…)`, or the file to make one of. */
   readonly function: LambdaFunction | ConsumerFunction | string
-  /** Items that the handler gets at once, at most: 1–100; 1 unless set. */
+  /** The most items that the handler gets at once: 1–100. Default: 1. */
   readonly batchSize?: number
-  /** How long a lock lives if a run dies: 5–300 seconds; 30 unless set. */
+  /** How long a lock lives if a run dies: 5–300 seconds. Default: 30. */
   readonly lockTtl?: Duration
   /**
-   * Runs at once, which is concurrency reserved for the function out of the account's; unbounded unless set. A
-   * new account has none to reserve.
+   * How many runs work at once: this reserves part of the account's concurrency for the function. A new account has
+   * none to reserve. Default: unbounded.
    */
   readonly queuesAtOnce?: number
-  /** Locks at once in a run; more than one keeps no order; 1 unless set. */
+  /** How many locks a run holds at once; more than one keeps no order. Default: 1. */
   readonly locksAtOnce?: number
-  /** An item that fails for so many times is dead-lettered; what the queue says unless set. */
+  /** Dead-letters an item after this many failures. Default: the queue's own setting. */
   readonly maxDeliveries?: number
-  /** Several runs may share a queue; whether there are several locks at once unless set. */
+  /** Several runs may share a queue. Default: true if `locksAtOnce` is more than one. */
   readonly competing?: boolean
-  /** Told when events could not be delivered, and queues may wait until they are announced again. */
+  /** Gets an alarm when events could not be delivered, so that queues may wait until the next announcement. */
   readonly alarmTopic?: ITopic
 }
 
@@ -242,7 +242,7 @@ export class PushPopConsumer extends Construct {
   }
 }
 
-/** Node reads source maps if it is told to: 8 ms of a cold start. */
+/** Makes Node read source maps, which takes 8 ms of a cold start. */
 function sourceMaps(
   { NODE_OPTIONS: options }: Readonly<Record<string, string>> = {},
   { sourceMap = true }: Bundling = {},

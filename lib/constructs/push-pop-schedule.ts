@@ -5,29 +5,29 @@ import type { PushPop } from './push-pop.ts'
 import { checkSchedule } from './schedule-checks.ts'
 import { SchedulesInCode } from './schedules-in-code.ts'
 
-/** As a `PUT /queue/{id}/schedules/{name}` takes them. */
+/** The same settings as for `PUT /queue/{id}/schedules/{name}`. */
 export type PushPopScheduleProps = {
   readonly service: PushPop
   /** The queue that gets the item. */
   readonly queue: string
-  /** Of the schedule, in its queue; the construct's id unless set. Another name is another schedule. */
+  /** The schedule's name in its queue. Another name makes another schedule. Default: the construct's id. */
   readonly name?: string
   /** Minute, hour, day of the month, month, day of the week: `0 9 * * 1`. Either this or `everySeconds`. */
   readonly cron?: string
-  /** Of `cron`: an IANA name, such as `Europe/Berlin`; UTC unless set. */
+  /** For `cron`: an IANA name, such as `Europe/Berlin`. Default: UTC. */
   readonly timeZone?: string
   /** The interval: 10 or more, counted from `startsAt`, or from the deployment that first brings it. */
   readonly everySeconds?: number
   /** What is pushed: any JSON value, with names and ARNs of the app's resources if you like. */
   readonly item: unknown
-  /** 0, which is served first, unless set. */
+  /** Default: 0, which is served first. */
   readonly priority?: number
-  /** Not due before; whole seconds. */
+  /** Not due before this time; whole seconds. */
   readonly startsAt?: Date
-  /** Not due after; whole seconds. */
+  /** Not due after this time; whole seconds. */
   readonly endsAt?: Date
   /**
-   * What happens to occurrences that were missed: left out, one for all, or each of the last 1,000; `one` unless set.
+   * What happens to missed occurrences: push none, one for all, or each of the last 1,000. Default: `one`.
    */
   readonly missed?: Missed
 }
@@ -38,7 +38,7 @@ export type PushPopScheduleProps = {
  */
 export class PushPopSchedule extends Construct {
   readonly queue: string
-  /** Of the schedule, in its queue. */
+  /** The schedule's name in its queue. */
   readonly scheduleName: string
 
   constructor(scope: Construct, id: string, props: PushPopScheduleProps) {

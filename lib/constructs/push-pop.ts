@@ -26,76 +26,76 @@ import { type Sweepers, SweepSchedule } from './sweep-schedule.ts'
 import type { Watched } from './watched.ts'
 
 export type PushPopProps = {
-  /** IAM unless set. */
+  /** Default: IAM. */
   readonly authorisation?: Authorisation
   /** For trying out: the data is deleted with the stack. Otherwise table and bucket outlive it. */
   readonly throwaway?: boolean
-  /** Calls over all queues; 1,000 a second and bursts of 2,000 unless set. */
+  /** Limits the calls to all queues together. Default: 1,000 a second, and bursts of 2,000. */
   readonly throttle?: Throttle
   /**
-   * Locks end within a second or two of their time: a small function stays awake while some end soon. On unless
-   * set: while nothing is locked it costs nothing, and some $11 a month where something always is. Without it
-   * locks end at the next sweep.
+   * Ends locks within a second or two of their time: a small function stays awake while some end soon. It costs
+   * nothing while nothing is locked, and some $11 a month if something always is. Without it, locks end at the next
+   * sweep. Default: on.
    */
   readonly wake?: boolean
-  /** How late the sweeper may end an expired lock: 1 to 60 seconds; 60 unless set. A pop ends it at once. */
+  /** How late the sweeper may end an expired lock: 1 to 60 seconds. A pop ends it at once. Default: 60. */
   readonly sweepEvery?: Duration
-  /** Runs that sweep side by side, each its part of the queues: 1, 2, 4, 8 or 16; 1 unless set. */
+  /** How many runs sweep side by side, each its part of the queues: 1, 2, 4, 8 or 16. Default: 1. */
   readonly sweepers?: Sweepers
   /**
-   * Items that nobody takes are announced again after this long, then after twice as long, and so on up to
-   * an hour: 10 seconds to an hour; 5 minutes unless set.
+   * PushPop announces items that nobody takes again after this long, then after twice as long, and so on up to
+   * an hour: 10 seconds to an hour. Default: 5 minutes.
    */
   readonly remindAfter?: Duration
   /**
-   * Settings of queues by the beginning of their ids: they replace all that are there when a deployment changes
-   * them; what somebody puts with `PUT /queue-config` holds until then. Left alone unless set.
+   * Settings of queues by the beginning of their ids. When a deployment changes them, they replace all existing
+   * ones; until then, what somebody puts with `PUT /queue-config` holds. Default: deployments change nothing.
    */
   readonly queueConfig?: readonly QueueConfigPattern[]
-  /** How long we remember an Idempotency-Key; a day unless set. */
+  /** How long we remember an Idempotency-Key. Default: a day. */
   readonly idempotencyTtl?: Duration
   /**
-   * How long we hold a call that waits for its turn in a rate limit: up to 20 seconds; 2 unless set. For a
-   * later turn it gets a ticket. Each held call takes an environment of a function.
+   * How long a call may wait for its turn under a rate limit: up to 20 seconds. If its turn is later, it gets a
+   * ticket. Each waiting call takes an environment of a function. Default: 2 seconds.
    */
   readonly rateHold?: Duration
   /**
-   * How many pops that wait for an item (`wait_seconds`) we hold at once, each for up to 20 seconds in an
-   * environment of a function: 0 to 200; 5 unless set. Others are answered at once.
+   * How many pops may wait for an item (`wait_seconds`) at once, each for up to 20 seconds in an environment of a
+   * function: 0 to 200. Others get their answers at once. Default: 5.
    */
   readonly waitingPops?: number
   /**
-   * How many environments functions may have at once, `{ Rate: 50 }`: concurrency reserved for them out of
-   * the account's; as many as the account has unless set.
+   * How many environments functions may have at once, `{ Rate: 50 }`: this reserves part of the account's
+   * concurrency for them. Default: as many as the account has.
    */
   readonly concurrency?: Concurrency
-  /** Pages of these origins may call from a browser; none unless set. */
+  /** Pages of these origins may call from a browser. Default: none. */
   readonly corsOrigins?: readonly string[]
   readonly logLevel?: LogLevel
-  /** A month unless set. */
+  /** Default: a month. */
   readonly logRetention?: RetentionDays
-  /** X-Ray; on unless set. */
+  /** X-Ray. Default: on. */
   readonly tracing?: boolean
-  /** Tells the metrics of several services apart; the stack's name (and the construct's id) unless set. */
+  /** Tells the metrics of several services apart. Default: the stack's name (and the construct's id). */
   readonly serviceName?: string
-  /** Events on a bus of the service's own, from the table's stream; on unless set. */
+  /** Puts events from the table's stream on the service's own bus. Default: on. */
   readonly events?: boolean
-  /** How long the archive keeps events for a replay; a week unless set. */
+  /** How long the archive keeps events for a replay. Default: a week. */
   readonly eventArchive?: Duration
   /**
-   * A queue of SQS for pushes that are applied later, in order and once: from callers who prefer not to wait,
-   * and from anything in AWS that may send to it. Off unless set: while idle it costs some $0.30 a month.
+   * An SQS queue for pushes that PushPop applies later, in order and once: from callers who prefer not to wait,
+   * and from anything in AWS that may send to it. While idle, it costs some $0.30 a month. Default: off.
    */
   readonly inbox?: boolean
-  /** How many environments apply the inbox at once: 2 to 1,000; 5 unless set. */
+  /** How many environments apply the inbox at once: 2 to 1,000. Default: 5. */
   readonly inboxConcurrency?: number
-  /** Twenty alarms, and two for an inbox, at $0.10 a month for each metric they read; on unless set. */
+  /** Twenty alarms, and two for an inbox, at $0.10 a month for each metric that they read. Default: on. */
   readonly alarms?: boolean
   /** Gets a message when an alarm begins and when it is over. */
   readonly alarmTopic?: ITopic
   /** One more alarm, for items that had waited longer than this when they were popped. */
   readonly itemAgeAlarm?: Duration
-  /** On unless set. */
+  /** Default: on. */
   readonly dashboard?: boolean
 }
 
@@ -109,9 +109,9 @@ export class PushPop extends Construct {
   readonly url: string
   /** The queue for what housekeeping gave up on. */
   readonly failures: Queue
-  /** There unless turned off. */
+  /** Present unless turned off. */
   readonly events?: Events
-  /** There where it is asked for. */
+  /** Present if the settings ask for it. */
   readonly inbox?: Inbox
   /** What the functions of its consumers have in common with its own. */
   readonly common: CommonSettings
@@ -209,29 +209,29 @@ export class PushPop extends Construct {
     }
   }
 
-  /** To call the route that pushes, of these queues (`orders`, `tenant-7.*`) or of all. */
+  /** Allows calling the route that pushes, for these queues (`orders`, `tenant-7.*`) or all. */
   grantPush(grantee: IGrantable, queues?: readonly string[]): Grant {
     return this.api.grant(grantee, 'push', queues)
   }
 
-  /** To call those that pop, and that acknowledge, extend, release and dead-letter what was popped. */
+  /** Allows calling the routes that pop, and that acknowledge, extend, release and dead-letter popped items. */
   grantPop(grantee: IGrantable, queues?: readonly string[]): Grant {
     return this.api.grant(grantee, 'pop', queues)
   }
 
-  /** To ask rate limits for a turn, of these keys (`user-123`, `tenant-7.*`) or of all; and about tickets. */
+  /** Allows asking rate limits for a turn, and about tickets, for these keys (`user-123`, `tenant-7.*`) or all. */
   grantRate(grantee: IGrantable, keys?: readonly string[]): Grant {
     return this.api.grant(grantee, 'rate', keys)
   }
 
-  /** To call those that look at queues and their items; of all queues, at rate limits as well. */
+  /** Allows calling the routes that look at queues and their items; if for all queues, at rate limits as well. */
   grantInspect(grantee: IGrantable, queues?: readonly string[]): Grant {
     return this.api.grant(grantee, 'inspect', queues)
   }
 
   /**
-   * To call those that configure, cancel, move, purge and redrive; of all queues, those that configure rate limits as
-   * well.
+   * Allows calling the routes that configure, cancel, move, purge and redrive; if for all queues, also those that
+   * configure rate limits.
    * A move can put items of these queues into any other: IAM does not see where they go.
    */
   grantManage(grantee: IGrantable, queues?: readonly string[]): Grant {

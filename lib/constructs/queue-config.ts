@@ -8,7 +8,7 @@ export type QueueConfigPattern = { readonly prefix: string } & {
     : QueueSettings[Name]
 }
 
-/** How many calls; a window of a second unless set. */
+/** How many calls per window. Default: a window of one second. */
 export type QueueConfigLimit = {
   readonly maxRequests: number
   readonly windowMillis?: number

@@ -1,9 +1,9 @@
 import { type IResolvable, ResolutionTypeHint, Token, Tokenization } from 'aws-cdk-lib/core'
 
 /**
- * What JSON makes of an item, so that what the synth checks is what it deploys: CDK would leave out what is undefined
- * in a list, and take a URL or a `toJSON` apart. What only the deployment knows stays a token. Nothing, where an item
- * is no JSON at all.
+ * Converts an item to JSON, so that the synth checks exactly what it deploys: CDK would leave out undefined elements of
+ * a list, and take a URL or a `toJSON` apart. Values that only the deployment knows stay tokens. Undefined if the item
+ * is not JSON at all.
  */
 export function jsonOf(item: unknown): { readonly json: unknown } | undefined {
   let text: string | undefined
@@ -18,7 +18,7 @@ export function jsonOf(item: unknown): { readonly json: unknown } | undefined {
   return json === undefined ? undefined : { json }
 }
 
-/** CDK would need a function of its own to write such a list as JSON, and the stack would get it. */
+/** To write such a list as JSON, CDK would add another function to the stack. */
 export class ListOfTokensError extends Error {}
 
 function keepTokens(this: unknown, key: string, value: unknown): unknown {

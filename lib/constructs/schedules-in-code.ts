@@ -8,7 +8,7 @@ import { bytesInEnvironment } from './queue-config.ts'
 
 const ID = 'SchedulesInCode'
 
-/** All schedules of one service: its sweeper gets them in its environment, where there are any. */
+/** All schedules of one service. If there are any, its sweeper gets them in its environment. */
 export class SchedulesInCode extends Construct {
   readonly #byPlace = new Map<
     string,
@@ -24,7 +24,7 @@ export class SchedulesInCode extends Construct {
   private constructor(service: PushPop) {
     super(service, ID)
     this.#service = service
-    // What is in an item may have its name only when it is deployed.
+    // A resource in an item may get its name only at deployment.
     const text = () => Stack.of(this).toJsonString(this.#inOrder())
     const { ReturnExpiredLocks: sweeper } = service.functions
     sweeper.addEnvironment(variables.schedules, Lazy.string({ produce: text }))

@@ -13,7 +13,7 @@ export const WAITING_POPS_MAX = 200
 /** Sooner would be beside a consumer that starts cold; later than reminders ever come. */
 export const REMIND_AFTER_SECONDS_MIN = 10
 export const REMIND_AFTER_SECONDS_MAX = 3_600
-/** What Lambda takes as the concurrency of a queue of SQS. */
+/** The range that Lambda accepts as the concurrency of an SQS queue. */
 export const INBOX_CONCURRENCY_MIN = 2
 export const INBOX_CONCURRENCY_MAX = 1_000
 /** More than any account has. */

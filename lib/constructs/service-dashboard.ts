@@ -26,7 +26,7 @@ type ServiceDashboardProps = Watched & { readonly alarmNames: readonly string[] 
 const WIDTH = 8
 const HEIGHT = 6
 
-/** From what callers feel, by what their items do, to what it costs. */
+/** Shows first what callers feel, then what their items do, then what it costs. */
 export class ServiceDashboard extends Construct {
   readonly dashboard: Dashboard
 
@@ -49,7 +49,7 @@ export class ServiceDashboard extends Construct {
     })
   }
 
-  /** By name: the ARN of an alarm is an attribute that not every emulator knows. */
+  /** Takes names, because an alarm's ARN is an attribute that not every emulator knows. */
   #status(names: readonly string[]): IWidget {
     const alarms = names.map((name) => Alarm.fromAlarmName(this, name, name))
     return new AlarmStatusWidget({ title: 'Alarms', alarms, width: 3 * WIDTH, height: 3 })

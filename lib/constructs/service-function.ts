@@ -31,14 +31,14 @@ type ServiceFunctionProps = CommonSettings & {
   readonly setting: FunctionSetting
   readonly code: Code
   readonly environment: Readonly<Record<string, string>>
-  /** As many as the account has unless set. */
+  /** Default: as many as the account has. */
   readonly concurrency?: number | undefined
 }
 
 /** By its name: older versions of the CDK do not list it. */
 const NODE_24 = new Runtime('nodejs24.x', RuntimeFamily.NODEJS)
 
-/** One duty: a function with a role and a log group of its own, and no rights but to write there. */
+/** One duty: a function with its own role and log group, and only the right to write to that log. */
 export class ServiceFunction extends LambdaFunction {
   constructor(scope: Construct, id: string, props: ServiceFunctionProps) {
     const { setting, tracing, concurrency } = props
@@ -76,7 +76,7 @@ export class ServiceFunction extends LambdaFunction {
   }
 }
 
-/** Not the managed AWSLambdaBasicExecutionRole, which may write to every log group of the account. */
+/** Replaces the managed AWSLambdaBasicExecutionRole, which may write to every log group of the account. */
 function roleOf(scope: Construct, id: string, logGroup: LogGroup): Role {
   const role = new Role(scope, `${id}Role`, {
     assumedBy: new ServicePrincipal('lambda.amazonaws.com'),

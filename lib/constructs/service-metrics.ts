@@ -43,7 +43,7 @@ export const slowPops = (
     ...options,
   })
 
-/** Of the gateway: what callers saw, whether or not a function ran. */
+/** Metrics of the gateway: what callers saw, whether or not a function ran. */
 export const apiMetric = (
   apiId: string,
   metricName: 'Count' | '4xx' | '5xx' | 'Latency' | 'IntegrationLatency',

@@ -101,22 +101,22 @@ export class Storage extends Construct {
     return this.grant(grantee, storageAccess.Push)
   }
 
-  /** To pop, acknowledge, extend, release and dead-letter by the engine. */
+  /** Allows popping, acknowledging, extending, releasing and dead-lettering with the engine. */
   grantPop(grantee: IGrantable): Grant {
     return this.grant(grantee, storageAccess.Pop).combine(this.grant(grantee, storageAccess.Settle))
   }
 
-  /** To look at queues by the engine. */
+  /** Allows looking at queues with the engine. */
   grantInspect(grantee: IGrantable): Grant {
     return this.grant(grantee, storageAccess.Inspect)
   }
 
-  /** To configure, cancel, move, purge and redrive by the engine. */
+  /** Allows configuring, cancelling, moving, purging and redriving with the engine. */
   grantManage(grantee: IGrantable): Grant {
     return this.grant(grantee, storageAccess.Manage)
   }
 
-  /** To use rate limits by the engine (`createRateLimits`). */
+  /** Allows using rate limits with the engine (`createRateLimits`). */
   grantRate(grantee: IGrantable): Grant {
     return this.grant(grantee, storageAccess.Rate)
   }

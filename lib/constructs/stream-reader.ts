@@ -28,7 +28,7 @@ export function allowReading(reader: LambdaFunction, table: Table, failures: Que
   })
 }
 
-/** Gets what failed for good: the shard and the sequence numbers, not the records. */
+/** Gets batches that failed after all retries: their shard and sequence numbers, not the records. */
 export function makeFailureQueue(scope: Construct, id: string): Queue {
   const failures = new Queue(scope, id, {
     encryption: QueueEncryption.SQS_MANAGED,

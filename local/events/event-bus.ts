@@ -70,7 +70,7 @@ export class EventBuses {
   }
 }
 
-/** What a target gets of an event. */
+/** The input that a target gets for an event. */
 export function inputOf(
   { input, inputPath = '$', inputTransformer }: TargetPlan,
   event: BusEvent,

@@ -1,7 +1,7 @@
 import { isObject } from '../template/assembly.ts'
 import type { InputTransformer } from '../template/plan-events.ts'
 
-// What a rule makes of an event for its target, by an `InputTransformer`.
+// How a rule's `InputTransformer` turns an event into its target's input.
 
 type BusEvent = Readonly<Record<string, unknown>>
 

@@ -1,6 +1,6 @@
-// Events that got lost: given up after their retries, or in the middle when an earlier stack ended. Lambda would
-// keep the first in a failure queue, and never loses the second. Here some functions say in the template's
-// metadata which event makes them announce again what waits, so that nothing sleeps for good.
+// Events that got lost: we gave them up after their retries, or an earlier stack ended in the middle of them. Lambda
+// would keep the first kind in a failure queue, and never loses the second. Here, some functions say in the template's
+// metadata which event makes them announce waiting items again, so that nothing sleeps for ever.
 
 import { isObject } from '../template/assembly.ts'
 import type { FunctionPlan } from '../template/plan-functions.ts'
@@ -10,7 +10,7 @@ type LossesSettings = {
   /** Leaves the event out while an earlier one with the same key is not done. */
   readonly submit: (functionArn: string, event: string, key: string) => void
   readonly onNotice: (sentence: string) => void
-  /** Nobody but this stack runs consumers on these stores. */
+  /** Only this stack runs consumers on these stores. */
   readonly isAlone: boolean
   readonly againMs?: number | undefined
 }
@@ -25,7 +25,7 @@ const AGAIN_MS = 1_000
 
 export class Losses {
   readonly #settings: LossesSettings
-  /** Of functions that have failed since they last answered: what we have said about them. */
+  /** What we have said about functions that have failed since they last answered. */
   readonly #said = new Map<string, Set<string>>()
   #timer: NodeJS.Timeout | undefined
   #owed: How = 'afterLoss'
@@ -89,7 +89,7 @@ export class Losses {
   }
 }
 
-/** Of a function that is broken: by then the user knows. */
+/** We name this many events of a broken function; by then, the user knows. */
 const SUBJECTS_MAX = 5
 
 const EVENT_CHARACTERS_MAX = 200

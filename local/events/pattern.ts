@@ -12,7 +12,7 @@ export function compilePattern(pattern: Readonly<Record<string, unknown>>): Pred
   const conditions = Object.entries(pattern).map(([field, wanted]): Predicate => {
     if (field === '$or') return anyOf(wanted)
     const fits = compileField(field, wanted)
-    // Also for a field that is not there: `exists: false`.
+    // Check absent fields, too, because of `exists: false`.
     return (value) =>
       fits(isObject(value) && Object.hasOwn(value, field) ? value[field] : undefined)
   })

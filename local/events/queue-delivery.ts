@@ -51,7 +51,7 @@ export class QueueDelivery {
         await sqs('SendMessage', { QueueUrl: queueUrl, MessageBody: input, ...group })
         return
       } catch (error) {
-        // What SQS refuses, it refuses again.
+        // If SQS refuses a message, it would refuse it again.
         if (error instanceof SqsApiError || attempt === ATTEMPTS_MAX) throw error
       }
       await delay(pauseMs, undefined, { signal: this.#stop.signal })

@@ -7,13 +7,13 @@ export type Endpoints = StoreEndpoints & {
   readonly eventBridgeEndpoint: string
   /** Where one function calls another. */
   readonly lambdaEndpoint: string
-  /** Of each API: its address on AWS, and the one here. */
+  /** For each API, its address on AWS and its local one. */
   readonly apiAddresses: ReadonlyMap<string, string>
 }
 
 /**
- * The environment of a function: the template's, and what Lambda adds. Nothing of our own: code that works
- * here only by a variable of your shell would fail once deployed.
+ * The environment of a function: the template's variables, and those that Lambda adds. We pass none of this
+ * process's: code that works here only because of a variable in your shell would fail once deployed.
  */
 export function environmentOf(
   plan: FunctionPlan,

@@ -6,7 +6,7 @@ export type FunctionOutput = {
   readonly functionId: string
   readonly stream: 'stdout' | 'stderr'
   readonly text: string
-  /** The line, where it is an object in JSON. */
+  /** The parsed line, if it is a JSON object. */
   readonly json?: LogLine | undefined
 }
 

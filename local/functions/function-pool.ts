@@ -26,11 +26,11 @@ export type PoolSettings = ProcessSettings & {
   readonly onEnd?: ((pid: number) => void) | undefined
 }
 
-/** What an account may run at once unless it asks for more: the next event is throttled there too. */
+/** How many calls an account may run at once by default: Lambda, too, throttles the next event. */
 const WAITING_MAX = 1_000
 /** Longer than an event usually waits for busy processes, and short enough for the caller. */
 const PATIENCE_MS = 250
-/** With less to spare, a further process would only take time from the others. */
+/** With less spare capacity, another process would only take time from the others. */
 const SPARE_CORES_MIN = 0.5
 /** Long enough for somebody who types one curl after the other. */
 const IDLE_MS = 60_000
@@ -50,7 +50,7 @@ export class FunctionPool {
   readonly #processes = new Set<FunctionProcess>()
   /** The one used last is at the end and is used first, so that the others stay unused and can end. */
   readonly #idle: { readonly process: FunctionProcess; readonly sinceMs: number }[] = []
-  /** Those with an event: since when, and whether a caller waits for its answer. */
+  /** Processes with an event: since when, and whether a caller waits for the answer. */
   readonly #busy = new Map<FunctionProcess, { sinceMs: number; isAwaited: boolean }>()
   readonly #idleTimer: NodeJS.Timeout
   readonly #eager: number
@@ -80,8 +80,8 @@ export class FunctionPool {
   }
 
   /**
-   * From now on events run by this plan. A request that has begun is answered by the old one; any other event
-   * (a run of a consumer may take minutes) fails, and comes again. Resolves when the processes of those are gone.
+   * From now on, events run by the new plan. The old plan still answers requests that have begun; any other event
+   * (a consumer's run may take minutes) fails and comes again. Resolves when the processes of those events are gone.
    */
   async replace(plan: FunctionPlan): Promise<void> {
     this.#plan = plan
@@ -183,7 +183,7 @@ export class FunctionPool {
     })
     process.started.then((problem) => {
       this.#starting -= 1
-      // What is wrong with the old code need not be wrong with the new.
+      // A problem with the old code need not exist in the new code.
       if (problem && process.plan === this.#plan) this.#fail(problem)
       else this.#next(process)
     })

@@ -50,7 +50,7 @@ export class FunctionProcess {
         this.#finish(failure('Runtime.ExitError', `the process of the function ended: ${reason}`))
         resolve()
       }
-      // Of "exit" and "close" the earlier: an orphan of the function's may hold its output open.
+      // Take the earlier of "exit" and "close": an orphan process of the function may hold its output open.
       this.#child.once('exit', (code, signal) => end(String(signal ?? `exit code ${code}`)))
       this.#child.once('error', (error) => end(error.message))
     })
@@ -74,7 +74,7 @@ export class FunctionProcess {
     return this.#isUsable
   }
 
-  /** To be called when it is idle. */
+  /** Call this only when the process is idle. */
   invoke(event: string): Promise<Outcome> {
     const { arn, timeoutMs } = this.plan
     const invocation: Invocation = {

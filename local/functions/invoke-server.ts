@@ -1,4 +1,4 @@
-// Where a function of the stack calls another: Lambda's Invoke, for events whose sender does not wait.
+// Lambda's Invoke, by which a function of the stack calls another one with an event and does not wait.
 
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'

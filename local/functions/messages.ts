@@ -18,14 +18,14 @@ export type Report =
   /** The handler threw; `payload` is Lambda's JSON of an error. */
   | { readonly kind: 'failed'; readonly payload: string }
 
-/** What became of an event. */
+/** The outcome of an event. */
 export type Outcome = (
   | { readonly kind: 'answered'; readonly payload: string }
   | { readonly kind: 'failed'; readonly payload: string }
   /** Nothing was run: too many events wait already, or the stack is stopping. */
   | { readonly kind: 'throttled' }
 ) & {
-  /** What the function logged about it, if it logs a line of JSON a request. */
+  /** What the function logged about it, if it logs one line of JSON for each request. */
   readonly summary?: LogLine | undefined
 }
 

@@ -14,7 +14,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
  * @typedef {(event: unknown, context: object) => unknown} Handler
  */
 
-/** What Lambda takes as an answer, in bytes of JSON. */
+/** The largest answer that Lambda accepts, in bytes of JSON. */
 const ANSWER_BYTES_MAX = 6_291_556
 
 // Without a parent nobody waits for an answer. (Busy with an endless loop this process does not
@@ -33,11 +33,11 @@ function report(report) {
 const taskRoot = realpathSync(process.env.LAMBDA_TASK_ROOT ?? '.')
 const bundle = pathToFileURL(taskRoot + sep).href
 
-/** What Lambda's runtime brings along for the code that it runs. */
+/** Packages that Lambda's runtime provides to the code that it runs. */
 const ofTheRuntime = /^@(?:aws-sdk|smithy)\//
 
-// On AWS there is the bundle and the SDK, and no more. Here Node would look for modules in the folders above as
-// well, where the project's node_modules have what the bundle forgot.
+// On AWS, a function has only its bundle and the SDK. Here, Node would also look for modules in the folders above,
+// where the project's node_modules contain packages that the bundle may lack.
 registerHooks({
   resolve(specifier, context, next) {
     if (!context.parentURL?.startsWith(bundle) || isBuiltin(specifier)) {

@@ -24,7 +24,7 @@ type FunctionsSettings = StoreEndpoints & {
   readonly apiAddresses: Endpoints['apiAddresses']
   /** For each function; by default as many as are good for it. */
   readonly processesMax?: number | undefined
-  /** Nobody but this stack runs functions on these stores. */
+  /** Only this stack runs functions on these stores. */
   readonly isAlone: boolean
   readonly watch: (pid: number) => void
   readonly forget: (pid: number) => void
@@ -108,7 +108,7 @@ export async function startFunctions(settings: FunctionsSettings): Promise<Funct
       for (const one of plans) checkCode(one)
       await Promise.all(plans.map((one) => pools.get(one.arn)?.replace(one)))
       begin(plans)
-      // What the others hold is theirs. Those that have an event for a restart hold nothing.
+      // Leave the locks that other functions hold. Those with an event for a restart hold none.
       const others = plan.functions.filter(
         ({ arn, afterRestart }) => !afterRestart && !plans.some((one) => one.arn === arn),
       )

@@ -31,7 +31,7 @@ export type RequestRecord = {
   readonly status: number
   readonly durationMs: number
   readonly summary?: LogLine | undefined
-  /** Where it came in, if that is not the first API. */
+  /** The port at which the request came in, unless it is the first API's. */
   readonly otherPort?: number | undefined
 }
 

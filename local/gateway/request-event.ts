@@ -35,7 +35,7 @@ export function requestEvent(
   headers['x-forwarded-for'] = appended(headers['x-forwarded-for'], request.sourceIp)
   headers['x-forwarded-port'] = String(request.port)
   headers['x-forwarded-proto'] = 'http'
-  // As text, bytes that are not UTF-8 would become other characters, and the function could not tell.
+  // As text, bytes that are not UTF-8 would turn into other characters, and the function could not tell.
   const isBase64Encoded =
     request.body.length > 0 && !(isText(headers['content-type']) && isUtf8(request.body))
   return {
@@ -79,7 +79,7 @@ function readHeaders(raw: readonly string[]) {
   for (let at = 0; at < raw.length; at += 2) {
     const name = (raw[at] ?? '').toLowerCase()
     const value = raw[at + 1] ?? ''
-    // Cookies have a place of their own in version 2.0.
+    // Version 2.0 has a separate field for cookies.
     if (name === 'cookie') cookies.push(...value.split(';').map((cookie) => cookie.trim()))
     else headers[name] = appended(headers[name], value)
   }

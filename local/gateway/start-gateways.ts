@@ -1,15 +1,15 @@
-// The HTTP APIs of a template, each on a port of its own. The first gets the port that was asked for, before we
-// know what else there is: a port that is taken is the likeliest thing to go wrong. The others get those behind it.
+// The HTTP APIs of a template, each on its own port. The first gets the requested port, before we know about the
+// others: a port that is taken is the most likely problem. The others get the ports after it.
 
 import type { ApiPlan } from '../template/plan-api.ts'
 import { type Gateway, type Service, startGateway } from './gateway.ts'
 
 export type Gateways = {
-  /** Of the first API. */
+  /** The address of the first API. */
   readonly url: string
   /** Listens for the others as well. Requests wait for `open`. */
   add(apis: readonly ApiPlan[]): Promise<void>
-  /** Of all APIs, by logical id. */
+  /** The addresses of all APIs, by logical id. */
   readonly urls: Readonly<Record<string, string>>
   open(service: Omit<Service, 'api'>): void
   close(graceMs: number): Promise<void>

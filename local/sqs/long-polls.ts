@@ -53,7 +53,7 @@ export class LongPolls {
     const empty = new Set<string>()
     for (const poll of this.#polls) {
       try {
-        // What one of them did not find, the others need not look for, unless it asks for an earlier answer.
+        // If one poll found nothing, others on its queue need not look, unless one repeats an earlier attempt.
         const isInVain = empty.has(poll.queue) && poll.request.attemptId === undefined
         const received = isInVain ? [] : this.#queues.receive(poll.queue, poll.request)
         if (received.length === 0 && poll.untilMs > nowMs) {

@@ -1,6 +1,6 @@
 // An event source mapping that polls a queue: it hands the messages to the function in batches, and deletes those
-// that the function has handled. What it has not handled stays in flight and comes again once it is visible, as on
-// AWS. SQS itself sees to it that one group has one batch at a time.
+// that the function has handled. The others stay in flight and come again once they are visible, as on AWS. SQS
+// itself makes sure that a group has only one batch at a time.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Outcome } from '../functions/messages.ts'
@@ -23,10 +23,10 @@ type MappingSettings = {
 const WAIT_SECONDS = 20
 const RECEIVED_MAX = 10
 const PROBLEM_MS = 1_000
-/** Of a function that has no room for a batch. */
+/** For how long we give a batch back if the function has no room for it. */
 const GIVEN_BACK_SECONDS = 1
 
-/** What comes after a failure in a FIFO queue is not tried. */
+/** The outcome of messages after a failure in a FIFO queue: we do not try them. */
 const passed: Outcome = { kind: 'failed', payload: '' }
 
 export class QueueMapping {
@@ -134,7 +134,7 @@ export class QueueMapping {
       const Entries = meant
         .slice(from, from + RECEIVED_MAX)
         .map(({ MessageId, ReceiptHandle }) => ({ Id: MessageId, ReceiptHandle, ...more }))
-      // What is refused was visible again already, and comes again.
+      // If SQS refuses one of these, its message is visible again already, and comes again.
       await sqs(action, { QueueUrl: plan.queueUrl, Entries })
     }
   }

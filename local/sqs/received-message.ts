@@ -8,7 +8,7 @@ export type Wanted = {
   readonly attributes: readonly string[]
 }
 
-/** What AWS shows of a user; here nobody has a name. */
+/** A sender's id as AWS shows it; here, nobody has a name. */
 const SENDER_ID = 'AIDACKCEVSQ6C2EXAMPLE'
 
 export function receivedMessage(

@@ -94,7 +94,7 @@ class Sqs {
       return { status: 200, output }
     } catch (error) {
       if (!(error instanceof SqsError)) return fault(error)
-      // Also what is refused may have noticed that messages are too old.
+      // Even a refused request may have noticed that messages are too old.
       this.#write()
       const { type, code, message } = error
       return { status: 400, output: { __type: type, message }, code }

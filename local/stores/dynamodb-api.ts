@@ -30,7 +30,7 @@ export function dynamodbApi(endpoint: string): DynamodbApi {
       headers: {
         'content-type': 'application/x-amz-json-1.0',
         'x-amz-target': `${api}_20120810.${operation}`,
-        // Nobody verifies it; DynamoDB Local reads from it whose tables these are.
+        // No store verifies this, but DynamoDB Local reads from it to whom the tables belong.
         authorization:
           'AWS4-HMAC-SHA256 Credential=S3RVER/20260101/us-east-1/dynamodb/aws4_request, ' +
           'SignedHeaders=host, Signature=0',

@@ -19,7 +19,7 @@ export const dynoxidePackages = [
 
 const packageFor = ({ platform, arch }: Platform): string => `@dynoxide/${platform}-${arch}`
 
-/** What npm installs the binary of this platform by, if there is one for it. */
+/** The package and version by which npm installs this platform's binary, if there is one. */
 export function dynoxideToInstall(platform: Platform): string | undefined {
   const name = dynoxidePackages.find((one) => one === packageFor(platform))
   return name === undefined ? undefined : `${name}@${DYNOXIDE_VERSION}`
@@ -37,7 +37,7 @@ export function findDynoxide(platform: Platform): string | undefined {
   }
 }
 
-/** The same, where nothing works without it. */
+/** The same for callers that cannot work without it: throws if there is none. */
 export function dynoxideOf(platform: Platform): string {
   const found = findDynoxide(platform)
   if (found !== undefined) return found

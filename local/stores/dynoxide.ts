@@ -36,7 +36,7 @@ async function tryStart(
 ): Promise<StartOutcome> {
   const args = ['serve', '--host', address, '--port', String(port)]
   if (file) args.push('--db-path', file)
-  // Not detached: a signal that kills our process group then kills it too.
+  // Do not detach it, so that a signal that kills our process group kills it too.
   const child = spawn(binary, args, { stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
 

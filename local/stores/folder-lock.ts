@@ -1,8 +1,8 @@
-// Only one stack may use a data folder. dynoxide takes no lock of its own, and two stacks would deliver the
-// stream twice and trim it under each other.
+// Only one stack may use a data folder. dynoxide itself takes no lock, and two stacks would deliver the stream twice
+// and trim it while the other still reads it.
 //
-// The lock is SQLite's on a file of its own, which the operating system drops with the process that
-// holds it, however that ends: there is no stale lock to recognise.
+// We use SQLite's lock on a separate file. The operating system drops it together with the process that holds it,
+// however that process ends, so no lock is ever stale.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -60,7 +60,7 @@ function readOwner(file: string): Owner | undefined {
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as Owner
   } catch {
-    // Not written yet, or cut off by a kill.
+    // The file is not written yet, or a kill cut it off.
     return undefined
   }
 }

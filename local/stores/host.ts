@@ -1,5 +1,5 @@
-// The process that holds the embedded stores: s3rver and SQS inside it, dynoxide as its child. It is a process of
-// its own so that something survives to clean up if its parent is killed: the channel to the parent
+// The process that holds the embedded stores: s3rver and SQS inside it, dynoxide as its child. It is a separate
+// process so that one survives to clean up if its parent is killed: the channel to the parent
 // closes, and the host kills the processes that it watches, stops dynoxide, removes the temporary folder and
 // ends. It also keeps the stores' work out of the parent's event loop.
 //

@@ -1,4 +1,4 @@
-// The little of s3rver that is used here; the package has no types of its own.
+// Types for the little of s3rver that we use; the package has none.
 declare module '@20minutes/s3rver' {
   import type { IncomingMessage, Server } from 'node:http'
   import type { AddressInfo } from 'node:net'

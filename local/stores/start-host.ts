@@ -4,7 +4,7 @@ import { extname, join } from 'node:path'
 import { StartError } from '../start-error.ts'
 import type { HostCommand, HostReport, HostRequest } from './host.ts'
 
-/** What s3rver asks for. */
+/** The Node version that s3rver requires. */
 const NODE_MIN = 24
 
 /** JavaScript in the package. */
@@ -14,7 +14,7 @@ export type Host = {
   readonly dynamodbEndpoint?: string | undefined
   readonly s3Endpoint?: string | undefined
   readonly sqsEndpoint?: string | undefined
-  /** Where it keeps its files, also if that is a temporary folder. */
+  /** Where it keeps its files, even if that is a temporary folder. */
   readonly directory?: string | undefined
   tell(command: HostCommand): void
   /** Resolves once a table with a stream can be written to without slowing down. */

@@ -13,7 +13,7 @@ import { startHost } from './start-host.ts'
 import type { StoreEndpoints } from './store-environment.ts'
 
 export type StoresOptions = {
-  /** Where to keep the data; without it, in a temporary folder that is removed at the stop. */
+  /** Where to keep the data. Default: a temporary folder, which is removed at the end. */
   readonly directory?: string | undefined
   /** PUSHPOP_DYNAMODB_ENDPOINT replaces the embedded DynamoDB. */
   readonly environment?: Readonly<Record<string, string | undefined>>
@@ -42,7 +42,7 @@ export type Stores = {
 export type Made = {
   /** The ARN of the stream of each table that has one. */
   readonly streamArns: ReadonlyMap<string, string>
-  /** There was a table already: the stack comes back to its data. */
+  /** The table existed already, so the stack returns to its data. */
   readonly isRestart: boolean
 }
 

@@ -10,7 +10,7 @@ export type StoreEndpoints = {
 /** s3rver knows this key and no other; dynoxide takes any. */
 export const storeCredentials = { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' } as const
 
-/** What leads the clients of the AWS SDK in a process to the embedded stores. */
+/** Environment variables that make a process's AWS SDK clients use the embedded stores. */
 export const storeEnvironment = (endpoints: StoreEndpoints): Record<string, string> => ({
   AWS_REGION: REGION,
   AWS_ACCESS_KEY_ID: storeCredentials.accessKeyId,

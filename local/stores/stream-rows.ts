@@ -18,7 +18,7 @@ export class StreamRows {
     this.#database.exec('PRAGMA busy_timeout = 5000')
   }
 
-  /** To be called once a table with a stream exists. */
+  /** Call this once a table with a stream exists. */
   addIndex(): void {
     this.#database.exec(
       'CREATE INDEX IF NOT EXISTS pushpop_stream ON _stream_records ' +

@@ -1,10 +1,10 @@
-// What Lambda does with one batch of a stream until the function has taken all of it or what is
-// left has been given up: in order, and nothing after a record that fails before that record is
-// settled one way or the other.
+// Delivers one batch of a stream as Lambda does, until the function has taken all of it or we have given up the
+// rest. It keeps the order: after a record that fails, nothing goes on before that record is settled one way or the
+// other.
 
 import { createdAtMs, type StreamRecord } from './stream-record.ts'
 
-/** What the function said to a batch. */
+/** The function's answer to a batch. */
 export type BatchAnswer =
   | { readonly kind: 'done' }
   /** It took the records before this index. */
@@ -73,7 +73,7 @@ export async function deliverBatch(
   }
 }
 
-/** What is left to deliver of a part that failed, after a pause where it is the same again. */
+/** What is left to deliver of a part that failed; after a pause, if it is the same part again. */
 async function afterFailure(
   { records, failures }: Part,
   from: number,

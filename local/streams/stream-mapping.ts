@@ -25,7 +25,7 @@ type MappingSettings = {
   readonly onProblem: (sentence: string) => void
 }
 
-/** What would be in the failure queue. */
+/** What Lambda would put into the failure queue. */
 export type GivenUp = {
   readonly mappingId: string
   readonly reason: GiveUpReason
@@ -138,7 +138,7 @@ export class StreamMapping {
   }
 }
 
-/** By number, and by weight where the records are large. */
+/** Splits records into batches by number and, if they are large, by weight. */
 export function* batches<T>(
   records: readonly T[],
   sizeMax: number,

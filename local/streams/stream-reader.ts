@@ -8,7 +8,7 @@ export type Position = { readonly shardId: string; readonly sequenceNumber: stri
 
 export type Page = {
   readonly records: readonly StreamRecord[]
-  /** Of the last of them; absent as long as there was none. */
+  /** The position of the last record; absent until there is one. */
   readonly position?: Position | undefined
 }
 
@@ -64,7 +64,7 @@ export class StreamReader {
     const shards = await this.#shards()
     const at = shards.findIndex(({ ShardId }) => ShardId === this.#shardId)
     const next = shards[at + 1]
-    // None yet: the next read asks again at the same place, behind the last record.
+    // If there is none yet, the next read asks again at the same place, after the last record.
     if (next) this.#shardId = next.ShardId
   }
 

@@ -45,7 +45,7 @@ function resolveFrom(root: string, name: string): string | undefined {
 const OF_THE_LOADER =
   /ERR_MODULE_NOT_FOUND|ERR_UNSUPPORTED_DIR_IMPORT|ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX|ERR_UNKNOWN_FILE_EXTENSION|Cannot find module '\.|in ES module scope|outside a module/
 
-/** What to do if Node could not run an app that a loader could; empty if the fault is another. */
+/** Advice if Node could not run an app that a loader could run; empty if the problem is another one. */
 export function loaderAdvice(app: string, { args, missing }: Loader, output: string): string {
   if (!isTypeScript(app) || args.length > 0 || !OF_THE_LOADER.test(output)) return ''
   if (missing !== undefined) {

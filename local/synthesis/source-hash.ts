@@ -8,7 +8,7 @@ const elsewhere = new Set(['node_modules', 'cdk.out', 'coverage'])
 
 export type HashedProject = {
   readonly root: string
-  /** What else decides, such as the app and its context. */
+  /** What else determines the result, such as the app and its context. */
   readonly more: readonly string[]
   /** A folder that is no source. */
   readonly except?: string | undefined

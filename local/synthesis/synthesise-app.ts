@@ -23,7 +23,7 @@ export type SynthesisOptions = {
   /** The file that is the CDK app. */
   readonly app: string
   readonly context?: Readonly<Record<string, unknown>> | undefined
-  /** Where results are kept; `node_modules/.cache` of the project unless given. */
+  /** Where to keep results. Default: `node_modules/.cache` of the project. */
   readonly cacheDirectory?: string | undefined
   /** A folder that is not a source, wherever it is: the data. */
   readonly except?: string | undefined
@@ -58,7 +58,7 @@ export async function synthesiseApp(options: SynthesisOptions): Promise<string> 
     ...options.context,
   })
   const cache = options.cacheDirectory ?? cacheOf(root)
-  // What is in our own environment says nothing to our own app.
+  // Our own app does not depend on the environment.
   const environment = isForeign ? JSON.stringify(environmentOf(process.env)) : ''
   const more = [app, context, process.version, environment]
   const kept = join(cache, hashSources({ root, more, except: options.except, isForeign }))
@@ -147,7 +147,7 @@ export function findReason(output: string): string {
 const OF_THE_SHELL =
   /^(?:_|npm_.*|INIT_CWD|SHLVL|PWD|OLDPWD|COLUMNS|LINES|TERM.*|COLORTERM|WINDOWID|SSH_.*|TMUX.*|STY|XDG_.*|DBUS_.*|NODE_COMPILE_CACHE|VITEST.*|TINYPOOL.*)$/
 
-/** What an app can see of the environment, in one order. */
+/** The part of the environment that an app can see, in a fixed order. */
 const environmentOf = (environment: NodeJS.ProcessEnv) =>
   Object.entries(environment)
     .filter(([name]) => !OF_THE_SHELL.test(name))
@@ -158,7 +158,7 @@ export function projectOf(app: string): string {
   return upwards(dirname(app), 'package.json') ?? dirname(app)
 }
 
-/** What its CLI reads in its cdk.json: among others, the feature flags that it would hand to the app. */
+/** The settings in the app's cdk.json, among them the feature flags that the CLI would pass to the app. */
 function settingsOf(app: string, root: string): Readonly<Record<string, unknown>> {
   const directory = upwards(dirname(app), 'cdk.json')
   // A cdk.json above the project belongs to another one.

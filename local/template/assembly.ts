@@ -24,7 +24,7 @@ type OutputValue = { readonly Value: unknown; readonly Export?: { readonly Name:
 export type StackTemplate = {
   readonly stackName: string
   readonly template: Template
-  /** What paths of assets are relative to. */
+  /** The folder to which the paths of assets are relative. */
   readonly directory: string
 }
 

@@ -1,5 +1,5 @@
-// What a template may hold besides what we run. A resource that would be there on AWS, and here would not work
-// although somebody calls it or reads it, is refused. One that merely does nothing here is named at the start.
+// Which resources a template may contain besides those that we run. We refuse a resource that would exist on AWS but
+// not work here although somebody calls or reads it. If it merely does nothing here, we name it at the start.
 
 import { StartError } from '../start-error.ts'
 import type { Resources } from './resources.ts'

@@ -1,5 +1,5 @@
-// What `Ref` and `Fn::GetAtt` give for a resource here: names made from the logical ids, and ARNs
-// of an account that does not exist.
+// What `Ref` and `Fn::GetAtt` return for a local resource: names made from the logical ids, and ARNs of an account
+// that does not exist.
 
 import { StartError } from '../start-error.ts'
 import type { Resource } from './assembly.ts'

@@ -15,7 +15,7 @@ export type Names = {
   condition(name: string): unknown
 }
 
-/** What `AWS::NoValue` leaves behind: a property or an entry that is not there. */
+/** The result of `AWS::NoValue`: the property or entry is left out. */
 const noValue = Symbol('AWS::NoValue')
 
 export function resolve(value: unknown, names: Names): unknown {

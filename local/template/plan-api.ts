@@ -56,7 +56,7 @@ export function planApis(resources: Resources, leftOut: string[]): ApiPlan[] {
 
 function planApi(api: ResolvedResource, resources: Resources): ApiPlan {
   const protocol = api.property('ProtocolType')
-  // An API that is described by a document has no protocol of its own in the template.
+  // An API that a document describes has no protocol in the template.
   if (protocol !== 'HTTP') {
     throw new StartError(
       `Cannot run the API ${api.logicalId} because its protocol is ${protocol ?? 'not given'}, and the local stack knows HTTP only`,

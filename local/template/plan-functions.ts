@@ -33,7 +33,7 @@ export type FunctionPlan = {
   readonly afterRestart?: object | undefined
   /** The event that it gets at each start, and when it has changed. */
   readonly atStart?: object | undefined
-  /** What its code was bundled from, if we can bundle it again. */
+  /** The sources of its bundle, if we can bundle it again. */
   readonly bundledFrom?: BundledFrom | undefined
   /** How often an event that nobody waits for is tried again. */
   readonly asyncRetriesMax: number
@@ -47,12 +47,12 @@ export type BundledFrom = {
   readonly bundling?: Bundling | undefined
 }
 
-/** Lambda's own, where a template says nothing. */
+/** Lambda's own default. */
 const MEMORY_MB = 128
 const TIMEOUT_SECONDS = 3
 const ASYNC_RETRIES_MAX = 2
 
-/** What the functions run on here. */
+/** The runtime of local functions. */
 const RUNTIME = 'nodejs24.x'
 /** In the metadata of a resource whose code the CDK has copied into the assembly. */
 const ASSET_PATH = 'aws:asset:path'
@@ -115,7 +115,7 @@ function planFunction(
   }
 }
 
-/** What keeps a function from running here, if anything does. */
+/** The reason why a function cannot run here, if there is one. */
 function obstacleTo(resource: ResolvedResource): string | undefined {
   const { ZipFile, ImageUri } = objectOf(resource, 'Code')
   const runtime = resource.property('Runtime')

@@ -51,7 +51,7 @@ export function planQueueMappings(resources: Resources): QueueMappingPlan[] {
   })
 }
 
-/** What keeps Lambda, too, from making the mapping. */
+/** A reason for which Lambda, too, would refuse the mapping. */
 function obstacleTo(
   mapping: ResolvedResource,
   queue: ResolvedResource,

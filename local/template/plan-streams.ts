@@ -8,7 +8,7 @@ export type StreamPlan = {
   readonly id: string
   readonly functionArn: string
   readonly tableName: string
-  /** As the function sees it; the embedded DynamoDB has another of its own. */
+  /** The ARN that the function sees; the embedded DynamoDB uses another one. */
   readonly streamArn: string
   /** A record is delivered if one of them fits; without any, each is. */
   readonly patterns: readonly Readonly<Record<string, unknown>>[]

@@ -25,7 +25,7 @@ export type Plan = {
   readonly eventRules: readonly EventRulePlan[]
   readonly streams: readonly StreamPlan[]
   readonly queueMappings: readonly QueueMappingPlan[]
-  /** What the template asks for and the local stack does not do, one sentence each. */
+  /** What the template asks for but the local stack does not do, one sentence each. */
   readonly leftOut: readonly string[]
 }
 

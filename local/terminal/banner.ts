@@ -6,9 +6,9 @@ import type { Typed } from './start-options.ts'
 type BannerSettings = Pick<LocalStack, 'url' | 'urls' | 'plan'> & {
   readonly seconds: number
   readonly typed: Typed
-  /** As you would type it; absent if the data is not kept. */
+  /** The path as you would type it; absent if the data is temporary. */
   readonly directory?: string | undefined
-  /** What else is here, and how to run it. */
+  /** Another app in this folder, and how to run it. */
   readonly appHere?: string | undefined
 }
 

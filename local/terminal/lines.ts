@@ -84,7 +84,7 @@ export function outputLine(
   }
   const { level } = json
   if (level !== 'warn' && level !== 'error') return undefined
-  // The request has a line of its own, with its status and code.
+  // We print a separate line for the request, with its status and code.
   if (json.message === 'request') return undefined
   const shown = `${printable(String(json.message))} ${fieldsOf(json)}`.trimEnd()
   return `${name} ${paint(level === 'error' ? 'red' : 'yellow', shown)}`
@@ -93,7 +93,7 @@ export function outputLine(
 /** Enough to find the line; the function's own frames come first. */
 const FRAMES_MAX = 5
 
-/** What the runtime says when a function throws or does not start: the message, and the places in its own files. */
+/** For a function that throws or does not start: the runtime's message, and the places in the function's own files. */
 function thrownIn(text: string): string | undefined {
   const [, kind, payload = ''] = /^(Init|Invoke) Error (\{.*\})$/.exec(text) ?? []
   const error = kind === undefined ? undefined : parseLine(payload)

@@ -1,4 +1,4 @@
-/** What is written to; `process.stdout` is one. */
+/** A stream to write to, such as `process.stdout`. */
 export type Output = {
   write(text: string): unknown
   readonly isTTY?: boolean | undefined

@@ -88,7 +88,7 @@ export function takenByNpm(
   return `Cannot start because npm took --${taken.name} for itself; write npm start -- --${taken.name}${value}`
 }
 
-/** Of `npm start --port 8102` npm takes `--port` for a flag, and leaves us the number. */
+/** In `npm start --port 8102`, npm takes `--port` as its own flag and leaves us only the number. */
 function valueTaken(
   { name, value }: Extract<(typeof options)[number], { readonly value: string }>,
   environment: Readonly<Record<string, string | undefined>>,

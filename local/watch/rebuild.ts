@@ -1,5 +1,5 @@
-// A process of its own, because esbuild blocks the one that calls it: bundles the handler of a function again, and
-// prints which files went into it. `node rebuild.ts '{"entry": …, "outdir": …, "bundling": …}'`
+// Bundles a function's handler again, and prints which files went into the bundle. It is a separate process, because
+// esbuild blocks the process that calls it. `node rebuild.ts '{"entry": …, "outdir": …, "bundling": …}'`
 
 import { bundleFunction, ownFilesOf } from '../../lib/bundling/consumer-bundle.ts'
 import { messageOf } from '../start-error.ts'

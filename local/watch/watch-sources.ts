@@ -17,7 +17,7 @@ type WatchSettings = {
   /** The project of the app, and a folder in it that is no source. */
   readonly root: string
   readonly except: string
-  /** Where bundles may be put. */
+  /** The folder for new bundles. */
   readonly cache: string
   readonly plan: Plan
   readonly synthesise: (signal: AbortSignal) => Promise<Plan>
@@ -35,9 +35,9 @@ export class SourceWatch {
   readonly #stop = new AbortController()
   readonly #builds: string[] = []
   #watchers: FSWatcher[] = []
-  /** What runs. */
+  /** The plans that run now. */
   readonly #plans = new Map<string, FunctionPlan>()
-  /** What the app makes of the sources. */
+  /** The plan from the last synth. */
   #synthesised: Plan
   #stamps: Stamps
   #timer: NodeJS.Timeout | undefined
@@ -113,7 +113,7 @@ export class SourceWatch {
         bundledFrom.files.some((file) => changed.has(file)),
       )
       for (const plan of due) await this.#rebuild(plan)
-      // With those that a handler begins or ceases to import.
+      // Include files that a handler has started or stopped importing.
       const all = [...before, ...this.#bundles].flatMap(({ bundledFrom }) => bundledFrom.files)
       const ofBundles = new Set(all)
       if ([...changed].some((file) => !ofBundles.has(file))) await this.#synthesise()

@@ -25,7 +25,7 @@ function commonJsOf(code: string, twin: string): string {
     format: 'cjs',
     platform: 'node',
     target: 'node20.16',
-    // A `require` in its place: jest answers `import()` in CommonJS with an error.
+    // Replace `import()` by `require`: in CommonJS, jest fails on `import()`.
     supported: { 'dynamic-import': false },
     define: { 'import.meta': 'importMeta' },
     ...(code.includes('import.meta') && { banner: importMetaOf(twin) }),

@@ -31,7 +31,7 @@ type Statement =
   /** `import './a.ts'`, which declares nothing. */
   | { readonly kind: 'effect'; readonly text: string }
 
-/** What is left of each file that these lead to. */
+/** For each file that these entries reach, the part that is needed. */
 export function reachedDeclarations(entries: readonly string[]): ReadonlyMap<string, string> {
   const files = new Map<string, readonly Statement[]>()
   const kept = new Set<Statement | Binding>()
@@ -107,7 +107,7 @@ function listOf({ head, from }: List, bindings: readonly Binding[]): string {
 }
 
 const comment = String.raw`/\*\*(?:(?!\*/)[\s\S])*\*/`
-/** What is said of a statement is a part of it. */
+/** A comment belongs to the statement after it. */
 const start = String.raw`(?:${comment}\n)?(?:import|export|declare|type|interface)\b`
 const oneStatement = new RegExp(`^${start}[\\s\\S]*?\\n(?=${start}|$(?![\\s\\S]))`, 'gm')
 const listed = /^(import(?: type)?|export(?: type)?) \{([^}]*)\}(?: from '([^']+)')?;\n$/
@@ -143,7 +143,7 @@ function bindingsOf(list: string): Binding[] {
     })
 }
 
-/** Every word that is not in a comment: too many, where a field is called as a type is, and never too few. */
+/** Every word that is not in a comment: too many if a field has the name of a type, but never too few. */
 const namesIn = (text: string): ReadonlySet<string> =>
   new Set(text.replaceAll(/\/\*\*[\s\S]*?\*\//g, '').match(/[A-Za-z_$][\w$]*/g))
 

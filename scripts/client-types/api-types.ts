@@ -77,7 +77,7 @@ function typesOf(
   return types
 }
 
-/** None where the answer has no body. */
+/** Undefined if the answer has no body. */
 function answerOf(responses: Operation['responses']): Schema | undefined {
   const answer = responses[200].content?.['application/json'].schema
   const accepted = responses[202]?.content['application/json'].schema
@@ -125,7 +125,7 @@ function objectType({ properties = {}, required = [] }: Schema, indent: string):
   return lines.length === 0 ? 'Record<never, never>' : `{\n${lines.join('\n')}\n${indent}}`
 }
 
-/** Of what may be `null`, the words are inside. */
+/** If a value may be `null`, its description is inside. */
 const describedIn = ({ description, anyOf }: Schema): string | undefined =>
   description ?? anyOf?.find((it) => it.description !== undefined)?.description
 

@@ -6,8 +6,8 @@ type Sources = ReadonlyMap<string, string>
 type Rooms = Readonly<Record<string, readonly string[]>>
 
 /**
- * What is wrong with the imports of these files, a sentence for each: an import that its room does not
- * allow, and a circle that leads out of a folder and back. Types count: a reader follows them too.
+ * The problems with the imports of these files, a sentence each: an import that its room does not allow, or
+ * a circle that leads out of a folder and back. Types count, because a reader follows them too.
  * (Circles within a folder matter only at run time, and Biome's `noImportCycles` finds those.)
  */
 export function checkImports(sources: Sources, rooms: Rooms): string[] {

@@ -79,7 +79,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
 
   'lambdas/runtime': engine,
   'lambdas/http': service,
-  // How one queue is worked, whoever does it: the client bundles this too.
+  // How to work one queue, shared by all consumers: the client bundles this too.
   'lambdas/consumer/core': ['lambdas/foundation/shared'],
   'lambdas/consumer': service,
   'lambdas/background': service,

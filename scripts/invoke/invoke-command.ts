@@ -21,7 +21,7 @@ export async function invokeCommand(
     }
     return await run(read, print, printError)
   } catch (error) {
-    // What the user can mend is one sentence; anything else is a fault, with its stack trace.
+    // If the user can fix a problem, we print one sentence; anything else is a fault, with its stack trace.
     if (!(error instanceof StartError)) throw error
     printError(error.message)
     return 1

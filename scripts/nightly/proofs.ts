@@ -1,5 +1,5 @@
-// What proves more the longer it runs. A short form of each is in `npm test`, but for the mutants, of
-// which the gate only checks that each patch still finds its place.
+// Proofs that show more the longer they run. `npm test` has a short form of each, except for the mutants: the gate only
+// checks that each patch still finds its place.
 
 export type Proof = {
   readonly name: string

@@ -1,5 +1,4 @@
-// What the schemas cannot say of each call: its words, and which errors it has beside those that
-// every call has.
+// What the schemas cannot say about each call: its descriptions, and its errors beside those that every call has.
 
 import type * as v from 'valibot'
 import type { HttpErrorCode } from '../../lambdas/http/error-table.ts'
@@ -68,7 +67,7 @@ export type Operation = {
   readonly call: Call
   /** Absent where there is no body. */
   readonly answer?: v.GenericSchema
-  /** What 202 says, where there is one. */
+  /** The answer for 202, if the call has one. */
   readonly accepted?: Accepted
   readonly hasEtag?: true
   readonly hasReplays?: true

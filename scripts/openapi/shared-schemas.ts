@@ -1,4 +1,4 @@
-// What several calls bring or answer is in the document once, under its name.
+// A schema that several requests or answers share is in the document once, under its name.
 
 import { type ConversionConfig, toJsonSchema } from '@valibot/to-json-schema'
 import type * as v from 'valibot'
@@ -36,7 +36,7 @@ function converted(schema: v.GenericSchema): Json {
   return rest
 }
 
-/** What a schema says of values. Each place may have its own words on them. */
+/** A schema without its description: each place may describe the same values in its own words. */
 const essence = ({ description: _, ...rest }: Json): string => JSON.stringify(rest)
 
 const names = new Map(

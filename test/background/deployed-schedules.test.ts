@@ -143,7 +143,7 @@ it('A run deploys after its first sweep: what is due by the schedules of before 
   expect(sweepsBefore).toEqual([1])
 })
 
-it('What a deployment puts is in the log.', async () => {
+it('The log shows what a deployment puts.', async () => {
   const { lines, runFor } = aSweeper({ PUSHPOP_SCHEDULES }, put, nothing)
   await runFor(90)
   expect(lines.map((line) => JSON.parse(line))).toEqual([
@@ -170,14 +170,14 @@ it.each<[string, DeployedSchedules | Error]>([
   },
 )
 
-it('What is left when its time is up, the next run does.', async () => {
+it('If the time is up, the next run does the rest.', async () => {
   const { minutes, run, runFor } = aSweeper({ PUSHPOP_SCHEDULES }, { ...put, more: true }, nothing)
   expect(await run()).toMatchObject({ failed: false })
   await runFor(9)
   expect(minutes()).toEqual([0, 1, 6])
 })
 
-it('What callers had put and what they have changed since is told as a warning, without items.', async () => {
+it('A warning names the schedules that callers had put or have changed since, without their items.', async () => {
   const timing = { everySeconds: 60, baseMs: 0 }
   const before = { ...place, timing, itemMark: 'x' } as never
   const { lines, runFor } = aSweeper(
@@ -210,7 +210,7 @@ it('An environment that cannot be read fails by itself: locks are swept.', async
   })
 })
 
-it('Of several sweepers one brings the schedules.', async () => {
+it('Only one of several sweepers deploys the schedules.', async () => {
   const { minutes, run } = aSweeper({ PUSHPOP_SCHEDULES })
   await run([1, 3])
   expect(minutes()).toEqual([])

@@ -74,7 +74,7 @@ it('A walk that failed or did not end goes on in the next run.', async () => {
   expect(asked).toHaveLength(3)
 })
 
-it('Of several sweepers one asks.', async () => {
+it('Only one of several sweepers asks.', async () => {
   const { asked, runFor } = aSweeper({})
   await runFor(90, [1, 3])
   expect(asked).toEqual([])
@@ -82,7 +82,7 @@ it('Of several sweepers one asks.', async () => {
   expect(asked).toHaveLength(2)
 })
 
-it('A deployment’s patterns are put once for each process, and what they replace is told.', async () => {
+it('Each process puts a deployment’s patterns once, and the log has those that they replace.', async () => {
   const PUSHPOP_QUEUE_CONFIG = '[{"prefix":"tenant-7.","maxDeliveries":5}]'
   const { deployed, lines, runFor } = aDeployedSweeper({ PUSHPOP_QUEUE_CONFIG })
   await runFor(5, [1, 3])

@@ -7,7 +7,7 @@ import { exitCodes } from '../../cli/exit-codes.ts'
 import { placeOf } from '../../cli/target/open-target.ts'
 import { run, spawnCli } from './a-run.ts'
 
-describe('what is wrong with a command line is told in a sentence, with exit code 2', () => {
+describe('a sentence says what is wrong with a command line, with exit code 2', () => {
   test.each([
     ['psuh q', 'There is no command "psuh"; did you mean push?'],
     ['xyzzy', 'There is no command "xyzzy"; pushpop help lists them'],

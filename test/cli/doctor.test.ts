@@ -207,7 +207,7 @@ describe('what is a stray', () => {
 })
 
 describe('the settings of prefixes', () => {
-  test('that a queue should have by now, and has not, are told', async () => {
+  test('that a queue should have by now, but lacks, are reported', async () => {
     const queue = newQueue()
     await queues.push(queue, { items: [{ text: '1' }] })
     await queues.configurePatterns([{ prefix: queue, settings: { capacity: 9 } }])

@@ -99,7 +99,7 @@ test('A second Ctrl-C ends it at once.', async () => {
   server.close()
 })
 
-test('Where nothing answers, a sentence says what to do.', async () => {
+test('If nothing answers, a sentence says what to do.', async () => {
   const { code, stdout, stderr } = await run('push q 1 --endpoint http://localhost:8999')
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
   expect(stderr).toMatch(

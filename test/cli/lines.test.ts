@@ -79,7 +79,7 @@ describe('batches', () => {
     }
   })
 
-  test('end when nothing has come for a while, where that is asked for', async () => {
+  test('end when nothing has come for a while, if asked to', async () => {
     let release = () => {}
     const waiting = new Promise<void>((resolve) => {
       release = resolve
@@ -188,7 +188,7 @@ describe('a line of an item', () => {
 })
 
 describe('what is drawn', () => {
-  test('a bar where there is an end, and a count where there is none', () => {
+  test('a bar if there is an end, and a count if there is none', () => {
     expect(barLine('Pushing', 1, 4, '10 items')).toBe(
       'Pushing  ██████░░░░░░░░░░░░░░░░░░   25 %  10 items',
     )

@@ -56,7 +56,7 @@ test('A fault weighs more than a refusal in the exit code.', async () => {
   expect(code).toBe(1)
 })
 
-test('With --json a queue that failed is a line with its error code.', async () => {
+test('With --json, a failed queue gets a line with its error code.', async () => {
   const { printed, told } = await worked(['q1', 'q2'], { q2: busy }, true)
   expect(jsonLines(printed.join('\n'))).toEqual([
     { queue: 'q1', items_purged: 2 },

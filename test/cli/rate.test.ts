@@ -416,7 +416,7 @@ describe('A rate command over HTTP', () => {
   })
 })
 
-describe('what is wrong with a command line is told in a sentence, with exit code 2', () => {
+describe('a sentence says what is wrong with a command line, with exit code 2', () => {
   test.each([
     ['rate', 'Cannot use rate because KEY is missing'],
     ['rate a/b', `"a/b" is not a rate limit's key`],

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { placesOf, statsLines } from '../../cli/stats/show.ts'
 
-it('What the record leaves out of its stretches is shown as unknown.', () => {
+it('Numbers whose place the record does not know are shown as unknown.', () => {
   const stored = [
     { from: 100, to: 300, in: 'batch-s3' },
     { from: 900, to: 1_000, in: 'rows' },

@@ -35,7 +35,7 @@ test('a type says what is required, and what is a list of several kinds', () => 
   )
 })
 
-test('a schema with a name is a type of its own', () => {
+test('a schema with a name becomes a separate type', () => {
   const types = typesWith({ $ref: '#/components/schemas/Pet' }, { Pet: { type: 'string' } })
   expect(types).toContain('export type Pet = string\n')
   expect(types).toContain('export type DoAnswer = Pet\n')

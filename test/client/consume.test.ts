@@ -223,7 +223,7 @@ describe('a lock', () => {
     expect(signals).toHaveLength(2)
   })
 
-  test('that ended before it was acknowledged is told, and work goes on', async () => {
+  test('that ended before it was acknowledged is reported, and work goes on', async () => {
     const queue = fakeQueue('a', 'b')
     const seen: string[] = []
     const handler: Handler<string> = ({ value }) => {
@@ -530,7 +530,7 @@ describe('a request that fails', () => {
     await run.end()
   })
 
-  test('for good ends the work, once what is held is settled', async () => {
+  test('for good ends the work, once the held items are settled', async () => {
     const queue = fakeQueue('a', 'b', 'c')
     const handler: Handler<string> = async ({ value }) => {
       if (value === 'a') {

@@ -235,7 +235,7 @@ describe('With linger', () => {
   })
 })
 
-test('Without linger every push is a request of its own, and flush has nothing to do', async () => {
+test('Without linger, every push is a separate request, and flush has nothing to do', async () => {
   const { reply } = aService()
   const { client, queue, asked } = clientOf([reply])
   await Promise.all([queue.push(1), queue.push(2)])

@@ -99,7 +99,7 @@ test.each([
   expect(error.message).toContain('because it redirects to another address,')
 })
 
-test('A browser tells nothing of a redirect but that it was one', async () => {
+test('A browser only says that there was a redirect, and nothing more', async () => {
   const opaque = { type: 'opaqueredirect', status: 0, headers: new Headers(), text: async () => '' }
   const fetch = async () => opaque as Response
   const error = await failureOf(createClient({ url, fetch }).queue('q').push(1))

@@ -208,7 +208,7 @@ describe.each(Object.entries(rows))('%s', (name, row) => {
     },
   )
 
-  test('is sent five times at most, and the last error is told', async () => {
+  test('is sent five times at most, and rejects with the last error', async () => {
     const { outcome, asked } = await outcomeOf(row, refuses(503, 'BUSY', {}, 1))
     expect(asked).toHaveLength(5)
     expect(outcome).toMatchObject({ code: 'BUSY', attempts: 5, outcome: undefined })
@@ -266,7 +266,7 @@ describe('timing:', () => {
     expect(await holding.outcome).toMatchObject({ code: 'RATE_LIMITED', attempts: 1 })
   })
 
-  test('who wants to know is told of each pause, and of none that does not come', async () => {
+  test('calls onRetry before each pause, and only before pauses that really come', async () => {
     const told: [string, number][] = []
     const onRetry = (error: PushPopError, pauseMs: number) => void told.push([error.code, pauseMs])
     const limited = refuses(429, 'QUEUE_FULL', {}, 3)

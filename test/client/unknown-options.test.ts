@@ -183,7 +183,7 @@ test.each([
   )
 })
 
-test('What is spelled as it was before is accepted', async () => {
+test('Older names of options are still accepted', async () => {
   const { queue, asked } = clientOf([succeeds])
   await queue.pop({ ack: true })
   expect(asked[0]?.url.searchParams.get('require_ack')).toBe('true')

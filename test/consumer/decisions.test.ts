@@ -188,7 +188,7 @@ describe('Verdicts', () => {
   })
 })
 
-it('Of a lot the handler gets what is fresh together, and what comes back one by one, in order.', () => {
+it('The handler gets the fresh items of a lot together, and returned items one by one, in order.', () => {
   const deliveries = [1, 1, 2, 3, 1, 1, 2, 1]
   const parts = partsOf(deliveries.map((times, n) => item(n, times)))
   expect(parts.map((part) => part.map(({ value }) => value))).toEqual([

@@ -61,7 +61,7 @@ describe.each([
   })
 })
 
-it('Whatever the reason, both keep the same, and the service takes it.', async () => {
+it('Both consumers make the same of any reason, and the service accepts it.', async () => {
   const unit = fc.oneof(
     fc.constantFrom('a', '\ud83d', '\ude00', '語', '😀', '\0', '\n'),
     fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code)),

@@ -40,7 +40,7 @@ it('Two pushes with one key to a full queue both fail because it is full.', asyn
   )
 })
 
-it('What the queue has come to in its sequence is not appended again.', async () => {
+it('A push that the queue’s sequence has already reached is not appended again.', async () => {
   const [stage, queue] = [openSimulated(), 'queue']
   const messages = Array.from({ length: 5 }, (_, n) => ({
     items: named(`m${n}`, 1),
@@ -56,7 +56,7 @@ it('What the queue has come to in its sequence is not appended again.', async ()
 
 const at = (n: number): Sequence => sequenceOf('inbox', String(n))
 
-it('Of messages another process has applied some of its messages meanwhile, the rest is appended.', async () => {
+it('If another process has applied some of the messages meanwhile, only the rest is appended.', async () => {
   const [stage, queue] = [openSimulated(), 'queue']
   const messages = named('m', 5).map((item, n) => ({ items: [item], sequence: at(n) }))
   const slow = engineOf(stage)
@@ -67,7 +67,7 @@ it('Of messages another process has applied some of its messages meanwhile, the 
   expect(textsOf(await drain(stage.engine(), queue))).toEqual(textsOf(named('m', 5)))
 })
 
-describe('Where there is no room for one of several pushes', () => {
+describe('If there is no room for one of several pushes', () => {
   const pushes = [named('a', 2), named('b', 2), named('c', 1)].map((items) => ({ items }))
   const kindsWith = async (sequenced: boolean) => {
     const [stage, queue] = [openSimulated(), 'queue']
@@ -95,7 +95,7 @@ describe('Where there is no room for one of several pushes', () => {
   })
 })
 
-it('Of two pushes with the same key the second repeats the first, or conflicts with it.', async () => {
+it('The second of two pushes with the same key repeats the first, or conflicts with it.', async () => {
   const [stage, queue] = [openSimulated(), 'queue']
   const [items, idempotencyKey] = [named('a', 2), 'key']
   const [one, two, three, four] = await appendPushes(engineOf(stage), queue, [

@@ -48,7 +48,7 @@ describe('Messages of the inbox', () => {
     expect(await drain(stage.engine(), queue)).toHaveLength(2)
   })
 
-  it('are one effect where the answer was lost, and a copy that comes late is none.', async () => {
+  it('have one effect if the answer was lost, and a late copy has none.', async () => {
     const { stage, queue } = onSimulated()
     await stage.engine().apply(queue, messages(1, 1))
     let lost = 0

@@ -23,7 +23,7 @@ async function putOff(count: number, waiting: number, options: Partial<ReleaseRe
   return { stage, queues, ids, at, left }
 }
 
-describe('What waits for its retry, and nobody holds,', () => {
+describe('An item that waits for its retry, and that nobody holds,', () => {
   it('can be cancelled, and the others of its lock wait on.', async () => {
     const { stage, queues, at, left } = await putOff(4, 3)
     expect(await queues.cancel('orders', [at(1)])).toEqual([{ id: at(1), result: 'cancelled' }])

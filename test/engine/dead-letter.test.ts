@@ -93,7 +93,7 @@ it('A dead-letter queue takes what is moved there though it is over its capacity
   expect(textsOf(await drain(queues, deadLettersOf(queue)))).toEqual(textsOf(items))
 })
 
-describe('With max_deliveries', () => {
+describe('If a queue has max_deliveries', () => {
   it('a pop that finds nothing else asks for the dead ones to be moved.', async () => {
     const [queues, queue] = [stage.engine(), stage.queue()]
     await queues.configure(queue, { maxDeliveries: 1 })

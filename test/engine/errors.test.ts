@@ -89,7 +89,7 @@ describe('Bad input is refused, by a code and the field, before anything is sent
   })
 })
 
-describe('When the store throttles for good, a call says so, and that nothing happened:', () => {
+describe('If the store keeps throttling, a call says so, and that nothing happened:', () => {
   const calls: Readonly<Record<string, Call>> = {
     push: (q) => push(q, 'queue', named('b', 1)),
     'push with a key': (q) => q.push('queue', { items: named('b', 1), idempotencyKey: 'key' }),
@@ -178,7 +178,7 @@ it('Items whose rows are gone are never passed over: SEGMENT_UNAVAILABLE, and no
   expect(await stage.stored('queue')).toEqual(before)
 })
 
-it('A large push that neither store takes says STORE_UNAVAILABLE, and nothing of it is there.', async () => {
+it('If neither store accepts a large push, it fails with STORE_UNAVAILABLE and leaves nothing behind.', async () => {
   const stage = openSimulated()
   await push(stage.engine(), 'queue', named('a', 1))
   const before = await stage.stored('queue')
@@ -196,7 +196,7 @@ it('A large push that neither store takes says STORE_UNAVAILABLE, and nothing of
   expect(await stage.stored('queue')).toEqual(before)
 })
 
-it('BUSY is what a call says that lost every race, and nothing of it happened.', async () => {
+it('A call that loses every race fails with BUSY and changes nothing.', async () => {
   const { stage, queues: rival } = onSimulated()
   await push(rival, 'queue', named('a', 3))
   let change = 0

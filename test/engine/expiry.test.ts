@@ -223,7 +223,7 @@ describe('A long stretch of expired items', () => {
   })
 })
 
-describe('What expires where that is set goes to the dead letters', () => {
+describe('If so configured, expired items go to the dead letters', () => {
   const setUp = async () => {
     const { stage, queues, queue } = onSimulated()
     await queues.configure(queue, { expired: 'dead_letter' })
@@ -342,7 +342,7 @@ describe('What expires where that is set goes to the dead letters', () => {
   })
 })
 
-describe('What comes back from the dead letters', () => {
+describe('An item that comes back from the dead letters', () => {
   type Back = (queues: Queues, dead: string, ids: string[], queue: string) => Promise<unknown>
   const waysBack: readonly (readonly [string, Back])[] = [
     ['a redrive', (queues, dead) => queues.redrive(dead)],
@@ -519,7 +519,7 @@ describe('A full queue', () => {
   })
 })
 
-describe('Where nothing has expired,', () => {
+describe('If nothing has expired,', () => {
   it('a process that was refused by a full queue reads nothing to be refused again.', async () => {
     const { stage, queues, queue } = onSimulated()
     for (let priority = 0; priority < 4; priority += 1) {

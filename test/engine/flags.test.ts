@@ -69,7 +69,7 @@ describe('A queue is marked as dry', () => {
     expect(await marksOf(stage, 'other')).toBe('dry')
   })
 
-  it('by the sweeper, where the process that took the last item died before it said so.', async () => {
+  it('by the sweeper, if the process that took the last item died before it said so.', async () => {
     const { stage, queues, queue } = await setUp(2)
     const dying = stage.engine({
       before: ({ input }) => {
@@ -88,7 +88,7 @@ describe('A queue is marked as dry', () => {
     expect(await marksOf(stage, queue)).toBe('dry')
   })
 
-  it('or else a caller that could not leave the mark is told to ask again.', async () => {
+  it('or else the answer of a caller that could not leave the mark makes it ask again.', async () => {
     const { stage, queue } = await setUp(1)
     const failing = stage.engine({
       before: ({ input }) => {
@@ -134,7 +134,7 @@ describe('The mark goes', () => {
   })
 })
 
-it('Where nobody listens, nothing is marked and nothing is spent.', async () => {
+it('Without events, nothing is marked and nothing is spent.', async () => {
   const { stage, queues, queue, wire } = await setUp(2, false)
   await lockItems(queues, queue, competing)
   expect(await wire.during(() => lockItems(queues, queue, competing))).toEqual(['UpdateCommand'])

@@ -30,7 +30,7 @@ it('After its lock expired, a pop with the same key is a new one.', async () => 
   expect(second.items).toMatchObject([{ text: '"a0"', deliveries: 2 }])
 })
 
-it('With its answer lost, the repetition finds the lock.', async () => {
+it('If the answer is lost, the repetition finds the lock.', async () => {
   const [stage, queue] = [openSimulated(), 'queue']
   await push(stage.engine(), queue, named('a', 6))
   let lost = 0

@@ -152,7 +152,7 @@ it('The look for several receipts reads consistently.', async () => {
   expect(looks).toEqual([true])
 })
 
-describe('Where clocks differ', () => {
+describe('If clocks differ', () => {
   const keyed = [{ items: named('k', 1), idempotencyKey: 'key' }]
   const ttl = { idempotencyTtlSeconds: 60 }
 

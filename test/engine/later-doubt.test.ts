@@ -67,7 +67,7 @@ describe('A purge of what is scheduled', () => {
   })
 })
 
-describe('What is refused for certain leaves no batch behind', () => {
+describe('A request that is certainly refused leaves no batch behind', () => {
   const refusing = {
     before: ({ name }: { name: string }) => {
       if (name === 'TransactWriteCommand') throw throttled()

@@ -72,7 +72,7 @@ describe('Items that nobody takes', () => {
     expect((await announcedAt(stage, queues, 70))[0]).toBe(10)
   })
 
-  it('are announced as soon as any, where a consumer came for others and went.', async () => {
+  it('are announced as soon as any, if a consumer came for others and went.', async () => {
     const { stage, queues } = await waitingQueue()
     await announcedAt(stage, queues, 141)
     await popItems(queues, 'orders')
@@ -98,7 +98,7 @@ describe('Items that nobody takes', () => {
   })
 })
 
-describe('Who has no consumers does not pay for them', () => {
+describe('A service without consumers does not pay for reminders', () => {
   it('a queue that is idle and empty has no timer, once what was in it is old news.', async () => {
     const { stage, queues } = await waitingQueue()
     await queues.configure('orders', { maxDeliveries: 5 })

@@ -251,7 +251,7 @@ describe('A caller that looks at the queue', () => {
   })
 })
 
-describe('What waits for its retry', () => {
+describe('An item that waits for its retry', () => {
   it('takes up room, and a purge frees that room and the items that waited behind it.', async () => {
     const { queues, queue } = await released()
     await queues.configure(queue, { capacity: 6 })
@@ -287,7 +287,7 @@ describe('What waits for its retry', () => {
   })
 })
 
-describe('Where many items wait for their retry, one by one, they share locks', () => {
+describe('If many items wait for their retries, one by one, they share locks', () => {
   type Many = { every?: number; overtake?: (n: number) => boolean }
 
   /** Fails `count` of as many items singly, a second apart. */

@@ -27,7 +27,7 @@ async function queueWithFullDeadLetters() {
   return { stage, queues, bury }
 }
 
-describe('Where a dead-letter queue takes no further priority', () => {
+describe('If a dead-letter queue accepts no further priority', () => {
   it('the dead of all others move, and the error names the queue that is in the way.', async () => {
     const { stage, queues, bury } = await queueWithFullDeadLetters()
     await bury(LANES_MAX)
@@ -150,7 +150,7 @@ describe('Where a dead-letter queue takes no further priority', () => {
   })
 })
 
-describe('Where the store refuses to move some priorities', () => {
+describe('If the store refuses to move some priorities', () => {
   /** Refuses every move but of items with that in their texts. */
   const refuseAllBut =
     (text: string): NonNullable<Steering['before']> =>
@@ -191,7 +191,7 @@ describe('Where the store refuses to move some priorities', () => {
   })
 })
 
-describe('Where S3 is out of reach', () => {
+describe('If S3 is out of reach', () => {
   const s3IsAway: NonNullable<Steering['before']> = ({ name }) => {
     if (name !== 'GetObjectCommand') return
     throw Object.assign(new Error('away'), {

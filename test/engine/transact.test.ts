@@ -240,7 +240,7 @@ describe('A transaction of the caller’s', () => {
   })
 })
 
-it('Thirty-two producers with transactions of their own, each of which holds the record for 10 ms, all get through.', async () => {
+it('Thirty-two producers with their own transactions, each of which holds the record for 10 ms, all get through.', async () => {
   const startMs = Date.UTC(2030, 0, 1)
   const scheduler = new Scheduler(startMs)
   const store = new SimulatedStore({ nowMs: () => scheduler.nowMs })

@@ -428,7 +428,7 @@ describe('Pops that wait at once', () => {
     await place.in(Promise.all(held))
   })
 
-  it('ask for a seat once, and not again at once, where all are taken or the row is too busy.', async () => {
+  it('ask for a seat once, and not again at once, if all are taken or the row is too busy.', async () => {
     const place = new Place()
     const busy = seatsThrough(place, async () => {
       throw fromSdk('ThrottlingException')

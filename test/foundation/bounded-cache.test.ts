@@ -40,7 +40,7 @@ it('Never holds more than its size, and always the newest that fit.', () => {
   )
 })
 
-it('Forgets what it is told to.', () => {
+it('Forgets a value that a caller deletes.', () => {
   const cache = new BoundedCache<string>(3)
   cache.set('a', 'x')
   cache.delete('a')

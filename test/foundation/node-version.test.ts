@@ -10,7 +10,7 @@ it.each([
   expect(nodeTooOld(wanted, 'this', running) !== undefined).toBe(is)
 })
 
-it('A Node that is too old is told which one is needed, for what, and what to do.', () => {
+it('If Node is too old, the error says which version is needed, for what, and what to do.', () => {
   expect(() => needNode('99.0', 'pushpop/engine')).toThrow(
     `Cannot go on because pushpop/engine needs Node 99.0 or newer, and this is ${process.version}; ` +
       'install a newer one from https://nodejs.org, switch to it with your version manager, or put it into your ' +

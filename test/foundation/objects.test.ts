@@ -50,7 +50,7 @@ describe('An object', () => {
     expect(sent.map(({ input }) => input.Range)).toEqual([undefined, 'bytes=10-19'])
   })
 
-  it('that is not there is none, without a second look.', async () => {
+  it('that does not exist is undefined, without a second look.', async () => {
     const missing = new NoSuchKey({ message: '', $metadata: { httpStatusCode: 404 } })
     const { objects, sent } = scripted(missing)
     expect(await objects.get('key')).toBeUndefined()
@@ -111,7 +111,7 @@ describe('An object', () => {
     expect(sent).toHaveLength(0)
   })
 
-  it('is none where S3 answers 403, as it does for a missing key, and somebody hears of it.', async () => {
+  it('is undefined if S3 answers 403, as it does for a missing key, and somebody hears of it.', async () => {
     const { objects, sent, denied } = scripted(s3Error('AccessDenied', 403))
     expect(await objects.get('key')).toBeUndefined()
     expect(denied).toEqual(['key'])

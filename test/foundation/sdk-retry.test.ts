@@ -80,7 +80,7 @@ it('The client itself goes on as it was set: other commands are repeated.', asyn
   expect(requests.length).toBeGreaterThan(2)
 })
 
-it('What has no middleware, as a simulated command, is left as it is.', () => {
+it('A command without middleware, such as a simulated one, stays as it is.', () => {
   const command = { input: {} }
   expect(withoutSdkRetry(command)).toBe(command)
 })

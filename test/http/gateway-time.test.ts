@@ -20,7 +20,7 @@ const call = (verb: 'push' | 'pop', id: string, timeEpoch: number) =>
     },
   )
 
-it('A call that reaches a process whose clock is far off is refused, where the queue has limits.', async () => {
+it('If the queue has limits, a process whose clock is far off refuses calls.', async () => {
   const stage = openSimulated()
   const [queues, limited, free] = [stage.engine(), stage.queue(), stage.queue()]
   await queues.configure(limited, { pushLimit: { maxRequests: 5 }, popLimit: { maxRequests: 5 } })

@@ -24,7 +24,7 @@ async function kept(body: string, idempotencyKey?: string) {
   return queues.receive('failures.fifo', { max: 1 })[0]?.message
 }
 
-it('What is given up is kept with its reason and its key.', async () => {
+it('A message that is given up is kept with its reason and its key.', async () => {
   const message = await kept('{}', 'k')
   expect(message?.body).toBe('{}')
   expect(message?.attributes).toMatchObject({
@@ -33,7 +33,7 @@ it('What is given up is kept with its reason and its key.', async () => {
   })
 })
 
-it('What is as large as SQS takes is kept without the reason, for which it has no room.', async () => {
+it('A message of the largest size that SQS accepts is kept without the reason, for which it has no room.', async () => {
   const bytes = 1_048_576
   expect((await kept('x'.repeat(bytes)))?.body).toHaveLength(bytes)
   const besideReason =

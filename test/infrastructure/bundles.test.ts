@@ -122,11 +122,11 @@ describe('A bundle', () => {
   })
 })
 
-it('What stands in for the SDK’s commands refuses a client of the SDK.', () => {
+it('The stand-in for the SDK’s commands refuses a client of the SDK.', () => {
   expect(() => DynamoDBDocumentClient.from()).toThrow('Cannot use a client of the SDK')
 })
 
-it('What stands in for the SDK’s request handler takes ours, and makes none.', () => {
+it('The stand-in for the SDK’s request handler accepts ours, and makes none itself.', () => {
   const ours = createRequestHandler()
   expect(NodeHttpHandler.create(ours)).toBe(ours)
   expect(() => NodeHttpHandler.create({ requestTimeout: 1_000 })).toThrow('no request handler')

@@ -100,7 +100,7 @@ describe('The bundle of a consumer', () => {
     expect(runIn(made, program)).toEqual({ stdout: 'here\n', stderr: '' })
   })
 
-  it('bears a handler that has a `require` of its own.', () => {
+  it('accepts a handler that has its own `require`.', () => {
     const folder = temporaryFolder()
     bundleFunction(handlerFile('own-names'), folder)
     const { stdout, stderr } = runIn(folder, tryThem)
@@ -203,7 +203,7 @@ describe('A package of a consumer', () => {
     expect(answerOf(aProject({ ...native, ...user(manifest) }))).toBe('slow')
   })
 
-  it('does without what is not installed, where it asks for it only when needed.', () => {
+  it('does without packages that are not installed, if it asks for them only when needed.', () => {
     const folder = aProject({
       'node_modules/drivers/package.json': { name: 'drivers' },
       'node_modules/drivers/index.js':
@@ -257,7 +257,7 @@ describe('The bundling of a consumer', () => {
     expect(stdout).toMatch(/ship\.ts:5:\d+\)?$/m)
   })
 
-  it('makes none if told so, and minifies unless told not to.', () => {
+  it('makes none if configured so, and minifies by default.', () => {
     const folder = aProject({ 'ship.ts': ship })
     const made = join(folder, 'made')
     const { files } = bundleFunction(join(folder, 'ship.ts'), made, {

@@ -182,7 +182,7 @@ it.each(packs)('The rules of %s find nothing in a consumer.', (pack) => {
   expect(found.filter((objection) => objection.includes('/Ship/'))).toEqual([])
 })
 
-describe('What a consumer cannot be', () => {
+describe('Settings that a consumer cannot have', () => {
   const timeout = (seconds: number): Given => ({
     function: { entry: ship, timeout: Duration.seconds(seconds) },
   })

@@ -330,7 +330,7 @@ it('The engine writes `work` as the filter of housekeeping wants it.', () => {
   expect(storedOf({ ...record, work: false })).not.toHaveProperty('work')
 })
 
-it('Services in one stack have buses of their own, and archives as long as one says.', () => {
+it('Each service in one stack has its own bus, and an archive as long as its settings say.', () => {
   const { look } = aService({ eventArchive: Duration.days(30) }, 'Orders', 'Mails')
   const properties = (type: string, name: string) =>
     look()
@@ -363,7 +363,7 @@ it('The inbox hides a batch for as long as AWS advises, and as long as the funct
   expect(VisibilityTimeout).toBe(DELAY_SECONDS_MAX)
 })
 
-it('What a function that cannot start leaves is in the inbox for twelve days, and is then kept before SQS deletes it.', () => {
+it('Messages for a function that cannot start stay in the inbox for twelve days, and are then kept before SQS deletes them.', () => {
   const { VisibilityTimeout, MessageRetentionPeriod, RedrivePolicy } = kept.Inbox?.Properties ?? {}
   const givenOutForSeconds = RedrivePolicy.maxReceiveCount * VisibilityTimeout
   expect(givenOutForSeconds).toBeGreaterThan(12 * 86_400)

@@ -127,7 +127,7 @@ describe('Functions', () => {
     ])
   })
 
-  it('have no address of their own.', () => {
+  it('have no addresses.', () => {
     expect(ofType('AWS::Lambda::Url')).toEqual([])
   })
 })

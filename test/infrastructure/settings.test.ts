@@ -117,7 +117,7 @@ describe('docs/configuration.md', () => {
 })
 
 describe('A stage', () => {
-  it('has a stack and a service of its own name.', () => {
+  it('has a separate stack and service name.', () => {
     const { stack, resources } = synthesised({ stage: 'trial' })
     expect(stack.stackName).toBe('PushPop-trial')
     expect(resources.Push?.Properties.Environment.Variables.PUSHPOP_SERVICE).toBe('PushPop-trial')

@@ -47,7 +47,7 @@ describe('A synth', () => {
     expect(readdirSync(second).sort()).toEqual(readdirSync(first).sort())
   })
 
-  it('gives what the app gives as the CLI runs it, in a process of its own.', () => {
+  it('gives the same as the CLI, which runs the app in a separate process.', () => {
     const { outdir, stderr, status } = runApp()
     expect(stderr).toBe('')
     expect(status).toBe(0)

@@ -43,7 +43,7 @@ writeFileSync(
 let stack: LocalStack | undefined
 afterEach(() => stack?.stop())
 
-it('What comes due after a restart comes in time, though no call and no minute comes.', async () => {
+it('Items that are due after a restart come in time, even without a call or a minute’s sweep.', async () => {
   const handled: string[] = []
   const start = () =>
     startLocalStack({

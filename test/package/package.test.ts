@@ -555,7 +555,7 @@ describe('The engine', () => {
   })
 })
 
-describe('What helps to test', () => {
+describe('The testing entry point', () => {
   const work = `
     import { startQueues } from 'pushpop/testing'
     try {

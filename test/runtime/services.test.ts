@@ -48,7 +48,7 @@ describe('The services', () => {
     }
   })
 
-  it('remember an Idempotency-Key for a day, or for as long as they are told to.', async () => {
+  it('remember an Idempotency-Key for a day, or for as long as configured.', async () => {
     for (const [environment, seconds] of [
       [{}, 86_400],
       [{ PUSHPOP_IDEMPOTENCY_TTL_SECONDS: '60' }, 60],

@@ -27,7 +27,7 @@ it.each(proofs.map((proof) => [proof.name, proof.command] as const))(
   },
 )
 
-it('gives each night seeds of its own', () => {
+it('gives each night its own seeds', () => {
   const day = 86_400_000
   const [today, tomorrow] = [0, day].map((ms) =>
     proofsOf(day * 20_000 + ms, 1)[0]?.command.join(' '),

@@ -41,7 +41,7 @@ export const s3InternalError = () =>
 const timeoutError = (message: string, more: object): Error =>
   withoutStack(() => Object.assign(new Error(message), { name: 'TimeoutError', ...more }))
 
-/** As the SDK's HTTP handler gives it when no answer has come in time. */
+/** The error of the SDK's HTTP handler when no answer has come in time. */
 export const requestTimeout = (afterMs = 3000): Error =>
   timeoutError(`Connection timed out after ${afterMs} ms`, { code: 'ETIMEDOUT' })
 

@@ -2,8 +2,8 @@ import type { Network } from './simulated-client.ts'
 import type { SimulatedStore } from './simulated-store.ts'
 
 /**
- * A network for a store whose transactions settle item by item (`settlesAfterMs`): as on AWS, a transaction is
- * answered once everybody sees all of it. So half of it is seen by others, and by a sender that lost the answer.
+ * A network for a store whose transactions settle item by item (`settlesAfterMs`): as on AWS, the answer comes only
+ * once everybody can see all of a transaction. So others, and a sender that lost the answer, may see half of it.
  */
 export function settlingTransactions(
   store: SimulatedStore,

@@ -3,8 +3,8 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import type { SimulatedRequest, SimulatedStore } from './simulated-store.ts'
 
 /**
- * What lies between a writer and the store. It may call `apply` at once, later, or never, and
- * answer with what that gives or with a fault of its own.
+ * The network between a writer and the store. It may call `apply` at once, later, or never, and answer with the
+ * result or with a fault.
  */
 export interface Network {
   deliver<T>(request: SimulatedRequest, apply: () => T): Promise<T>

@@ -87,7 +87,7 @@ async function isRefused(stage: Stage, request: Request, refusal: Refusal): Prom
   const path = isBelow ? `/queue/${it.id}${request.path}` : request.path
   // `verb` decides about retries, and there are none here.
   const error = await refused(stage.send({ verb: 'push', ...request, path }), refusal)
-  // The gateway would answer an unknown address in words of its own.
+  // Without our route, the gateway would answer an unknown address in its own words.
   if (refusal.status === 404) same('the words', error.message.slice(0, NOWHERE.length), NOWHERE)
   same('the count', (await it.inspect({ consistent: true })).count, 0)
 }

@@ -53,7 +53,7 @@ async function patternsOf(client: Client): Promise<readonly QueuePattern[]> {
 
 const settingsOf = ({ etag: _, ...settings }: Configuration) => settings
 
-/** Thought out anew: it asks nothing of the code that it judges. */
+/** Written independently: it uses none of the code that it judges. */
 function settingsBy(all: readonly QueuePattern[], id: string): unknown {
   const fitting = all.filter(({ prefix }) => id.startsWith(prefix) && !id.endsWith('-deadletter'))
   const longest = fitting.toSorted((a, b) => b.prefix.length - a.prefix.length)[0]

@@ -2,7 +2,7 @@ import type { RateDecision } from '../../../client/index.ts'
 import type { Check } from '../check.ts'
 import { holds, refused, same } from '../claims.ts'
 
-/** With windows of a day no step meets the end of one, except at midnight UTC. */
+/** With windows of a day, no step runs into the end of one, except at midnight UTC. */
 const TWO_A_DAY = { maxRequests: 2, windowMillis: 86_400_000 } as const
 
 export const rateLimits: Check = {

@@ -24,7 +24,7 @@ export class Attempts {
     this.#byId.set(id, { untilMs: nowMs + REMEMBERED_MS, received })
   }
 
-  /** What the attempt received, if nothing has become of it since. */
+  /** The messages that the attempt received, if nothing has happened to them since. */
   find(id: string, shelf: Shelf, nowMs: number): readonly Message[] | undefined {
     const attempt = this.#byId.get(id)
     if (!attempt || attempt.untilMs <= nowMs) return undefined

@@ -2,7 +2,7 @@ import type { Duplicate } from './duplicates.ts'
 import type { Delivery, Message } from './message.ts'
 import type { QueueAttributes } from './queue-attributes.ts'
 
-/** What is left of a queue without its messages. */
+/** A queue's own data, without its messages. */
 export type QueueRecord = {
   readonly name: string
   readonly attributes: QueueAttributes
@@ -12,7 +12,7 @@ export type QueueRecord = {
   readonly sequence: string
 }
 
-/** What has to be on the disk before a request is answered. */
+/** A change that must be on disk before we answer the request. */
 export type Change =
   | { readonly kind: 'queue'; readonly record: QueueRecord }
   | { readonly kind: 'queue gone'; readonly queue: string }

@@ -10,7 +10,7 @@ import type { Shelf } from './shelf.ts'
  */
 export const LOOKED_AT_MAX = 120_000
 
-/** As many of one group as there are, then the next group; nothing of a group of which some is in flight. */
+/** All messages of one group, then the next group; none of a group that has messages in flight. */
 export function* fifoOrder(shelf: Shelf): Generator<Message> {
   const seen = new Set<string>()
   let looked = 0

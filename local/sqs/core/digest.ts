@@ -5,7 +5,7 @@ import type { MessageAttribute, MessageAttributes } from './message.ts'
 
 export const md5 = (text: string): string => createHash('md5').update(text).digest('hex')
 
-/** What a queue with content-based deduplication takes for the id. */
+/** The deduplication id in a queue with content-based deduplication. */
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
 /** Names in order, and before each name, type and value its length in four bytes. */

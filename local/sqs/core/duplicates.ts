@@ -1,5 +1,5 @@
-// What a FIFO queue has accepted in the last five minutes. It remembers a message although that has been received
-// and deleted meanwhile.
+// The messages that a FIFO queue has accepted in the last five minutes. It remembers a message even if somebody has
+// received and deleted it meanwhile.
 
 /** SQS's own; nobody can set it. */
 const REMEMBERED_MS = 300_000
@@ -27,7 +27,7 @@ export class Duplicates {
   }
 
   restore(duplicate: Duplicate): void {
-    // So that it stands at the end.
+    // Delete it first, so that the new entry comes at the end.
     this.#byKey.delete(duplicate.key)
     this.#byKey.set(duplicate.key, duplicate)
   }

@@ -11,7 +11,7 @@ export type MessageAttribute = {
 
 export type MessageAttributes = Readonly<Record<string, MessageAttribute>>
 
-/** What a sender gives. */
+/** A message as its sender gives it. */
 export type NewMessage = {
   readonly body: string
   readonly attributes: MessageAttributes
@@ -33,14 +33,14 @@ export type Message = Omit<NewMessage, 'delaySeconds'> & {
   delivery: Delivery
 }
 
-/** What changes with each delivery. */
+/** The part of a message that changes with each delivery. */
 export type Delivery = {
   readonly receives: number
   readonly firstReceivedAtMs: number
   readonly receivedAtMs: number
   /** In flight until then. */
   readonly invisibleUntilMs: number
-  /** Of the last delivery: only this one deletes the message. */
+  /** The handle of the last delivery; only this one deletes the message. */
   readonly handle: string
   /** A function of this stack has it, and ends with the stack. */
   readonly isForFunction?: true | undefined

@@ -1,4 +1,4 @@
-// One queue. Time and randomness are arguments; what changes is told, so that it can be written down.
+// One queue. Time and randomness are arguments; it reports its changes, so that the caller can store them.
 
 import { Attempts } from './attempts.ts'
 import type { QueueRecord, RecordChange } from './change.ts'
@@ -93,7 +93,7 @@ export class Queue {
     this.applyDelay(nowMs)
   }
 
-  /** Of a FIFO queue the delay is one of all its messages; of a standard queue a message keeps its own. */
+  /** In a FIFO queue, one delay applies to all messages; in a standard queue, each message keeps its own. */
   applyDelay(nowMs: number): void {
     const { isFifo, delayMs } = this.#settings
     if (isFifo) this.#shelf.delayAll(delayMs, nowMs)

@@ -30,7 +30,7 @@ const firstSequence = (nowMs: number): bigint =>
 
 export type Limits = {
   readonly bytesMax?: number | undefined
-  /** Of each queue. */
+  /** The bound of each queue. */
   readonly inFlightMax?: number | undefined
 }
 
@@ -49,7 +49,7 @@ export class Queues {
     this.#inFlightMax = inFlightMax
   }
 
-  /** What has changed since the last call. */
+  /** Returns the changes since the last call. */
   takeChanges(): readonly Change[] {
     const changes = this.#changes
     this.#changes = []
@@ -66,7 +66,7 @@ export class Queues {
     throw new SqsError('QueueDoesNotExist', `The specified queue does not exist: ${name}.`)
   }
 
-  /** As it was written down. */
+  /** Restores a queue from its stored record. */
   restore(record: QueueRecord): Queue {
     const tell = (change: Change) => this.#changes.push(change)
     const queue = new Queue(record, tell, this.#inFlightMax)

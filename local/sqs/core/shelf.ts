@@ -1,5 +1,5 @@
-// The messages of a queue in the order in which they came, and which of them are in flight or delayed. Everything
-// that asks for the time has been settled with it before. What changes is told, so that it can be written down.
+// The messages of a queue in the order in which they came, and which of them are in flight or delayed. Callers that
+// pass a time first update the shelf to that time. It reports its changes, so that the caller can store them.
 
 import type { RecordChange } from './change.ts'
 import type { Delivery, Message } from './message.ts'
@@ -74,7 +74,7 @@ export class Shelf {
     this.#tell({ kind: 'sent', queue: this.#queue, message })
   }
 
-  /** As it was written down, in the same order. */
+  /** Restores a stored message; call it in the stored order. */
   restore(message: Message, nowMs: number): void {
     const { id, groupId, delayedUntilMs } = message
     this.#messages.set(id, message)
@@ -108,7 +108,7 @@ export class Shelf {
     else this.#unsetInFlight(message)
   }
 
-  /** From now on a FIFO queue holds back its messages for so long, also those that it has. */
+  /** From now on, a FIFO queue holds back its messages for this long, including those that it already has. */
   delayAll(delayMs: number, nowMs: number): void {
     for (const message of this.#messages.values()) {
       const { deadLetterSource, delivery } = message
@@ -131,7 +131,7 @@ export class Shelf {
     this.#nextMs = this.#soonestMs()
   }
 
-  /** Those sent at or before that time. */
+  /** The messages sent at or before that time. */
   sentUntil(ms: number): readonly Message[] {
     if (this.#oldestMs > ms) return []
     const messages = [...this.#messages.values()]

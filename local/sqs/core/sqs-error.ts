@@ -1,5 +1,5 @@
-// What SQS answers instead of a result. The SDK reads the class from `__type`; programs from the days of the query
-// protocol read the older code, which SQS still sends in a header.
+// The errors of SQS. The SDK reads the class from `__type`; programs written for the query protocol read the older
+// code, which SQS still sends in a header.
 
 const coral = 'com.amazon.coral.service#'
 const modelled = 'com.amazonaws.sqs#'

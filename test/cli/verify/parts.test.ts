@@ -24,7 +24,7 @@ const call = (more: Partial<Call> = {}): Call => ({
   ...more,
 })
 
-test('Every check has a name that a queue id can hold, and sentences of its own.', () => {
+test('Every check has a name that fits into a queue id, and its own sentences.', () => {
   const names = allChecks.map(({ name }) => name)
   expect(new Set(names).size).toBe(names.length)
   for (const { name, steps } of allChecks) {

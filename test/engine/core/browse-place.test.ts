@@ -61,7 +61,7 @@ describe('A cursor', () => {
     ])
   })
 
-  it('goes on in its lane and those before it, at their ends, where the newest come first.', () => {
+  it('goes on in its lane and those before it, at their ends, if the newest come first.', () => {
     expect(lanes('newest', undefined, place)).toEqual([
       [4, 0, 8],
       [1, 0, 'end'],

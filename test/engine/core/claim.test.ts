@@ -49,14 +49,14 @@ describe('A claim is planned', () => {
     })
   })
 
-  it('exactly, where so many may be too large for an answer.', () => {
+  it('exactly, if so many may be too large for an answer.', () => {
     const many = { ...command, count: CLAIM_BLIND_ITEMS + 1 }
     const long = aRecord({ 0: aLane({ tail: tailOf(20) }) }, { checkAtMs: later(9) })
     expect(planClaim(long, many, nowMs)).toMatchObject({ count: 9, exact: true })
     expect(planClaim(long, { ...command, count: CLAIM_BLIND_ITEMS }, nowMs)?.exact).toBe(false)
   })
 
-  it('with all appends compared, where the lanes ahead are too many.', () => {
+  it('with all appends compared, if too many lanes are ahead.', () => {
     const empty = Array.from({ length: LANES_AHEAD_NAMED + 1 }, (_, p) => [p, aLane()])
     const record = aRecord(
       { ...Object.fromEntries(empty), 900: aLane({ tail: tailOf(3) }) },

@@ -172,7 +172,7 @@ function expectSound(next: Lane, before: Lane): void {
   ])
 }
 
-it('Whatever the lane, doing what is planned is sound, and leads to having nothing to do.', () => {
+it('For any lane, the planned work is sound, and in the end nothing is left to do.', () => {
   fc.assert(
     fc.property(lanes, fc.integer({ min: 1, max: 3 }), (first, bufferSegments) => {
       const configuration = {
@@ -201,7 +201,7 @@ it('Whatever the lane, doing what is planned is sound, and leads to having nothi
   )
 })
 
-describe('What was offloaded joins what is there', () => {
+describe('Newly offloaded segments join those that are there', () => {
   const there = lane({ sealed: 200, offloaded: range(2, 6) })
   const cases: readonly [string, Lane, typeof none, typeof none][] = [
     ['where it follows on', there, range(6, 10), range(2, 10)],

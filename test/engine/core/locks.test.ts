@@ -145,7 +145,7 @@ describe('Of one lock of each state', () => {
   })
 })
 
-it('Whatever the record, ending all that is over leaves the live locks and nothing else.', () => {
+it('For any record, ending all expired locks leaves exactly the live ones.', () => {
   fc.assert(
     fc.property(anyRecord, (record) => {
       const after = foldDone(endExpired(record, nowMs), nowMs)

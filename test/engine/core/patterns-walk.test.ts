@@ -14,7 +14,7 @@ const waiting: PatternsWalk = { asked: 1, noted: 1, settledMs: settled, beginMs:
 const underWay = { startedMs: settled, place: { shard: 3, after: 'x' }, failed: false }
 const { beginMs: _, ...begun } = { ...waiting, underWay }
 
-it('Where nobody has asked for a walk there is nothing to do.', () => {
+it('If nobody has asked for a walk, there is nothing to do.', () => {
   expect(walkNow(none, now)).toBeUndefined()
 })
 

@@ -59,7 +59,7 @@ it('A configuration from before there were patterns is the queue’s own.', () =
   })
 })
 
-it('A queue takes other patterns, but not older ones, nor any in place of its own settings.', () => {
+it('A queue accepts other patterns, but no older ones, and none if it has its own settings.', () => {
   const older = { ...noQueuePatterns, revision: 2 }
   const newer = { ...noQueuePatterns, revision: 4 }
   const current = configurationBy(patterns, 'a.b')

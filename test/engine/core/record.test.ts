@@ -75,7 +75,7 @@ describe('A mark', () => {
   })
 })
 
-it('What is free is what is there, in no lock, not settled and not dead.', () => {
+it('Free items are those that are stored, in no lock, not settled and not dead.', () => {
   const lane = aLane({
     head: 2,
     sealed: 6,

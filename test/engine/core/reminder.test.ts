@@ -68,7 +68,7 @@ it('An announcement by hand comes whenever the last one was, and begins with the
   expect(reminder).toEqual({ times: 1, taken: 1, sinceMs: nowMs })
 })
 
-it('A queue waits for somebody while items are free and no lock stands for anybody.', () => {
+it('A queue waits for a consumer while it has free items and no lock shows one at work.', () => {
   expect(waitsForSomebody(waiting)).toBe(true)
   expect(waitsForSomebody(withLock(0))).toBe(true)
   expect(waitsForSomebody(withLock(later(9)))).toBe(false)

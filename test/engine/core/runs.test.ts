@@ -200,7 +200,7 @@ describe('A lane tells where its items lie', () => {
     expect(longest({ ...mixed, runs: later, offloaded: range(8, 20) })).toEqual(range(8, 19))
   })
 
-  it('so that whoever needs items from S3 is known.', () => {
+  it('so that we know which reads need items from S3.', () => {
     expect(isInS3(bulk, range(94, 95))).toBe(true)
     expect(isInS3(bulk, range(95, 96))).toBe(false)
     expect(isInS3({ ...bulk, tail: [batch('s3', 5)] }, range(100, 101))).toBe(true)

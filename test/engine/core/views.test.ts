@@ -34,7 +34,7 @@ const locks = new Map([
 ])
 const record = aRecord({ 0: lane, 3: aLane() }, { locks })
 
-it('What is visible is neither settled nor dead nor acknowledged.', () => {
+it('Visible items are neither settled nor dead nor acknowledged.', () => {
   const visible = visibleIn(record, lane)
   expect([...numbersOf(visible)].slice(0, 8)).toEqual([2, 3, 6, 7, 8, 9, 12, 13])
   expect([...numbersOf(lockedNow(record, 0, visible, nowMs))]).toEqual([6, 7])
@@ -86,7 +86,7 @@ it('An ETag differs between records that differ in what moves beside the version
   for (const tag of tags) expect(tag).toMatch(/^"[A-Za-z0-9._~-]+"$/)
 })
 
-it('Whatever the record, no more is locked than visible.', () => {
+it('For any record, no more items are locked than visible.', () => {
   fc.assert(
     fc.property(anyRecord, (any) => {
       for (const [priority, of] of any.lanes) {

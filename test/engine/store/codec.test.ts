@@ -39,7 +39,7 @@ describe('Packed entries', () => {
   })
 })
 
-describe('Where Node has no zstd', () => {
+describe('If Node has no zstd', () => {
   const entries = Array.from({ length: 100 }, (_, n) => `{"order":${n},"state":"new"}`)
   const compressed = pack(entries)
   const original = process.getBuiltinModule

@@ -196,7 +196,7 @@ const endedText = (record: QueueRecord): string =>
     .map(({ lockId, ending, items }) => `${lockId}${codes[ending]}${items.toString(36)}`)
     .join('.')
 
-describe('Whatever the record, the row after the write says what was decided:', () => {
+describe('For any record, the row after the write shows the decision:', () => {
   it('a pop.', () => {
     const commands = fc.record({ count: fc.integer({ min: 1, max: 30 }), competing: fc.boolean() })
     fc.assert(

@@ -10,7 +10,7 @@ const numbersIn = (cache: PartialCache<string>, name: string): number[] =>
 
 const range = (from: number, to: number): number[] => [...list(from, to).keys()]
 
-it('Joins what it is told of a list piece by piece.', () => {
+it('Joins pieces of a list that come one after the other.', () => {
   const cache = new PartialCache<string>(100_000)
   cache.add('a', list(0, 3), 0)
   cache.add('a', list(5, 7), 5)
@@ -35,7 +35,7 @@ it('Fills what is left with what came before.', () => {
   expect(numbersIn(cache, 'a')).toEqual([...range(0, 6), ...range(10, 14)])
 })
 
-it('Forgets lists that were not used for long, and those that it is told to.', () => {
+it('Forgets lists that nobody has used for long, and those that a caller removes.', () => {
   const cache = new PartialCache<string>(10_700)
   cache.add('a', list(0, 6), 0)
   cache.add('b', list(0, 4), 0)
@@ -46,7 +46,7 @@ it('Forgets lists that were not used for long, and those that it is told to.', (
   expect(cache.get('a', 0)).toBeUndefined()
 })
 
-it('Keeps nothing of an item that is larger than all of it, and of nothing nothing.', () => {
+it('Keeps no item that is larger than the whole cache, and accepts an empty list.', () => {
   const cache = new PartialCache<string>(1_000)
   cache.add('a', list(0, 1), 0)
   cache.add('b', new Map(), 0)

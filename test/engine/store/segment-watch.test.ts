@@ -76,7 +76,7 @@ it('A batch that is gone because others have popped all of it is not a failed lo
   expect(late.moved).toEqual([])
 })
 
-it('An offload that fails is told as one.', async () => {
+it('An offload that fails is reported as a failed offload.', async () => {
   const { stage, queues } = onSimulated()
   await queues.configure(QUEUE, { segmentSize: 5 })
   await pushOneByOne(queues, QUEUE, named('a', 100))

@@ -162,7 +162,7 @@ const anyCalls = fc.array(
   { minLength: 1, maxLength: 40 },
 )
 
-test('Whatever a batch brings, each call fares as it would have alone and in turn', async () => {
+test('For any batch, each call gets the outcome that it would have had alone and in turn', async () => {
   await fc.assert(
     fc.asyncProperty(anyCalls, fc.integer({ min: 0, max: 60 }), async (list, room) => {
       const calls = list.map(({ items, isBad }, name) => ({

@@ -168,7 +168,7 @@ function expectFit(batch: readonly Waiting[], next: Waiting | undefined): void {
   }
 }
 
-test('Whatever comes, every call goes once, in order, in batches as large as they may be and no larger', () => {
+test('For any calls, each goes once, in order, in batches as large as allowed and no larger', () => {
   fc.assert(
     fc.property(events, (list) => {
       const called = list.filter((event) => event.kind === 'call').map(({ load }) => load)

@@ -182,7 +182,7 @@ const plans = fc.array(
   { minLength: 1, maxLength: 30 },
 )
 
-test('Whatever happens, each call has one answer, and the order of calls is the order of items', async () => {
+test('In every case, each call gets one answer, and the order of calls is the order of items', async () => {
   await fc.assert(
     fc.asyncProperty(plans, fc.integer({ min: 0, max: 6 }), async (plan, waitMs) => {
       const { time, stored, heard, fails, push } = aStage({ waitMs, itemsMax: 4 })

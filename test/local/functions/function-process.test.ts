@@ -22,7 +22,7 @@ describe('a function', () => {
     expect(pool.size).toBe(1)
   })
 
-  test('has the environment of the template and of Lambda, and nothing of ours', async () => {
+  test('has the environment of the template and of Lambda, and no variables of ours', async () => {
     process.env.PUSHPOP_OF_OURS = 'secret'
     const pool = poolOf('export const handler = async () => process.env', {
       environment: { MINE: '1' },

@@ -99,7 +99,7 @@ describe('the event of a request', () => {
     expect(eventOf({ target: '/queue/a%2Fb' }).rawPath).toBe('/queue/a/b')
   })
 
-  test('headers in lower case, repeats joined, cookies in a place of their own', () => {
+  test('headers in lower case, repeats joined, cookies in a separate place', () => {
     const event = eventOf({
       rawHeaders: ['X-A', '1', 'x-a', '2', 'Cookie', 'a=1; b=2', 'cookie', 'c=3', '__proto__', 'p'],
     })

@@ -81,7 +81,7 @@ test('No more batches are under way than may be.', async () => {
   expect(most).toBe(2)
 })
 
-test('What a function that threw had stays in flight until its time is over.', async () => {
+test('The messages of a function that threw stay in flight until their time is over.', async () => {
   const { sqs, settled } = fakeSqs([['1'], ['2']])
   start(sqs, async (event) => (event.includes('"1"') ? { kind: 'failed', payload: '{}' } : done))
   await until(() => settled.length === 1)
@@ -106,7 +106,7 @@ test('A stop waits for the batch, and gives back what ended with the stack.', as
   expect(settled).toEqual(['ChangeMessageVisibilityBatch 1 0'])
 })
 
-test('What is too large for one event comes in several, and nothing of a FIFO queue passes a failure.', async () => {
+test('Messages too large for one event come in several, and none in a FIFO queue passes a failure.', async () => {
   const large = ['1', '2', '3'].map((id) => id + 'x'.repeat(2_500_000))
   const { sqs, settled } = fakeSqs([large, ['end']])
   const events: string[][] = []

@@ -77,7 +77,7 @@ test('A shorter retention ends what is older, in flight or not, and opens its gr
   expect(bodies('q.fifo')).toEqual(['a2'])
 })
 
-test('An attempt gets nothing of what another receive has meanwhile.', () => {
+test('An attempt gets no messages that another receive has taken meanwhile.', () => {
   const { clock, queues, send } = open()
   send('q.fifo', 'a1', 'a')
   const attempt = { max: 1, attemptId: 'attempt-1' }

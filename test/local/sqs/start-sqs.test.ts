@@ -102,7 +102,7 @@ test('A web page is refused.', async () => {
   expect(response.status).toBe(403)
 })
 
-test('Whatever is sent, the answer is an error of SQS.', async () => {
+test('Any bad request gets an error of SQS as its answer.', async () => {
   const { endpoint } = await start()
   await makeQueue(sqsApi(endpoint))
   const bodies = [

@@ -32,7 +32,7 @@ describe('A start of PushPop alone in the folder of a CDK app', () => {
     expect(appHere(folderWith('{'), 'pushpop start')).toContain('--app FILE')
   })
 
-  it('says nothing where there is none, or where the app is PushPop itself.', () => {
+  it('says nothing if there is none, or if the app is PushPop itself.', () => {
     expect(appHere(folderWith(), 'pushpop start')).toBeUndefined()
     expect(appHere(root, 'npm start --')).toBeUndefined()
   })

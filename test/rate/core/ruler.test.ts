@@ -120,7 +120,7 @@ const epochs = fc.record({
   generation: fc.integer({ min: 0, max: 1_000 }),
 })
 
-describe('Whatever the rules,', () => {
+describe('For any rules,', () => {
   it('an epoch is read as it was written.', () => {
     fc.assert(
       fc.property(epochs, (epoch) => {

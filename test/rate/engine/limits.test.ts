@@ -29,7 +29,7 @@ describe('A window', () => {
   })
 })
 
-describe('Who waits', () => {
+describe('A caller who waits', () => {
   it('gets the coming windows in order of arrival, then the line is full.', async () => {
     const { clock, limits } = onRates()
     await limits.configure('k', { maxRequests: 2, maxRequestsInQueue: 4 })

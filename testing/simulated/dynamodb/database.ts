@@ -152,7 +152,7 @@ export class Database {
     return charge
   }
 
-  /** What a transaction has just written is seen later, item by item. */
+  /** Readers see what a transaction has just written only later, item by item. */
   settleLater(key: Key, { item, size }: Stored): void {
     const ms = this.settlesAfterMs?.(key) ?? 0
     const row = this.table.row(key.pk, key.sk)

@@ -47,8 +47,8 @@ export function validationError(message: string): DynamoDBServiceException {
 }
 
 /**
- * A ValidationException about the item or its key, not about the expressions: a transaction with
- * one is cancelled for this reason, where the others make the whole transaction invalid.
+ * A ValidationException about the item or its key, not about the expressions: DynamoDB cancels a transaction
+ * because of it, whereas the other ones make the whole transaction invalid.
  */
 export class ItemError extends DynamoDBServiceException {
   constructor(message: string) {

@@ -59,7 +59,7 @@ export function deleteItem(database: Database, input: DeleteCommandInput): Delet
   return write(database, input, prepared)
 }
 
-/** Those that PushPop asks for: DynamoDB knows more. */
+/** Only the values that PushPop uses; DynamoDB has more. */
 function requireReturnValues(wanted: string | undefined, allowed: readonly string[]): void {
   if (wanted !== undefined && !allowed.includes(wanted)) {
     throw validationError(`ReturnValues can only be ${allowed.join(' or ')}`)

@@ -51,9 +51,9 @@ export class Transactions {
   }
 
   /**
-   * As DynamoDB does it, in two steps: it looks at all conditions and takes the items for itself, and some
-   * milliseconds later it writes. Returns the second step. In between every other write of one of the
-   * items is refused, and reads see what was there before.
+   * Works in two steps, like DynamoDB: it checks all conditions and reserves the items, and writes some milliseconds
+   * later. Returns the second step. In between, the store refuses every other write of one of the items, and reads see
+   * the old values.
    */
   begin(input: TransactWriteCommandInput): () => TransactWriteCommandOutput {
     const { database } = this

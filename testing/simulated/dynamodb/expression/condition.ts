@@ -205,7 +205,7 @@ function orderedBy(holds: (order: number) => boolean): Comparison {
 
 const comparisons = {
   '=': (a, b) => a !== undefined && b !== undefined && equals(a, b),
-  // Not the same, so true also for a missing attribute and for another type.
+  // True if the two differ, so also for a missing attribute or another type.
   '<>': (a, b) => a === undefined || b === undefined || !equals(a, b),
   '<': orderedBy((order) => order < 0),
   '<=': orderedBy((order) => order <= 0),

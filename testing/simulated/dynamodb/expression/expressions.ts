@@ -67,7 +67,7 @@ export class Expressions {
 }
 
 /**
- * Of all stores of a process: what an expression means depends on its text and names alone, and a process may
+ * All stores of a process share these: an expression's meaning depends only on its text and names, and a process may
  * simulate thousands of stores.
  */
 export const expressionsOfProcess = new Expressions()

@@ -78,7 +78,7 @@ function parseAction(
     case 'SET': {
       parser.expect('=')
       const { evaluate, operands } = parseSum(parser)
-      // Of `p = list_append(p, x)` the size of x alone is added.
+      // For `p = list_append(p, x)`, only the size of x counts.
       const appends = operands?.[0].path !== undefined && samePath(operands[0].path, path)
       const appended = appends ? operands?.[1].evaluate : undefined
       plant(path, { kind: 'set', evaluate, ...(appended && { appended }) })
