@@ -282,7 +282,7 @@ describe('An append that is frozen on its way', () => {
   })
 })
 
-it('An append that is frozen changes nothing where a key with the same mark had left before it, too.', async () => {
+it('An append that is frozen changes nothing if a key with the same mark had left before it, too.', async () => {
   const [stage, queue] = [openSimulated(), 'queue']
   const [other, key] = twoOfOneMark(queue)
   await once(stage, queue, named('z', 1), other)

@@ -88,7 +88,7 @@ describe('A thousand pushes with keys that linger', () => {
     expect(sent.length).toBeLessThan(50)
   })
 
-  it('that were in before get their answers where the process has lost the record that says so.', async () => {
+  it('that were in before get their answers if the process has lost the record that says so.', async () => {
     const [stage, queue] = [openSimulated(), 'queue']
     await stage.engine().configure(queue, { capacity: 600 })
     const [items, idempotencyKey] = [named('x', 600), 'key']
@@ -105,7 +105,7 @@ describe('A thousand pushes with keys that linger', () => {
     expect(again).toMatchObject({ kind: 'repeated' })
   })
 
-  it('go in few appends where they use the same key over and over between plain ones.', async () => {
+  it('go in few appends if they use the same key over and over between plain ones.', async () => {
     const [stage, queue] = [openSimulated(), 'queue']
     const engine = stage.engine({ linger: true })
     await engine.push(queue, { items: named('a', 1) })
