@@ -1,4 +1,4 @@
-/** An expected outcome for us, but an error for the caller: 423, with the latest time at which the lock ends. */
+/** An expected outcome, but an error to the caller: 423 with the time that the lock lasts at most. */
 export class QueueLocked extends Error {
   readonly expiresAtMs: number
 

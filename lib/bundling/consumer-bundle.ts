@@ -33,7 +33,7 @@ export function bundleFunction(entry: string, outdir: string, bundling: Bundling
 export function ownFilesOf({ inputs, importsOf }: Pick<Bundle, 'inputs' | 'importsOf'>) {
   const found = new Set<string>()
   const visit = (input: string): void => {
-    // A module that is not bundled, such as one of Node's, is not a file here.
+    // What is not bundled, such as Node's modules, is no file here.
     const isFile = packageOf(input) === undefined && existsSync(resolve(root, input))
     if (!isFile || found.has(input)) return
     found.add(input)

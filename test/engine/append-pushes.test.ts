@@ -172,7 +172,7 @@ describe('A plain push in one append with a keyed one whose answer is lost', () 
     expect(outcomes).toEqual(left.map(({ id }) => ({ kind: 'pushed', ids: [id] })))
   })
 
-  it('is pushed if the same key came in from another process in the same millisecond.', async () => {
+  it('is pushed where the same key came in from another process in the same millisecond.', async () => {
     for (const becomes of ['note', 'receipt']) {
       const [stage, queue] = [openSimulated(), 'queue']
       await push(stage.engine(), queue, named('z', 1))

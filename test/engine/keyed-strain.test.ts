@@ -88,7 +88,7 @@ describe('A thousand pushes with keys that linger', () => {
     expect(sent.length).toBeLessThan(50)
   })
 
-  it('that were in before get their answers if the process has lost the record that says so.', async () => {
+  it('that were in before get their answers where the process has lost the record that says so.', async () => {
     const [stage, queue] = [openSimulated(), 'queue']
     await stage.engine().configure(queue, { capacity: 600 })
     const [items, idempotencyKey] = [named('x', 600), 'key']

@@ -207,7 +207,7 @@ export const placedAt = (record: QueueRecord, starts: ReadonlyMap<number, number
     }),
   )
 
-/** Where a push whose answer was lost finds its own entries, which it knows by their tags. */
+/** Where a push finds its own entries (tags make them its own), after its answer was lost. */
 export function findAppend(append: Append, record: QueueRecord): Map<number, number> | undefined {
   const starts = new Map<number, number>()
   for (const [priority, entries] of append.lanes) {
@@ -221,7 +221,7 @@ export function findAppend(append: Append, record: QueueRecord): Map<number, num
   return starts
 }
 
-/** The same for an append with notes: it starts from the first of them that the record has. */
+/** The same for an append with notes, from the first of them that the record has. */
 export function findNoted(append: Append, record: QueueRecord): Placed | undefined {
   for (const [hash, sent] of append.notes ?? []) {
     const note = record.notes.get(hash)
@@ -232,9 +232,8 @@ export function findNoted(append: Append, record: QueueRecord): Placed | undefin
 }
 
 /**
- * The same, from the place of one of its pushes. Meanwhile a lane may have been made anew with another epoch; the
- * push's own place says which one it was. The result lacks a lane if that push has nothing there and the entries have
- * left its tail.
+ * The same from where one of its pushes is. By now a lane may be another, with another epoch: the push's own place says
+ * which it was. Lanes are missing in which that push has nothing, and of which the tail has not the entries any more.
  */
 export function placedBy(
   append: Append,

@@ -1,5 +1,5 @@
 // The messages of a queue in the order in which they came, and which of them are in flight or delayed. Before a call
-// that depends on the time, the queue calls `settle` with it. The shelf reports its changes, so that they can be stored.
+// that depends on the time, the queue calls `settle` with it. The shelf reports its changes, so that they can be kept.
 
 import type { RecordChange } from './change.ts'
 import type { Delivery, Message } from './message.ts'

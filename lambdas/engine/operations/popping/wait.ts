@@ -79,7 +79,7 @@ async function waitFor(
 ): Promise<PopOutcome> {
   const { clock, random } = engine
   const { signal } = request
-  // Keep the key, if the call has one: an earlier request of the same call may have got the items.
+  // With the key, if it has one: a first sending of this call may have got the items.
   const command = commandFor(engine, queue, request, checkPop(request))
   for (let looks = 0; ; looks += 1) {
     await clock.sleep(lookPauseMs(looks, untilMs - clock.nowMs(), random()), signal)

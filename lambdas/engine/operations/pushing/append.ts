@@ -134,7 +134,7 @@ function knownOf({ addition, newBy }: Appending, { record, inDoubt }: View): App
     : { kind: 'look', record, inDoubt }
 }
 
-/** For a lone producer whose push would fill the tail. If it is too early for a seal, it pushes like any other. */
+/** For a lone producer whose push would fill the tail. If this is not the moment, it pushes as any other. */
 async function sealFirst(
   { engine, queue, addition }: Appending,
   record: QueueRecord,
