@@ -74,7 +74,7 @@ const found: SweepReport = {
 }
 
 describe('A run of the sweeper', () => {
-  it('sweeps once where the schedule alone is asked for.', async () => {
+  it('sweeps once if the schedule alone is asked for.', async () => {
     const { summary, at, requests, startedMs } = await run({ every: 60, sweeps: [found] })
     expect(await summary).toEqual({
       sweeps: 1,
@@ -108,7 +108,7 @@ describe('A run of the sweeper', () => {
     expect(until).toEqual([20, 40, 60])
   })
 
-  it('looks at its part of the shards where it is one of several.', async () => {
+  it('looks at its part of the shards if it is one of several.', async () => {
     const { summary, requests } = await run({ every: 60, sweeps: [nothing], shards: [1, 9] })
     await summary
     expect(requests).toMatchObject([{ shards: [1, 9] }])

@@ -56,7 +56,7 @@ describe('a sentence says what is wrong with a command line, with exit code 2', 
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   })
 
-  test('as JSON where that was asked for, on stderr', async () => {
+  test('as JSON if that was asked for, on stderr', async () => {
     const { code, stdout, stderr } = await run('pop q --json --cuont 1')
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(JSON.parse(stderr)).toMatchObject({ success: false, error_code: 'WRONG_USAGE' })

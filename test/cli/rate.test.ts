@@ -102,7 +102,7 @@ describe('A rate command over HTTP', () => {
   }
   const asked = () => seen.map((request) => request.asked)
 
-  test('ends with 0 where it may go, and asks for no more than was given', async () => {
+  test('ends with 0 if it may go, and asks for no more than was given', async () => {
     expect(await pushpop('rate k', [go])).toEqual({
       code: 0,
       stdout: 'go\n',
@@ -135,7 +135,7 @@ describe('A rate command over HTTP', () => {
     expect(stderr).toBe('k goes after 1.3 s in line; 0 left in this window.\n')
   })
 
-  test('ends with 4 where it may not go, and does not ask again', async () => {
+  test('ends with 4 if it may not go, and does not ask again', async () => {
     expect(await pushpop('rate k', [no, go])).toEqual({
       code: 4,
       stdout: 'no\n',
@@ -189,7 +189,7 @@ describe('A rate command over HTTP', () => {
       })
     })
 
-    test('sleeps on where it woke too soon, and asks again where it woke too late', async () => {
+    test('sleeps on if it woke too soon, and asks again if it woke too late', async () => {
       const early = ticket('waiting', { retry_after_ms: 5 })
       const script = [soon, early, ticket('over'), soon, ticket('ready')]
       expect((await pushpop('rate k --wait', script)).code).toBe(0)
@@ -532,7 +532,7 @@ describe.each(places)('on $name', ({ start }) => {
     for (const { code, stderr } of ended) if (code === 130) expect(stderr).toMatch(/^Stopped; /)
   })
 
-  test('a limit of the request is refused where the key has one; removed, it is not', async () => {
+  test('a limit of the request is refused if the key has one; removed, it is not', async () => {
     const k = key()
     const set = await pushpop(`rate-config ${k} set --max-requests 7`)
     expect(set).toMatchObject({ code: 0, stderr: `Configured ${k}.\n` })

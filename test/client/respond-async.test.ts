@@ -21,7 +21,7 @@ describe('A push that does not wait', () => {
     ])
   })
 
-  test('answers as any push does where the service has no inbox', async () => {
+  test('answers as any push does if the service has no inbox', async () => {
     const { client } = clientOf([pushed])
     expect(await client.queue('q').push(1, { respondAsync: true })).toEqual({ id: 'a' })
   })

@@ -137,7 +137,7 @@ describe('the region', () => {
     expect(await sign(url)).toContain(`/${region}/execute-api/`)
   })
 
-  test('is asked for where the name does not tell it', async () => {
+  test('is asked for if the name does not tell it', async () => {
     await expect(sign('https://queue.example.com')).rejects.toThrow('give auth.region')
     expect(await sign('https://queue.example.com', 'eu-west-1')).toContain('/eu-west-1/')
   })

@@ -234,7 +234,7 @@ describe('The name that is meant', () => {
     },
   )
 
-  test('is not asked for where the value is undefined, which counts as absent', () => {
+  test('is not asked for if the value is undefined, which counts as absent', () => {
     checkOptions({ require_ack: undefined }, names)
     checkOptions(undefined, names)
   })

@@ -50,7 +50,7 @@ describe('What failed', () => {
     expect(of({ delays: [90] })).toEqual([90_000, 90_000, 90_000, 90_000, 90_000])
   })
 
-  it('waits ever longer where a backoff is given, up to its end.', () => {
+  it('waits ever longer if a backoff is given, up to its end.', () => {
     const backoff = { first: '10s', factor: 3, most: '1d' } as const
     expect(of({ backoff }, 1)).toEqual([10_000, 30_000, 90_000, 270_000, 86_400_000])
     expect(of({ backoff: { factor: 1 }, jitter: 0 })).toEqual(Array(5).fill(1_000))

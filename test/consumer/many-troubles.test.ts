@@ -107,7 +107,7 @@ describe('A look', () => {
     expect(new Set(asked)).toEqual(new Set([undefined]))
   })
 
-  it('begins again where the cursor is refused, and fails only if the first page is.', async () => {
+  it('begins again if the cursor is refused, and fails only if the first page is.', async () => {
     const no = new QueueError('INVALID_PARAMETER', 'cursor must be one that an earlier page gave')
     let refused = 1
     const { look } = pagesThat(2, (page) => (page >= refused ? no : undefined))

@@ -372,7 +372,7 @@ describe('The lock', () => {
     expect(await place.in(run)).toMatchObject({ counts: { acknowledged: 1 } })
   })
 
-  it('is extended again where no answer comes, before its life is over.', async () => {
+  it('is extended again if no answer comes, before its life is over.', async () => {
     const place = await Place.holding(1)
     const silent = async () => {
       await place.clock.sleep(20_000)
@@ -448,7 +448,7 @@ describe('The lock', () => {
     expect(place.verbs.filter((verb) => settling.includes(verb))).toEqual([])
   })
 
-  it('is found again where the answer that told of it was lost.', async () => {
+  it('is found again if the answer that told of it was lost.', async () => {
     const place = await Place.holding(1, 2)
     let lose = 2
     const seen: unknown[] = []
@@ -485,7 +485,7 @@ describe('The lock', () => {
     expect([seen, ending]).toEqual([[], 'locked'])
   })
 
-  it('is acknowledged by itself where the pop that should have done it failed.', async () => {
+  it('is acknowledged by itself if the pop that should have done it failed.', async () => {
     const place = await Place.holding(1, 2)
     let pops = 0
     const seen: unknown[] = []
@@ -617,7 +617,7 @@ describe('The end of the time', () => {
     expect(place.called).toEqual([])
   })
 
-  it('fails the run where the next cannot be called; what is done is acknowledged.', async () => {
+  it('fails the run if the next cannot be called; what is done is acknowledged.', async () => {
     const place = await Place.holding(1, 2)
     const { error, counts } = await place.run(() => place.clock.sleep(7_000), {
       timeoutMs: 10_000,
@@ -636,7 +636,7 @@ describe('The end of the time', () => {
 })
 
 describe('Several locks at once', () => {
-  it('are worked at the same time, each item once, and only where there is enough.', async () => {
+  it('are worked at the same time, each item once, and only if there is enough.', async () => {
     const place = await Place.holding(...numbers(40))
     let atOnce = 0
     let most = 0
@@ -703,7 +703,7 @@ describe('A queue with a pop limit', () => {
     expect(await place.in(run)).toMatchObject({ ending: 'empty' })
   })
 
-  it('goes on in the next run where the window is longer than this one.', async () => {
+  it('goes on in the next run if the window is longer than this one.', async () => {
     const place = new Place()
     await limitTo(place, 1, 3_600_000)
     await place.push(...numbers(2))

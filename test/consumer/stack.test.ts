@@ -139,7 +139,7 @@ describe.concurrent('Consumers', () => {
     expect(other.join('\n')).toMatch(/handler runs into the time limit.*"queue":"limited"/)
   })
 
-  it('go on in a fresh run where one is not enough.', async () => {
+  it('go on in a fresh run if one is not enough.', async () => {
     const all = numbers(10)
     await push('many', ...all.map((n) => ({ n, sleepMs: 1_000 })))
     await until(async () => of('many').length >= 10 && (await countOf('many')) === 0)

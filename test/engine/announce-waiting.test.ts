@@ -103,7 +103,7 @@ describe('Announcing what waits', () => {
     expect(announced + rest.announced).toBe(60)
   })
 
-  it('goes on where its time was over, and meets each queue once.', async () => {
+  it('goes on where it stopped when its time was over, and meets each queue once.', async () => {
     const { stage, queues } = onSimulated()
     for (let n = 0; n < 230; n += 1) await push(queues, `queue-${n}`, named('a', 1))
     stage.announced.length = 0

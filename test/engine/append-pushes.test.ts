@@ -154,7 +154,7 @@ it('An answer that is lost makes one of several pushes no repetition, and loses 
 describe('A plain push in one append with a keyed one whose answer is lost', () => {
   const pushes = [{ items: named('a', 1) }, { items: named('b', 1), idempotencyKey: 'b' }]
 
-  it('is not pushed again where the note has become a receipt meanwhile.', async () => {
+  it('is not pushed again if the note has become a receipt meanwhile.', async () => {
     const [stage, queue] = [openSimulated(), 'queue']
     await push(stage.engine(), queue, named('z', 1))
     const other = engineOf(stage)

@@ -63,7 +63,7 @@ describe('Messages of the inbox', () => {
     expect(textsOf(await drain(stage.engine(), queue))).toEqual(textsFrom(1, 4))
   })
 
-  it('do not fit into one append where they are too large: then they are several, in order.', async () => {
+  it('do not fit into one append if they are too large: then they are several, in order.', async () => {
     const { stage, queue } = onSimulated()
     const bulk = [1, 2, 3].map((number) =>
       message(number, { items: named(`b${number}-`, 600, number % 2) }),
@@ -107,7 +107,7 @@ describe('A message that cannot be pushed', () => {
     expect(await drain(stage.engine(), `${queue}-deadletter`)).toHaveLength(1)
   })
 
-  it('holds up nothing where its dead letters have a thousand priorities: it goes to the nearest.', async () => {
+  it('holds up nothing if its dead letters have a thousand priorities: it goes to the nearest.', async () => {
     const { stage, queue } = onSimulated()
     const dead = `${queue}-deadletter`
     for (const from of [10, 510]) {
@@ -124,7 +124,7 @@ describe('A message that cannot be pushed', () => {
     ])
   })
 
-  it('is pushed as it came where the queue itself is for dead letters.', async () => {
+  it('is pushed as it came if the queue itself is for dead letters.', async () => {
     const { stage, queue } = onSimulated()
     const dead = `${queue}-deadletter`
     expect(await stage.engine().apply(dead, [refused(1)])).toMatchObject({ pushed: 1 })
@@ -144,7 +144,7 @@ describe('A message for a dead-letter queue', () => {
     return { stage, dead, givenUp, apply }
   }
 
-  it('is given up where its key came with other items, and what is behind it goes on.', async () => {
+  it('is given up if its key came with other items, and what is behind it goes on.', async () => {
     const { stage, dead, givenUp, apply } = scene()
     await stage.engine().push(dead, { items: named('x', 1), idempotencyKey: 'k' })
     const used = message(1, { idempotencyKey: 'k' })
@@ -237,7 +237,7 @@ describe('A message with a key', () => {
     },
   )
 
-  it('that was a repetition comes again where the record could not note it.', async () => {
+  it('that was a repetition comes again if the record could not note it.', async () => {
     const { stage, queue } = onSimulated()
     const queues = stage.engine({
       before: ({ name }) => {

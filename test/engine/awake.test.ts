@@ -180,7 +180,7 @@ describe('The run that is awake', () => {
     expect(await third?.goOn()).toBe(true)
   })
 
-  it('may be two for a while where the lease of one ends, and still nothing is lost.', async () => {
+  it('may be two for a while if the lease of one ends, and still nothing is lost.', async () => {
     const { runs, twoAwake } = await explore({ processes: 3, faultsMax: 0, leaseEnds: true })
     expect(runs).toBeGreaterThan(200)
     expect(twoAwake).toBeGreaterThan(0)

@@ -116,7 +116,7 @@ describe('An item that waits for its retry, and that nobody holds,', () => {
     expect([cancelled?.result, moved?.result]).toEqual(['cancelled', 'moved'])
   })
 
-  it('leaves no gap where the record is full, and says so.', async () => {
+  it('leaves no gap if the record is full, and says so.', async () => {
     const stage = openSimulated()
     const queues = stage.engine()
     const { ids } = await push(queues, 'orders', named('a', 1_000))

@@ -389,7 +389,7 @@ describe('An item that comes back from the dead letters', () => {
       expect(decodeItem(entry)).not.toHaveProperty('dueMs')
     })
 
-    it(`by ${way} leaves no mark where nothing expires.`, async () => {
+    it(`by ${way} leaves no mark if nothing expires.`, async () => {
       const { stage, queue, back } = await deadFor(how)
       await back()
       expect(await stage.stored(queue)).not.toHaveProperty('fm')
@@ -436,7 +436,7 @@ describe('A queue whose items expire', () => {
     expect(await queues.pop(queue)).toEqual({ kind: 'empty' })
   })
 
-  it('goes by an item’s own expiry where that is earlier.', async () => {
+  it('goes by an item’s own expiry if that is earlier.', async () => {
     const { stage, queues, queue } = onSimulated()
     await queues.configure(queue, { itemTtlSeconds: 40 })
     await push(queues, queue, [...short(named('a', 1), 10), ...short(named('b', 1), 100)])

@@ -78,7 +78,7 @@ describe('Sealing', () => {
     checkRecount(await stage.record(queue))
   })
 
-  it('is made good by housekeeping where the append that had to do it died.', async () => {
+  it('is made good by housekeeping if the append that had to do it died.', async () => {
     const queue = stage.queue()
     const dies = stage.engine({
       before: ({ name, input }) => {

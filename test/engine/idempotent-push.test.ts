@@ -172,7 +172,7 @@ it('Appends that come between do not keep it from going in at once, and it knows
   expect(textsOf(own)).toEqual(textsOf(request.items))
 })
 
-it('If its answer is lost, it is sent again without a second effect.', async () => {
+it('With its answer lost, it is sent again without a second effect.', async () => {
   for (const items of [named('a', 1), named('a', 300)]) {
     const [stage, queue] = [openSimulated(), 'queue']
     await pushOneByOne(stage.engine(), queue, named('z', 2))
@@ -192,7 +192,7 @@ it('If its answer is lost, it is sent again without a second effect.', async () 
   }
 })
 
-it('If its answer is lost and another lane has replaced its own meanwhile, it names its own item.', async () => {
+it('With its answer lost, and its lane replaced by another meanwhile, it names its own item.', async () => {
   const [stage, queue] = [openSimulated(), 'queue']
   const rival = stage.engine()
   // As many empty lanes as a queue keeps.
@@ -283,7 +283,7 @@ describe('An append that is frozen on its way', () => {
   })
 })
 
-it('An append that is frozen changes nothing where a key with the same mark had left before it, too.', async () => {
+it('An append that is frozen changes nothing if a key with the same mark had left before it, too.', async () => {
   const [stage, queue] = [openSimulated(), 'queue']
   const [other, key] = twoOfOneMark(queue)
   await once(stage, queue, named('z', 1), other)

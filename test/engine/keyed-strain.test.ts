@@ -116,7 +116,7 @@ describe('A thousand pushes with keys that linger', () => {
     },
   )
 
-  it('go in few appends where they use the same key over and over between plain ones.', async () => {
+  it('go in few appends if they use the same key over and over between plain ones.', async () => {
     const [stage, queue] = [openSimulated(), 'queue']
     const engine = stage.engine({ linger: true })
     await engine.push(queue, { items: named('a', 1) })

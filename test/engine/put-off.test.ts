@@ -238,7 +238,7 @@ describe('A move of waiting items to a time ahead', () => {
     expect(namesOf(await drain(queues, queue))).toBe('a0')
   })
 
-  it('has the sweeper come sooner where that time is sooner than what it waits for.', async () => {
+  it('has the sweeper come sooner if that time is sooner than what it waits for.', async () => {
     const { stage, queues, queue, at, deliverAtMs } = await holding(named('a', 4))
     await lockItems(queues, queue, { ...competing, count: 1, ttlSeconds: 50 })
     const soon = (await stage.record(queue)).checkAtMs as number

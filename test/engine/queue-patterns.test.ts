@@ -52,7 +52,7 @@ describe('A queue that its first push makes', () => {
     expect(other.room).toBe(2)
   })
 
-  it('has no bytes more where no pattern is for it.', async () => {
+  it('has no bytes more if no pattern is for it.', async () => {
     const stage = openSimulated()
     await push(stage.engine(), 'before', named('a', 1))
     await stage.engine().configurePatterns([tenant7])
@@ -110,7 +110,7 @@ describe('A queue that its first push makes', () => {
     expect((await stage.record('t3')).configuration.capacity).toBe(1_000)
   })
 
-  it('takes none where it is a dead-letter queue.', async () => {
+  it('takes none if it is a dead-letter queue.', async () => {
     const stage = openSimulated()
     const queues = stage.engine()
     await push(queues, 't1-deadletter', named('a', 1))

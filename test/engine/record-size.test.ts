@@ -55,7 +55,7 @@ describe(`With ${IN_FLIGHT_MAX} items in flight`, () => {
     expect(textsOf(items)).toEqual(textsOf(named('a', 100, 0, 200)))
   })
 
-  it('fewer than were asked for are locked where only some have room.', async () => {
+  it('fewer than were asked for are locked if only some have room.', async () => {
     const [stage, queue] = [openSimulated(), 'queue']
     const { queues, locks } = await fullOfLocks(stage, queue)
     const first = locks[0]

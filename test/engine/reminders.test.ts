@@ -90,7 +90,7 @@ describe('Items that nobody takes', () => {
     expect((await stage.stored('orders'))?.checkAt).toBe(first)
   })
 
-  it('are announced where a stranger left them behind an exclusive lock.', async () => {
+  it('are announced if a stranger left them behind an exclusive lock.', async () => {
     const { stage, queues } = await waitingQueue()
     const { lock } = await lockItems(queues, 'orders', { ttlSeconds: 30 })
     await queues.acknowledge('orders', { lockId: lock.id })

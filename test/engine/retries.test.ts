@@ -244,7 +244,7 @@ describe('A caller that looks at the queue', () => {
     expect(await queues.inspect(queue)).not.toHaveProperty('blockedUntilMs')
   })
 
-  it('sees that nothing is blocked where the others may overtake.', async () => {
+  it('sees that nothing is blocked if the others may overtake.', async () => {
     const { queues, queue } = await released({ overtake: true })
     expect(await queues.inspect(queue)).toMatchObject({ waitingCount: 2 })
     expect(await queues.inspect(queue)).not.toHaveProperty('blockedUntilMs')

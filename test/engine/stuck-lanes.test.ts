@@ -269,7 +269,7 @@ describe('A push to more priorities than one expression names', () => {
     expect(await operator.inspect(QUEUE, { consistent: true })).toMatchObject({ count: 60 })
   })
 
-  it('is refused where they are still there.', async () => {
+  it('is refused if they are still there.', async () => {
     const queues = openSimulated().engine()
     await push(queues, QUEUE, onePerLane)
     await expectCode(push(queues, QUEUE, wide), 'TOO_MANY_PRIORITIES')

@@ -129,7 +129,7 @@ describe('The sweeper', () => {
     })
   })
 
-  it('passes a shard whose index cannot be read, and fails where there is no other.', async () => {
+  it('passes a shard whose index cannot be read, and fails if there is no other.', async () => {
     const down = { shards: [3] }
     const throttling = openSimulated({
       throttlesRead: ({ pk, index }) => index === 'check' && down.shards.includes(pk as number),

@@ -48,7 +48,7 @@ const refused = async () => {
 }
 
 describe('A pop that waits', () => {
-  it('answers at once where there is something.', async () => {
+  it('answers at once if there is something.', async () => {
     const place = new Place()
     await place.pushTo(Q, 'a')
     expect(texts(await place.in(wait(place.queues)))).toEqual(['"a"'])
@@ -356,7 +356,7 @@ describe('Pops that wait at once', () => {
     expect([...got].sort()).toEqual(['"a"', '"b"', '"c"'])
   })
 
-  it('are not held at all where the bound is 0, and say that a locked queue is locked.', async () => {
+  it('are not held at all if the bound is 0, and say that a locked queue is locked.', async () => {
     const place = new Place()
     const engine = place.engine({ waitingPopsMax: 0 })
     expect(await place.in(wait(engine))).toEqual({ kind: 'empty', ...notHeld })

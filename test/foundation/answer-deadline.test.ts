@@ -75,7 +75,7 @@ describe('An answer that stalls in the middle of its body', () => {
     await untilClosed(toDynamodb)
   })
 
-  it('is not waited for where it brings an object.', async () => {
+  it('is not waited for if it brings an object.', async () => {
     for (const source of [s3, async () => s3]) {
       await expect(objectsOn(source).get('k')).rejects.toMatchObject({
         code: 'SEGMENT_UNAVAILABLE',

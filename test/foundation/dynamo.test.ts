@@ -138,7 +138,7 @@ describe('A seal’s update', () => {
     expect(sent).toHaveLength(101)
   })
 
-  it('is not, where each try would wait a second for its connection.', async () => {
+  it('is not, if each try would wait a second for its connection.', async () => {
     const { dynamo, sent } = scripted(unsent())
     const sending = dynamo.update(key, update, true)
     await expect(sending).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE', outcome: undefined })

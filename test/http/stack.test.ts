@@ -75,7 +75,7 @@ describe('An answer that is our fault', () => {
     expect(answer.body).not.toContain('socket')
   })
 
-  it('says so where a push may have been stored.', async () => {
+  it('says so if a push may have been stored.', async () => {
     const error = new QueueError('STORE_UNAVAILABLE', 'Cannot tell', { outcome: 'unknown' })
     const { handlers } = service({ push: () => Promise.reject(error) })
     expect(bodyOf(await handlers.Push(pushEvent(), {}))).toMatchObject({
@@ -105,7 +105,7 @@ describe('A request that takes too long', () => {
     })
   })
 
-  it('has no outcome that matters where it only looks.', async () => {
+  it('has no outcome that matters if it only looks.', async () => {
     const event = pushEvent({ routeKey: 'GET /queue/{id}' })
     delete event.body
     const answer = await late('Inspect', event)

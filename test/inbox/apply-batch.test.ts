@@ -211,7 +211,7 @@ describe('A group that has to wait', () => {
     expect(textsOf(await drain(stage.engine(), queue))).toEqual(['1', '2'])
   })
 
-  it('is left where there is no time, and nothing is sent for it.', async () => {
+  it('is left if there is no time, and nothing is sent for it.', async () => {
     const { port, run, queue, stage } = scene({ remainingMs: 5_000 })
     const queues = stage.engine()
     const event = eventOf(record(queue, 1))

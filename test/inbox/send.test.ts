@@ -81,7 +81,7 @@ describe('A push that is sent to the inbox', () => {
     expect(error?.outcome).toBe(outcome)
   })
 
-  it('is refused before it is sent where it is larger than SQS takes.', async () => {
+  it('is refused before it is sent if it is larger than SQS takes.', async () => {
     const { inbox, sent } = anInbox()
     const text = (bytes: number) => [{ text: `"${'x'.repeat(bytes - 2)}"` }]
     const most = MESSAGE_BYTES_MAX - 256 - '{"items":[{"item":}]}'.length
@@ -106,7 +106,7 @@ describe('A push that is sent to the inbox', () => {
     expect(sent).toEqual([])
   })
 
-  it('is refused where it expires before it is due, unless its key may have come in time.', async () => {
+  it('is refused if it expires before it is due, unless its key may have come in time.', async () => {
     const { inbox, sent } = anInbox()
     const over = [{ text: '1', delaySeconds: 60, expiresAtMs: 59_000 }]
     expect(await errorOf(inbox.send('orders', { items: over }))).toMatchObject({
@@ -118,7 +118,7 @@ describe('A push that is sent to the inbox', () => {
     expect(sent).toHaveLength(1)
   })
 
-  it('is refused where it names more times than one push may.', async () => {
+  it('is refused if it names more times than one push may.', async () => {
     const { inbox, sent } = anInbox()
     const timed = Array.from({ length: 65 }, (_, n) => ({ text: '1', delaySeconds: n + 1 }))
     expect(await errorOf(inbox.send('orders', { items: timed }))).toMatchObject({

@@ -195,7 +195,7 @@ describe('Alarms', () => {
     })
   })
 
-  it('ask a person only where one has named a limit or a topic.', () => {
+  it('ask a person only if one has named a limit or a topic.', () => {
     const { resources, ofType } = synthesised()
     expect(resources.AlarmsItemsWaitTooLong).toBeUndefined()
     for (const [, { Properties }] of ofType('AWS::CloudWatch::Alarm')) {

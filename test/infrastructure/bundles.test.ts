@@ -138,7 +138,7 @@ describe('Credentials', () => {
     process.env = { ...saved }
   })
 
-  it('are those of the environment, with a session token where there is one.', async () => {
+  it('are those of the environment, with a session token if there is one.', async () => {
     process.env.AWS_ACCESS_KEY_ID = 'key'
     process.env.AWS_SECRET_ACCESS_KEY = 'secret'
     delete process.env.AWS_SESSION_TOKEN
@@ -174,7 +174,7 @@ describe('A stack from a log', () => {
     )
   })
 
-  it('is left as it is where it is not of the bundle.', () => {
+  it('is left as it is if it is not of the bundle.', () => {
     const stack = 'at x (file:///var/task/chunk-NOTTHERE.mjs:1:2)\n at y (/opt/other.mjs:3:4)'
     expect(explainStack(stack, 'Push')).toBe(stack)
   })

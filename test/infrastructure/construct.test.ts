@@ -89,7 +89,7 @@ describe('The construct', () => {
     expect(rights()).toEqual(paths.split(' ').map(route).sort())
   })
 
-  it('says so where a grant by IAM would grant nothing.', () => {
+  it('says so if a grant by IAM would grant nothing.', () => {
     const tokens = { kind: 'jwt', issuer: 'https://login.example', audience: ['a'] } as const
     const { orders, caller } = shop({ authorisation: tokens })
     expect(() => orders.grantPop(caller)).toThrow('have the issuer put the scope "pushpop/pop"')

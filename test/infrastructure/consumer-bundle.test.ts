@@ -109,7 +109,7 @@ describe('The bundle of a consumer', () => {
     expect(JSON.parse(stdout)).toEqual(['function', names])
   })
 
-  it('has nothing more where no package is CommonJS.', () => {
+  it('has nothing more if no package is CommonJS.', () => {
     const folder = temporaryFolder()
     bundleFunction(ship, folder, { sourceMap: false })
     for (const name of readdirSync(folder)) {

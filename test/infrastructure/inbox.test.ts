@@ -26,7 +26,7 @@ describe('Without an inbox', () => {
 })
 
 describe('The construct', () => {
-  it('has an inbox only where one asks for it.', () => {
+  it('has an inbox only if one asks for it.', () => {
     expect(aService({}, 'Orders').service.inbox).toBeUndefined()
     expect(aService({ inbox: true }, 'Mails').service.inbox?.queue.fifo).toBe(true)
   })

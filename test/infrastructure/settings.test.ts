@@ -147,7 +147,7 @@ describe('Who may call', () => {
     template.hasOutput('WhoMayCall', { Value: value })
   })
 
-  it('is warned of where only the command line says so, because the next one may not.', () => {
+  it('is warned of if only the command line says so, because the next one may not.', () => {
     const { warnings } = at(temporaryFolder(), tokens)
     expect(warnings).toEqual([
       expect.stringContaining('"auth" decides who may call, and comes from the command line'),

@@ -69,7 +69,7 @@ describe('A synth', () => {
     expect(report).toMatchObject({ title: 'Validation Report', pluginReports: [] })
   })
 
-  it('ends in one sentence where a setting is wrong.', () => {
+  it('ends in one sentence if a setting is wrong.', () => {
     const { stderr, status } = runApp({ auth: 'jwt' })
     expect(stderr).toMatch(/^Cannot synthesise because the setting "issuer" must be [^\n]+\n$/)
     expect(status).toBe(1)

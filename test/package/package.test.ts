@@ -311,7 +311,7 @@ describe('The types', () => {
     expect(await full.check(all, [...bundler, ...exact])).toBe('')
   })
 
-  it('of the others hold where there is no CDK.', async () => {
+  it('of the others hold if there is no CDK.', async () => {
     expect(await plain.check(withoutCdk, [...nodenext, '--skipLibCheck', 'false'])).toBe('')
   })
 
@@ -568,7 +568,7 @@ describe('The testing entry point', () => {
       console.log(error.message)
     }`
 
-  it('works where the stores are installed.', async () => {
+  it('works if the stores are installed.', async () => {
     expect(await full.script(work)).toBe('17\n')
   })
 
@@ -602,7 +602,7 @@ describe('The testing entry point', () => {
     }
   })
 
-  it('says what to install where they are not.', async () => {
+  it('says what to install if they are not.', async () => {
     const binary = dynoxideToInstall(process)
     const toInstall = `${binary === undefined ? 'Start DynamoDB Local' : `Run npm install --save-optional ${binary}`}`
     expect(await plain.script(work)).toContain(toInstall)
@@ -650,7 +650,7 @@ describe('pushpop', () => {
     expect(ran).toEqual(answer(needs))
   })
 
-  it('start names the binary of a platform, where there is one.', () => {
+  it('start names the binary of a platform, if there is one.', () => {
     expect(dynoxideToInstall({ platform: 'darwin', arch: 'arm64' })).toBe(
       `@dynoxide/darwin-arm64@${DYNOXIDE_VERSION}`,
     )

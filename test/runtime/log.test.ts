@@ -47,7 +47,7 @@ describe('The line of an invocation', () => {
     ])
   })
 
-  it('has no metrics where nothing was counted.', () => {
+  it('has no metrics if nothing was counted.', () => {
     const { log, read } = logAt('info')
     log.invocation('info', 'request', {}, new Tally(), 1234)
     expect(read()).toEqual([{ level: 'info', message: 'request' }])

@@ -74,14 +74,14 @@ describe('Events', () => {
     expect(givenUp).toEqual([[1, 'InternalFailure']])
   })
 
-  it('are put again where the answer was lost, and then are there twice.', async () => {
+  it('are put again if the answer was lost, and then are there twice.', async () => {
     const lost = { throws: new Error('socket hang up'), taken: true }
     const { failed, ids } = await put(2, (_, call) => (call === 1 ? lost : undefined))
     expect(failed).toEqual([])
     expect(ids).toEqual(['e0', 'e1', 'e0', 'e1'])
   })
 
-  it('are not all tried where there is no bus.', async () => {
+  it('are not all tried if there is no bus.', async () => {
     const down = { throws: new Error('no such bus') }
     const { bus, failed, givenUp } = await put(35, () => down)
     expect(bus.calls).toBe(4)
@@ -97,7 +97,7 @@ describe('Events', () => {
     expect([...(await putEvents(some(2), none))]).toEqual([0, 1])
   })
 
-  it('wait for the next batch where the time is nearly over.', async () => {
+  it('wait for the next batch if the time is nearly over.', async () => {
     const times = [60_000, 20_000, 14_000]
     const { bus, failed, givenUp } = await put(
       30,

@@ -1,5 +1,5 @@
-// The messages of a queue in the order in which they came, and which of them are in flight or delayed. Callers that
-// pass a time first update the shelf to that time. It reports its changes, so that the caller can store them.
+// The messages of a queue in the order in which they came, and which of them are in flight or delayed. Before a call
+// that depends on the time, the queue calls `settle` with it. The shelf reports its changes, so that they can be kept.
 
 import type { RecordChange } from './change.ts'
 import type { Delivery, Message } from './message.ts'

@@ -154,7 +154,7 @@ describe('A batch of the stream', () => {
     expect(lines[0]).toContain('because the stream does not give both images of it')
   })
 
-  it('fails as a whole where a record that failed has no number.', async () => {
+  it('fails as a whole if a record that failed has no number.', async () => {
     expect((await announce([{}])).failures).toEqual([{ itemIdentifier: '' }])
   })
 

@@ -292,7 +292,7 @@ describe('the queues of a check', () => {
     expect({ code, left: body.left_behind }).toEqual({ code: 0, left: [] })
   })
 
-  test('are named where they cannot be emptied, and the run has failed', async () => {
+  test('are named if they cannot be emptied, and the run has failed', async () => {
     const { code, body } = await verifyOrder(() => true)
     expect(code).toBe(1)
     expect(body.left_behind).toHaveLength(5)

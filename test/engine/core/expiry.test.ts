@@ -65,7 +65,7 @@ describe('The expiry that a push asks for', () => {
     expect(expiresAtMsOf({}, 1_000)).toBeUndefined()
   })
 
-  it('is refused where the item is due no earlier than that.', () => {
+  it('is refused if the item is due no earlier than that.', () => {
     const refuse = (item: Parameters<typeof checkExpiry>[0]) => () =>
       checkOutlasts(item, 61_000, 1_000, 'items[2].')
     expect(refuse({ expiresInSeconds: 60 })).toThrow('items[2].expires_in_seconds must reach')

@@ -69,7 +69,7 @@ describe('A pop plans', () => {
     expect(plan.draft.ended.map(({ ending }) => ending)).toEqual(['expired'])
   })
 
-  it('to acknowledge first, and to refuse where that fails.', () => {
+  it('to acknowledge first, and to refuse if that fails.', () => {
     const locks = new Map([['mine', aLock(later(5), at(0, 0, 2))]])
     const record = aRecord({ ...two, 0: aLane({ tail: tailOf(2), frontier: 2 }) }, { locks })
     const plan = planned(record, { ...plain, acknowledge: 'mine' })
@@ -144,7 +144,7 @@ describe('Taking', () => {
     expect(taken.guards.lanesAhead).toEqual([])
   })
 
-  it('names the lanes ahead of its last item, or all appends where they are too many.', () => {
+  it('names the lanes ahead of its last item, or all appends if they are too many.', () => {
     const lanes = (count: number) =>
       Object.fromEntries(
         Array.from({ length: count + 1 }, (_, p) => [

@@ -56,7 +56,7 @@ describe('A visit of the sweeper', () => {
     expect(minutes).toEqual([5, 10, 20, 40, 60, 60, 60])
   })
 
-  it('leaves the record as it is where there is nothing to note.', () => {
+  it('leaves the record as it is if there is nothing to note.', () => {
     for (const record of [aRecord(), lookedAt(-1)]) {
       expect(remind(record, nowMs, AFTER_MS)).toBe(record)
     }

@@ -169,7 +169,7 @@ describe('Segments stay in batches', () => {
     expect(staying(run(0, 45, 'rows'), run(45, 46, 'batch-s3'), run(46, 60, 'rows'))).toEqual([4])
   })
 
-  it('never where the record does not know.', () => {
+  it('never if the record does not know.', () => {
     expect(staying(run(0, 100, 'unknown'), run(100, 190, 'rows'))).toEqual([])
   })
 })

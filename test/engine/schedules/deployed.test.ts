@@ -59,7 +59,7 @@ describe('Schedules of a deployment', () => {
     expect(again.wire.sent).toHaveLength(1)
   })
 
-  it('cost a read where there never were any.', async () => {
+  it('cost a read if there never were any.', async () => {
     const { stage } = onSimulated()
     const queues = stage.engine()
     expect(await deploy(queues, 'none')).toEqual(nothing)

@@ -59,7 +59,7 @@ describe('A timer that is lowered beside the fence', () => {
     expect(lowered(recordWith(checkAtMs, near), atMs)).toEqual({ checkAt: expected, near: told })
   })
 
-  it('is refused where the timer is another than was seen, unless it comes sooner still.', () => {
+  it('is refused if the timer is another than was seen, unless it comes sooner still.', () => {
     const seen = recordWith(later(9))
     expect(() => lowered(seen, later(5), recordWith(later(7)))).toThrow('conditional')
     expect(() => lowered(recordWith(undefined), later(5), seen)).toThrow('conditional')

@@ -77,7 +77,7 @@ describe('The calls that wait for a queue', () => {
     expect(nextStep(lineOf([alone, one]), batching, soon)).toEqual(go(1))
   })
 
-  test('go as one call where that is larger than a batch may be', () => {
+  test('go as one call if that is larger than a batch may be', () => {
     expect(nextStep(lineOf([{ items: 50, bytes: 1 }, one]), batching, soon)).toEqual(go(1))
   })
 

@@ -128,7 +128,7 @@ describe('An answer', () => {
     expect(response.body).toEqual(new Uint8Array(Buffer.from('one two')))
   })
 
-  it('is a stream where the protocol is not JSON, as the SDK wants it.', async () => {
+  it('is a stream if the protocol is not JSON, as the SDK wants it.', async () => {
     const [handler, { port }] = await open(answered)
     const { response } = await handler.handle(requestTo(port, { headers: {} }))
     expect(response.body).toBeInstanceOf(Readable)

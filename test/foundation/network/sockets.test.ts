@@ -66,7 +66,7 @@ describe('An idle connection', () => {
     expect(await ask()).not.toBe(first)
   })
 
-  it('is waited for only where it was idle at all.', async () => {
+  it('is waited for only if it was idle at all.', async () => {
     await ask()
     expect(sockets.ready()).toBeUndefined()
     nowMs += 1

@@ -46,7 +46,7 @@ describe('An event that is given up', () => {
     all.stop()
   })
 
-  test('does not fill the screen where many queues wait for the same function.', () => {
+  test('does not fill the screen if many queues wait for the same function.', () => {
     const { all, sentences } = losses()
     for (let n = 0; n < 100; n += 1) all.dropped('Work', about(`q-${n}`), 'it failed')
     expect(sentences).toHaveLength(5)

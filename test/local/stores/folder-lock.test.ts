@@ -54,7 +54,7 @@ describe('a data folder', () => {
     )
   })
 
-  test('is waited for where its owner is gone and its host still cleans up', async () => {
+  test('is waited for if its owner is gone and its host still cleans up', async () => {
     const first = contender(await deadPid())
     await first.says('has it')
     const second = contender(process.pid)

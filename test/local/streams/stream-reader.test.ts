@@ -81,7 +81,7 @@ describe('a reader of a stream', () => {
     expect(await readAll(reader, 3)).toEqual([2])
   })
 
-  test('takes the oldest there is where its place has been trimmed', async () => {
+  test('takes the oldest there is if its place has been trimmed', async () => {
     const position = { shardId: 'a', sequenceNumber: '2' }
     const api = streamOf({ a: { numbers: [8, 9], trimmedTo: 7 } })
     expect(await readAll(new StreamReader(api, 'arn', position), 1)).toEqual([8, 9])

@@ -10,7 +10,7 @@ import { throttled, timedOut } from '../../engine/wire.ts'
 const isRow = (input: Readonly<Record<string, unknown>>): boolean =>
   JSON.stringify(input).includes('"s#')
 
-it('A push is answered by its append alone: it succeeds where its seal cannot.', async () => {
+it('A push is answered by its append alone: it succeeds if its seal cannot.', async () => {
   const { stage, queue } = onSimulated()
   const queues = stage.engine({
     before: ({ input }) => {
@@ -36,7 +36,7 @@ it('A tail that nobody can seal is full at its hard cap.', async () => {
   expect((await stage.record(queue)).tailBytes).toBeLessThan(20 * 1024)
 })
 
-it('A claim and an acknowledge are answered alone: they succeed where their fold cannot.', async () => {
+it('A claim and an acknowledge are answered alone: they succeed if their fold cannot.', async () => {
   const { stage, queue } = onSimulated()
   await pushOneByOne(stage.engine(), queue, named('a', 60))
   await lockItems(stage.engine(), queue, { competing: true, ttlSeconds: 200 })

@@ -43,7 +43,7 @@ describe('Settings', () => {
     )
   })
 
-  it('may be overridden where they say so, or with what they are anyway.', () => {
+  it('may be overridden if they say so, or with what they are anyway.', () => {
     const closed = settingsFrom({ maxRequests: 5 })
     expect(overridden(closed, { maxRequests: 5 }).kind).toBe('settings')
     expect(overridden(closed, { maxRequests: 6 })).toEqual({

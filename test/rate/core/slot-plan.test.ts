@@ -118,7 +118,7 @@ describe('A row that nobody asks for', () => {
     expect(decision).toMatchObject({ write: { ttl: ttlSeconds(epoch, 1_029) } })
   })
 
-  it('stays where it carries settings.', () => {
+  it('stays if it carries settings.', () => {
     for (const row of [undefined, at(1_004), at(900)]) {
       const configured = { ...ask, configured: true }
       const decision = planSlots(

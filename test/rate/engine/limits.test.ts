@@ -109,7 +109,7 @@ describe('A key split into shards', () => {
 })
 
 describe('Limits', () => {
-  it('that change are felt at once where the key has its own, in half a minute where a prefix has.', async () => {
+  it('that change are felt at once if the key has its own, in half a minute if a prefix has.', async () => {
     const { clock, process } = onRates()
     const [admin, old] = [process(), process()]
     await admin.configurePatterns([{ prefix: '', settings: { maxRequests: 1 } }])
@@ -188,7 +188,7 @@ describe('Clocks', () => {
     },
   )
 
-  it('that are far behind the item’s are refused where no gateway tells the time.', async () => {
+  it('that are far behind the item’s are refused if no gateway tells the time.', async () => {
     const { clock, process } = onRates()
     await process().decide('k')
     await expect(process({ clock: clock.skewed(-60_000) }).decide('k')).rejects.toThrow('60000 ms')

@@ -202,7 +202,7 @@ describe('A secret that is changed', () => {
     expect((await secrets().read())?.former).toHaveLength(1)
   })
 
-  it('is none where nothing has been signed yet.', async () => {
+  it('is none if nothing has been signed yet.', async () => {
     const { store, secrets } = withoutSecret()
     expect(await secrets().read()).toBeUndefined()
     expect(await secrets().rotate()).toEqual({ kind: 'none' })
