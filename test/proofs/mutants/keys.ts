@@ -69,7 +69,7 @@ export const keyMutants: readonly Mutant[] = [
     test(keyTest, 'lone producer')),
   mutant('push-in-doubt-called-a-repetition', 'a push whose answer was lost may itself have had the effect',
     [findAppend, 'if (note === undefined || !isSameNote(note, sent)) continue', 'if (note === undefined || sent !== undefined) continue'],
-    test(keyTest, 'answer is lost')),
+    test(keyTest, 'answer lost')),
   mutant('first-push-with-its-note-in-a-new-record', rule,
     ['engine/operations/pushing/append.ts', 'if (appending.newBy !== undefined) return again(record)', ''],
     simulation(300)),
