@@ -22,8 +22,10 @@ export type BulkResult<Answer> = Done<Answer> | Failed
 type Purged = { readonly itemsPurged: number }
 type Redriven = { readonly itemsRedriven: number; readonly itemsLeft: number }
 
+type ListOptions = CallOptions & { readonly prefix: string; readonly smallerPages?: boolean }
+
 type Queues = {
-  queues(options: CallOptions & { readonly prefix: string }): AsyncIterable<{ readonly id: string }>
+  queues(options: ListOptions): AsyncIterable<{ readonly id: string }>
   queue(id: string): Pick<Queue, 'purge' | 'redrive'>
 }
 
@@ -53,7 +55,7 @@ async function* idsOf(client: Queues, options: BulkOptions): AsyncGenerator<stri
   const { prefix } = options
   // If a missing prefix meant all queues, a slip could purge everything.
   if (typeof prefix !== 'string') throw new TypeError('Say which queues: prefix is missing')
-  for await (const { id } of client.queues({ prefix })) yield id
+  for await (const { id } of client.queues({ prefix, smallerPages: true })) yield id
 }
 
 export async function* deadLetterQueues(ids: AsyncIterable<string>): AsyncGenerator<string> {

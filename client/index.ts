@@ -27,6 +27,8 @@ export type QueuesOptions = CallOptions & {
   readonly detail?: boolean | undefined
   /** Queues per page, 1–100. Default 100. */
   readonly pageSize?: number | undefined
+  /** Ask for a page that fails in smaller parts, down to one queue, so that it hides no queues behind it. */
+  readonly smallerPages?: boolean | undefined
 }
 
 const queuesNames: Names<QueuesOptions> = {
@@ -34,6 +36,7 @@ const queuesNames: Names<QueuesOptions> = {
   ids: 0,
   detail: 0,
   pageSize: 0,
+  smallerPages: 0,
   signal: 0,
 }
 
@@ -108,7 +111,8 @@ async function* allQueues(send: Send, options: QueuesOptions): AsyncGenerator<Qu
       page = answer.body as ListAnswer
     } catch (error) {
       // A page that always fails must not hide the queues behind it. One queue alone is listed without its count.
-      if (ids !== undefined || limit === 1 || !isTrouble(error)) throw error
+      if (!options.smallerPages || ids !== undefined || limit === 1) throw error
+      if (!isTrouble(error)) throw error
       limit = Math.ceil(limit / SMALLER)
       continue
     }

@@ -88,7 +88,11 @@ export function openHttpTarget(
       return { queue: id, lanes: priorities, ...state }
     },
     async *queues({ prefix, detail }) {
-      for await (const { id, count, scheduledCount } of client.queues({ prefix, detail })) {
+      for await (const { id, count, scheduledCount } of client.queues({
+        prefix,
+        detail,
+        smallerPages: true,
+      })) {
         yield present({ queue: id, count, scheduledCount })
       }
     },

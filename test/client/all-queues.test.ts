@@ -35,7 +35,7 @@ test('the list ends where even one queue alone cannot be listed, and says why', 
   const { client, asked } = clientOf([listOf(0)], { retry })
   const seen: string[] = []
   const listing = (async () => {
-    for await (const { id } of client.queues({ prefix: 'q.' })) seen.push(id)
+    for await (const { id } of client.queues({ prefix: 'q.', smallerPages: true })) seen.push(id)
   })()
   await expect(listing).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
   expect(seen).toEqual(ids.slice(0, 4))
@@ -44,7 +44,7 @@ test('the list ends where even one queue alone cannot be listed, and says why', 
 
 test('a list that is refused for good is asked for once', async () => {
   const { client, asked } = clientOf([refuses(400, 'INVALID_PARAMETER')], { retry })
-  const first = client.queues({ prefix: 'q.' })[Symbol.asyncIterator]().next()
+  const first = client.queues({ prefix: 'q.', smallerPages: true })[Symbol.asyncIterator]().next()
   await expect(first).rejects.toMatchObject({ status: 400 })
   expect(asked).toHaveLength(1)
 })

@@ -163,7 +163,7 @@ export class Place {
   }
 
   start<T>(handler: Handler<T>, options: RunOptions = {}): Promise<Ended> {
-    const { queue = QUEUE, timeoutMs = 60_000, through, callNext, ...own } = options
+    const { queue = QUEUE, timeoutMs = 60_000, through, callNext, ...ofConsumer } = options
     const counts = noCounts()
     const beganMs = this.ms
     const engine = this.#engine()
@@ -182,7 +182,7 @@ export class Place {
         await callNext?.(name)
       },
     }
-    const settings = settingsOf(own, {})
+    const settings = settingsOf(ofConsumer, {})
     const remainingMs = () => timeoutMs - (this.ms - beganMs)
     const request = { queue, settings, handler: handler as Handler, counts, remainingMs }
     return runQueue(request, edge).then(
