@@ -59,10 +59,20 @@ export function createSweeper(
   wake?: Waker,
 ): (event: SweeperEvent | undefined, run: Run) => Promise<SweeperReport> {
   let askAtMs = 0
-  // Once for each process: an old one that still runs does not bring its own back.
-  let isDeployed = queueConfig === undefined
+  let patternsAtMs = queueConfig === undefined ? Number.POSITIVE_INFINITY : 0
+  let hasPatterns = false
   let schedulesAtMs = 0
   let hasLooked = false
+
+  /**
+   * When this process starts, and once more: a sweeper of the deployment before may have been frozen and have put its
+   * own after ours. No more often than that, so that an old process that still runs does not bring its own back for ever.
+   */
+  async function putPatterns(config: QueueConfig, { log }: Run): Promise<void> {
+    if (!(await deployPatterns(queues, config, log))) return
+    patternsAtMs = hasPatterns ? Number.POSITIVE_INFINITY : clock.nowMs() + LOOK_AGAIN_MS
+    hasPatterns = true
+  }
 
   /**
    * When this process starts, and once more after its first look and after each that has changed something: a sweeper
@@ -105,8 +115,8 @@ export function createSweeper(
     }
     // One of several is enough.
     const isFirst = shards === undefined || shards.includes(0)
-    if (isFirst && !isDeployed && queueConfig !== undefined) {
-      isDeployed = await deployPatterns(queues, queueConfig, run.log)
+    if (isFirst && queueConfig !== undefined && clock.nowMs() >= patternsAtMs) {
+      await putPatterns(queueConfig, run)
     }
     if (isFirst && clock.nowMs() >= askAtMs) await startTimers(run)
     let failed = 0
