@@ -1,8 +1,13 @@
 import { expect, it } from 'vitest'
+import {
+  deployPatterns,
+  type QueueConfig,
+} from '../../lambdas/background/sweep/deployed-patterns.ts'
 import { createSweeper, deploymentIn } from '../../lambdas/background/sweep/sweeper.ts'
 import type { StartTimersReport, SweepReport } from '../../lambdas/engine/queues.ts'
 import { createLog } from '../../lambdas/runtime/log.ts'
 import { Tally } from '../../lambdas/runtime/tally.ts'
+import { openSimulated } from '../engine/stage.ts'
 
 const swept: SweepReport = {
   ...{ queues: 0, itemsReturned: 0, itemsDeadLettered: 0, lagMs: 0 },
@@ -82,7 +87,7 @@ it('Only one of several sweepers asks.', async () => {
   expect(asked).toHaveLength(2)
 })
 
-it('Each process puts a deployment’s patterns once, and the log has those that they replace.', async () => {
+it('Each process puts a deployment’s patterns when it starts, and once more, and the log has those that they replace.', async () => {
   const PUSHPOP_QUEUE_CONFIG = '[{"prefix":"tenant-7.","maxDeliveries":5}]'
   const { deployed, lines, runFor } = aDeployedSweeper({ PUSHPOP_QUEUE_CONFIG })
   await runFor(5, [1, 3])
@@ -90,9 +95,36 @@ it('Each process puts a deployment’s patterns once, and the log has those that
   await runFor(5)
   // The first failed, so the next run tried again.
   expect(deployed).toHaveLength(2)
-  expect(deployed[0]).toBe(deployed[1])
+  await runFor(60)
+  expect(deployed).toHaveLength(3)
+  expect(new Set(deployed).size).toBe(1)
   expect(lines.join()).toContain('queue patterns not deployed')
   expect(lines.join()).toContain('by-hand')
+})
+
+it('The last deployment’s patterns hold, even if a process of the one before was frozen and writes after it.', async () => {
+  const stage = openSimulated()
+  const log = createLog({ level: 'error', service: 'x', write: () => {} })
+  const configOf = (capacity: number) =>
+    deploymentIn({ PUSHPOP_QUEUE_CONFIG: JSON.stringify([{ prefix: 'tenant-', capacity }]) })
+  const sweep = createSweeper(stage.engine(), 60, configOf(200), stage.clock)
+  const capacity = async () => (await stage.engine().patterns()).patterns[0]?.settings.capacity
+  const runFor = async (minutes: number) => {
+    for (let minute = 0; minute < minutes; minute += 1) {
+      await sweep({}, { tally: new Tally(), log, remainingMs: () => 60_000 })
+      stage.clock.pass(60_000)
+    }
+  }
+  await runFor(1)
+  expect(await capacity()).toBe(200)
+  await deployPatterns(stage.engine(), configOf(100).queueConfig as QueueConfig, log)
+  expect(await capacity()).toBe(100)
+  await runFor(7)
+  expect(await capacity()).toBe(200)
+  await stage.engine().configurePatterns([{ prefix: 'tenant-', settings: { capacity: 300 } }])
+  await runFor(20)
+  // What somebody puts by hand stays.
+  expect(await capacity()).toBe(300)
 })
 
 it('A deployment that brings no patterns leaves them alone.', async () => {

@@ -59,10 +59,21 @@ export function createSweeper(
   wake?: Waker,
 ): (event: SweeperEvent | undefined, run: Run) => Promise<SweeperReport> {
   let askAtMs = 0
-  // Deploy once per process, so that an old process that still runs does not bring its own patterns back.
-  let isDeployed = queueConfig === undefined
+  let patternsAtMs = queueConfig === undefined ? Number.POSITIVE_INFINITY : 0
+  let hasPatterns = false
   let schedulesAtMs = 0
   let hasLooked = false
+
+  /**
+   * Runs when this process starts, and once more later: a frozen sweeper of the previous deployment may have put its own
+   * patterns after ours. It does not run more often, so that an old process that still runs cannot keep bringing its own
+   * back.
+   */
+  async function putPatterns(config: QueueConfig, { log }: Run): Promise<void> {
+    if (!(await deployPatterns(queues, config, log))) return
+    patternsAtMs = hasPatterns ? Number.POSITIVE_INFINITY : clock.nowMs() + LOOK_AGAIN_MS
+    hasPatterns = true
+  }
 
   /**
    * Runs when this process starts, and again after its first look and after each look that has changed something: a
@@ -105,8 +116,8 @@ export function createSweeper(
     }
     // One of several is enough.
     const isFirst = shards === undefined || shards.includes(0)
-    if (isFirst && !isDeployed && queueConfig !== undefined) {
-      isDeployed = await deployPatterns(queues, queueConfig, run.log)
+    if (isFirst && queueConfig !== undefined && clock.nowMs() >= patternsAtMs) {
+      await putPatterns(queueConfig, run)
     }
     if (isFirst && clock.nowMs() >= askAtMs) await startTimers(run)
     let failed = 0
