@@ -7,8 +7,8 @@ import type { FunctionPlan } from '../template/plan-functions.ts'
 
 type LossesSettings = {
   readonly functions: readonly FunctionPlan[]
-  /** Leaves the event out while an earlier one with the same key is not done. */
-  readonly submit: (functionArn: string, event: string, key: string) => void
+  /** Leaves the event out while an earlier one with the same key is not done, and then returns false. */
+  readonly submit: (functionArn: string, event: string, key: string) => boolean
   readonly onNotice: (sentence: string) => void
   /** Nobody but this stack runs consumers on these stores. */
   readonly isAlone: boolean
@@ -75,7 +75,8 @@ export class Losses {
     const { functions, isAlone, submit } = this.#settings
     for (const { arn, afterLoss, afterRestart } of functions) {
       const event = isAlone && how === 'afterRestart' ? afterRestart : afterLoss
-      if (event) submit(arn, JSON.stringify(event), `${how} ${arn}`)
+      // The one at work may have passed what was lost meanwhile, so another must follow it.
+      if (event && !submit(arn, JSON.stringify(event), `${how} ${arn}`)) this.happened()
     }
   }
 

@@ -29,20 +29,21 @@ export class AsyncInvoker {
     this.#settings = settings
   }
 
-  /** Leaves the event out while an earlier one with the same key is not done. */
-  submit(functionArn: string, event: string, key?: string): void {
+  /** Leaves the event out while an earlier one with the same key is not done, and then returns false. */
+  submit(functionArn: string, event: string, key?: string): boolean {
     const pool = this.#settings.pools.get(functionArn)
-    if (!pool || this.#stop.signal.aborted) return
-    if (key !== undefined && this.#keys.has(key)) return
+    if (!pool || this.#stop.signal.aborted) return true
+    if (key !== undefined && this.#keys.has(key)) return false
     const waiting = this.#waiting.get(functionArn) ?? []
     this.#waiting.set(functionArn, waiting)
     if (waiting.length >= WAITING_MAX) {
       this.#settings.onDropped(pool.plan.id, event, `${WAITING_MAX} events wait already`)
-      return
+      return true
     }
     if (key !== undefined) this.#keys.add(key)
     waiting.push({ event, key })
     this.#next(pool)
+    return true
   }
 
   /** Whether an event is under way to one of these functions. */

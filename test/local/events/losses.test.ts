@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { Losses } from '../../../local/events/losses.ts'
 import { aFunction } from '../a-function.ts'
@@ -5,7 +6,7 @@ import { until } from '../a-stack.ts'
 
 const about = (queue: string) => JSON.stringify({ detail: { queue } })
 
-function losses({ isAlone = true, announcing = true } = {}) {
+function losses({ isAlone = true, announcing = true, isAtWork = (): boolean => false } = {}) {
   const sentences: string[] = []
   const events: string[] = []
   const sweep = aFunction('', {
@@ -14,7 +15,11 @@ function losses({ isAlone = true, announcing = true } = {}) {
   })
   const all = new Losses({
     functions: [aFunction('', { id: 'Work' }), sweep],
-    submit: (_, event) => events.push(event),
+    submit(_, event) {
+      if (isAtWork()) return false
+      events.push(event)
+      return true
+    },
     onNotice: (sentence) => sentences.push(sentence),
     isAlone,
     againMs: 20,
@@ -61,6 +66,28 @@ describe('An event that is given up', () => {
     all.dropped('Work', about('a'), 'it failed')
     await until(() => events.length === 2)
     expect(events).toEqual(['{"again":1}', '{"again":1}'])
+    all.stop()
+  })
+})
+
+describe('While an announcement is at work', () => {
+  test('what gets lost is announced by another one after it: it may have passed that queue.', async () => {
+    let asked = 0
+    const { all, events } = losses({ isAtWork: () => ++asked <= 3 })
+    all.dropped('Work', about('a'), 'it failed')
+    await until(() => events.length === 1)
+    expect(asked).toBe(4)
+    await delay(60)
+    expect(events).toEqual(['{"again":1}'])
+    all.stop()
+  })
+
+  test('a new one ends no locks: by then the functions are at work again.', async () => {
+    let asked = 0
+    const { all, events } = losses({ isAtWork: () => ++asked === 1 })
+    all.announce('afterRestart')
+    await until(() => events.length === 1)
+    expect(events).toEqual(['{"again":1}'])
     all.stop()
   })
 })
