@@ -260,6 +260,33 @@ describe('A queue that is there', () => {
     expect(await queues.wire.during(() => queues.pop('own.a'))).not.toContain('GetCommand')
   })
 
+  it.each([
+    ['a push', 'own.b', 1],
+    ['its settings', 'own.c', 0],
+  ])(
+    'made again by %s has a limit of its own in every process, though patterns had limited it.',
+    async (_, queue, pushes) => {
+      const [older, queues] = [stage.engine(), stage.engine()]
+      const limits = (maxRequests: number) => ({ maxRequests, windowMillis: 86_400_000 })
+      await queues.configurePatterns([{ prefix: 'own.', settings: { popLimit: limits(1) } }])
+      await push(older, queue, named('a', 1))
+      await popItems(older, queue)
+      await minutes(stage, 30)
+      expect(await stage.stored(queue)).toBeUndefined()
+      await queues.configurePatterns([])
+      stage.clock.pass(60_000)
+      if (pushes > 0) await push(queues, queue, named('a', pushes))
+      await queues.configure(queue, { popLimit: limits(5) })
+      await push(queues, queue, named('b', 9))
+      const got: string[] = []
+      for (const engine of [queues, older, queues, older, queues, older]) {
+        const outcome = await engine.pop(queue).catch(({ code }) => code)
+        got.push(outcome.kind ?? outcome)
+      }
+      expect(got).toEqual(['items', 'items', 'items', 'items', 'RATE_LIMITED', 'RATE_LIMITED'])
+    },
+  )
+
   it('tells before it is there what it would have.', async () => {
     const queues = stage.engine()
     await queues.configuration('tenant-7.none')

@@ -6,7 +6,7 @@ import { until } from '../a-stack.ts'
 
 const about = (queue: string) => JSON.stringify({ detail: { queue } })
 
-function losses({ isAlone = true, announcing = true, isAtWork = () => false } = {}) {
+function losses({ isAlone = true, announcing = true, isAtWork = (): boolean => false } = {}) {
   const sentences: string[] = []
   const events: string[] = []
   const sweep = aFunction('', {

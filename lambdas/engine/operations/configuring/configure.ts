@@ -42,6 +42,7 @@ export async function configure(
     if (typeof change.maxDeliveries === 'number') throw nowhereToGo('max_deliveries')
     if (change.expired === 'dead_letter') throw nowhereToGo('expired')
   }
+  let revisionNow: number | undefined
   return attempts<Configuration>(engine, queue, course, ({ record, nowMs }) => {
     if (record === undefined) {
       return act(() => makeConfigured(engine, queue, change, ifMatch))
@@ -49,7 +50,13 @@ export async function configure(
     const before = record.configuration
     const refused = mismatch(queue, before, ifMatch)
     if (refused !== undefined) return refuse(refused)
-    const after = changeConfiguration(before, change)
+    if (revisionNow === undefined && isUntouched(before) && !isDeadLetterQueue(queue)) {
+      return act(async () => {
+        revisionNow = (await patternsAsKnown(engine, queue)).revision
+        return again(record)
+      })
+    }
+    const after = changeConfiguration(withRevision(before, revisionNow ?? 0), change)
     const changed = changeOf(engine, record, reconfigured(record, after), { nowMs })
     return { kind: 'write', change: changed, landed: () => done(after) }
   })
@@ -100,12 +107,7 @@ async function makeConfigured(
   const error = mismatch(queue, before, ifMatch)
   // Only this attempt's own write could land, and we do not send it.
   if (error !== undefined) return { kind: 'refused', error }
-  // A limit that the queue had from patterns, before it was forgotten, must not count as newer than this one.
-  const { revision: patternsRevision } = patterns
-  const after = changeConfiguration(
-    { ...before, ...(patternsRevision > 0 && { patternsRevision }) },
-    change,
-  )
+  const after = changeConfiguration(withRevision(before, patterns.revision), change)
   const born = randomText(engine.random, EPOCH_CHARACTERS)
   const nothing = { lanes: new Map(), items: 0, bytes: 0 }
   const item = newRecord(queue, born, newMark(engine), new Map(), nothing, {
@@ -113,6 +115,16 @@ async function makeConfigured(
   })
   return putFirst(engine, queue, item, () => after)
 }
+
+/** Neither its own settings nor patterns have ever changed this record: the queue may have had another before. */
+const isUntouched = ({ revision, patternsRevision }: Configuration): boolean =>
+  revision === 0 && patternsRevision === undefined
+
+/** A limit that the queue had from patterns, before it was forgotten, must not count as newer than its own. */
+const withRevision = (before: Configuration, patternsRevision: number): Configuration =>
+  before.patternsRevision === undefined && patternsRevision > 0
+    ? { ...before, patternsRevision }
+    : before
 
 function mismatch(
   queue: string,
