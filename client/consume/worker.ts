@@ -93,7 +93,8 @@ export async function work<T>(options: WorkerOptions<T>): Promise<void> {
     const { items, lock } = popped
     if (lock === undefined) {
       failures = 0
-      await idle.foundNothing(number)
+      // With `more` the pop only passed over expired items, and others may lie behind them.
+      if (!popped.more) await idle.foundNothing(number)
       continue
     }
     idle.foundItems(number)

@@ -46,13 +46,14 @@ export class StreamReader {
     this.#shardId ??= (await this.#shards())[0]?.ShardId
     if (this.#shardId === undefined) return { records: [] }
     this.#iterator ??= await this.#startIterator(this.#shardId)
+    const shardId = this.#shardId
     const output = await this.#dynamodb('GetRecords', {
       ShardIterator: this.#iterator,
       Limit: PAGE_SIZE,
     })
     const records = (output.Records ?? []) as readonly StreamRecord[]
     const last = records.at(-1)
-    if (last) this.#position = { shardId: this.#shardId, sequenceNumber: sequenceOf(last) }
+    if (last) this.#position = { shardId, sequenceNumber: sequenceOf(last) }
     const position = this.#position
     this.#iterator = output.NextShardIterator as string | undefined
     // A shard that is closed and read to its end has no further iterator.
@@ -71,17 +72,19 @@ export class StreamReader {
   async #startIterator(shardId: string): Promise<string> {
     const shard = { StreamArn: this.#streamArn, ShardId: shardId }
     const oldest = { ...shard, ShardIteratorType: 'TRIM_HORIZON' }
-    if (this.#position?.shardId !== shardId) return this.#iteratorOf(oldest)
+    const { shardId: lastShardId, sequenceNumber: SequenceNumber } = this.#position ?? {}
+    const behind = { ...shard, ShardIteratorType: 'AFTER_SEQUENCE_NUMBER', SequenceNumber }
     try {
-      return await this.#iteratorOf({
-        ...shard,
-        ShardIteratorType: 'AFTER_SEQUENCE_NUMBER',
-        SequenceNumber: this.#position.sequenceNumber,
-      })
+      return await this.#iteratorOf(lastShardId === shardId ? behind : oldest)
     } catch (error) {
       // Trimmed since, or of a table that was made again: what comes twice does no harm.
       if (!(error instanceof DynamodbError)) throw error
-      return this.#iteratorOf(oldest)
+      const shards = (await this.#shards()).map(({ ShardId }) => ShardId)
+      const [first] = shards
+      if (first === undefined || shards.includes(shardId)) return this.#iteratorOf(oldest)
+      // Its shard is gone, and no request for it will ever succeed.
+      this.#shardId = first
+      return this.#iteratorOf({ ...oldest, ShardId: first })
     }
   }
 

@@ -162,6 +162,20 @@ describe('an empty queue', () => {
     expect(await run.over).toMatchObject({ acknowledged: 4 })
   })
 
+  test('is not one whose pop stopped at expired items: the next pop comes at once', async () => {
+    const queue = fakeQueue('a')
+    let passes = 0
+    const seen: string[] = []
+    const behindExpired: FakeQueue = {
+      ...queue,
+      pop: async (request) => (++passes > 20 ? queue.pop(request) : { items: [], more: true }),
+    }
+    const run = start(behindExpired, ({ value }) => seen.push(value))
+    await pass(0)
+    expect(seen).toEqual(['a'])
+    await run.end()
+  })
+
   test('is left at once when it is to stop', async () => {
     const run = start(fakeQueue(), () => {}, { concurrency: 3 })
     await pass(20_000)

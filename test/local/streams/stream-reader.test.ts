@@ -14,6 +14,10 @@ function streamOf(shards: Shards, age = { now: 0 }): DynamodbApi {
           StreamDescription: { Shards: Object.keys(shards).map((ShardId) => ({ ShardId })) },
         }
       case 'GetShardIterator': {
+        // As DynamoDB does for a shard that is not, or no longer, of this stream.
+        if (shards[String(input.ShardId)] === undefined) {
+          throw new DynamodbError(operation, 'ResourceNotFoundException', '')
+        }
         const after = Number(input.SequenceNumber ?? 0)
         const isTrimmed = after > 0 && after < (shards[String(input.ShardId)]?.trimmedTo ?? 0)
         if (isTrimmed) throw new DynamodbError(operation, 'TrimmedDataAccessException', '')
@@ -85,6 +89,12 @@ describe('a reader of a stream', () => {
     const position = { shardId: 'a', sequenceNumber: '2' }
     const api = streamOf({ a: { numbers: [8, 9], trimmedTo: 7 } })
     expect(await readAll(new StreamReader(api, 'arn', position), 1)).toEqual([8, 9])
+  })
+
+  test('begins with the first shard where its own is gone: the table was made again, or the shard is a day old', async () => {
+    const position = { shardId: 'gone', sequenceNumber: '2' }
+    const api = streamOf({ a: { numbers: [8], closed: true }, b: { numbers: [9] } })
+    expect(await readAll(new StreamReader(api, 'arn', position), 3)).toEqual([8, 9])
   })
 
   test('asks for another iterator after an error', async () => {

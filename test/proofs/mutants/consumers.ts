@@ -46,6 +46,8 @@ export const consumerMutants: readonly Mutant[] = [
   mutant('consumer-waits-for-a-dead-lock', 'a queue at its limit takes no place for longer than a lock may live',
     [worker, 'clock.nowMs() + retryAfterMs >= lockEndsMs', '!inDoubt'],
     test('test/consumer/many-troubles.test.ts', 'lasts longer')),
+  mutant('consume-pauses-behind-expired-items', 'a pop that could not get to the end says so, and another follows',
+    [clientWorker, 'if (!popped.more) await', 'await'], test(clientTest, 'stopped at expired')),
   mutant('consumer-works-under-an-old-lock', 'nobody works under a lock that has ended',
     [worker, 'edge.clock.nowMs() - sinceMs >= ttlSeconds * 1000', 'edge.clock.nowMs() < sinceMs'], test(runTest)),
   mutant('consumer-acknowledges-what-failed', 'only what is done is acknowledged',
