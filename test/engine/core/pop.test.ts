@@ -52,7 +52,11 @@ describe('A pop plans', () => {
       ['b', aLock(later(9), at(0, 1, 2))],
     ])
     const record = aRecord({ ...two, 0: aLane({ tail: tailOf(2), frontier: 2 }) }, { locks })
-    expect(planPop(record, plain, nowMs)).toEqual({ kind: 'locked', untilMs: later(9) })
+    expect(planPop(record, plain, nowMs)).toEqual({
+      kind: 'locked',
+      untilMs: later(9),
+      forRetry: false,
+    })
     expect(planned(record, { ...plain, competing: true }).picks).toEqual([at(5, 0, 3)])
   })
 
