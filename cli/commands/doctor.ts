@@ -67,7 +67,7 @@ export const doctor = command({
 const repairHint = (strays: readonly { readonly repairable: boolean }[]): string =>
   `--repair would delete ${strays.filter(({ repairable }) => repairable).length} of them.`
 
-/** A batch that may be a push under way is worth a line, and is nothing wrong. */
+/** A batch that may be a push under way is worth a line, but it is no fault. */
 function exitCodeAfter(findings: readonly Finding[], repaired: number): ExitCode {
   const wrong = findings.filter((finding) => !isStray(finding) || finding.repairable)
   return wrong.length > repaired ? exitCodes.findings : exitCodes.done
