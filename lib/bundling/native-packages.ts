@@ -29,8 +29,8 @@ const loaders = [
 type NativePackage = { readonly name: string; readonly isOptional: boolean }
 
 /**
- * Packages in a bundle that bring code built for one platform. Their JavaScript bundles without a word, and
- * looks for the rest when the function starts.
+ * Packages in a bundle that bring code built for one platform. Their JavaScript bundles without an error, and looks for
+ * the rest when the function starts.
  */
 export function nativePackagesIn(
   root: string,
