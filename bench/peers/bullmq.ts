@@ -1,5 +1,5 @@
 // BullMQ: `add` and `addBulk`, and a worker. Strict order for each tenant is a queue and a worker of
-// concurrency 1 for each: groups are in the edition that is paid for.
+// concurrency 1 for each: groups are in the paid edition.
 
 import { load } from './packages.ts'
 import { type Addresses, countdown, eachOf, type OnItem, type Peer } from './peer.ts'

@@ -1,4 +1,4 @@
-// Runs the whole of it on this machine, with four tenants' endpoints: node scripts/bootstrap.mjs examples/webhooks/main.ts
+// Runs all of it on this machine, with four tenants' endpoints: node scripts/bootstrap.mjs examples/webhooks/main.ts
 
 import { once } from 'node:events'
 import { createServer } from 'node:http'

@@ -81,7 +81,7 @@ async function run({ port, directory, app, watch }: StartOptions, typed: Typed):
     return 1
   }
   progress.clear()
-  // Asked to end, and the start does not notice: the stores' process ends without us.
+  // We were asked to end, and the start did not notice in time: the stores' process ends without us.
   if (!stack) return 0
   const seconds = (performance.now() - startedMs) / 1000
   const shown = directory === undefined ? {} : { directory: asTyped(stack.directory) }

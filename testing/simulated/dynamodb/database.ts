@@ -27,7 +27,7 @@ interface ReadTarget {
   readonly pk: Value
   readonly sk: string | undefined
   readonly index: string | undefined
-  /** Beside others: the answer then is what could be read. */
+  /** One of several in a batch: the answer has those that could be read. */
   readonly inBatch?: boolean
 }
 

@@ -19,7 +19,7 @@ interface Term {
   readonly value?: string
   /** The path that it is, or that it heals. */
   readonly path?: Path
-  /** Of list_append. */
+  /** The operands of list_append. */
   readonly operands?: readonly [Term, Term]
 }
 
