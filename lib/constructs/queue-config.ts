@@ -1,7 +1,7 @@
 import type { QueueSettings } from '../../lambdas/engine/core/configuration.ts'
 import { queuePatternsFrom } from '../../lambdas/engine/core/queue-patterns.ts'
 
-/** Settings for all queues whose ids begin so; what is absent is as by default. */
+/** Settings for all queues whose ids begin so; an absent setting has its default. */
 export type QueueConfigPattern = { readonly prefix: string } & {
   readonly [Name in keyof QueueSettings]?: Name extends 'pushLimit' | 'popLimit'
     ? QueueConfigLimit
