@@ -53,7 +53,7 @@ export async function bullmq({ redis }: Addresses): Promise<Peer> {
         onItem(tenant, text)
         all.came()
       }
-      // It has no batches: so many jobs at once is what it advises for throughput.
+      // BullMQ has no batches; for throughput it advises working this many jobs at once.
       const made = worker(name, count, batch)
       await all.promise
       await made.close()

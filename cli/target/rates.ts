@@ -36,7 +36,7 @@ export type Rates = {
 
 export type Answer<Body> = {
   readonly body: Body
-  /** One line. */
+  /** The same on one line. */
   readonly text: string
   readonly etag?: string | undefined
 }

@@ -153,7 +153,7 @@ function build(
     outExtension: { '.js': '.mjs' },
     chunkNames: 'chunk-[hash]',
     minify: true,
-    // Only places: the sources themselves would be five times as much.
+    // Only places, because the sources themselves would make the map five times as large.
     sourcesContent: false,
     ...options,
     legalComments: 'none',

@@ -67,7 +67,7 @@ function isNative({ dependencies = {}, optionalDependencies = {} }: Manifest): b
     loaders.some(
       (name) => Object.hasOwn(dependencies, name) || Object.hasOwn(optionalDependencies, name),
     ) ||
-    // One for each platform, as sharp and many written in Rust have them.
+    // One package for each platform, as sharp and many packages written in Rust have.
     Object.keys(optionalDependencies).filter((name) => /[-/](linux|darwin|win32)-/.test(name))
       .length > 1
   )

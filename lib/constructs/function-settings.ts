@@ -141,7 +141,7 @@ export const applyInboxSetting: FunctionSetting = {
   timeoutSeconds: 30,
 }
 
-/** It is there unless turned off. While nothing comes due soon, nothing calls it. */
+/** It exists unless it is turned off. While nothing comes due soon, nothing calls it. */
 export const wakeSetting: FunctionSetting = {
   file: 'wake.ts',
   description:

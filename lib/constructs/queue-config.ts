@@ -18,7 +18,8 @@ export type QueueConfigLimit = {
 
 /**
  * A function's environment has 4,096 bytes. Names of tables and buckets and the other settings take some 270 to 450 of
- * them, and more with long names. What a deployment brings for the sweeper, patterns and schedules together, has these.
+ * them, and more with long names. The patterns and schedules of a deployment, which the sweeper gets there, may take
+ * this many together.
  */
 export const SWEEPER_BYTES_MAX = 3_400
 

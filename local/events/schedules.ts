@@ -32,7 +32,7 @@ export class ScheduleTimer {
     clearTimeout(this.#timer)
   }
 
-  /** By a clock that runs faster if it was asked to. */
+  /** The time, by a clock that runs faster if the settings say so. */
   #nowMs(): number {
     return this.#startedMs + (Date.now() - this.#startedMs) * this.#settings.speed
   }

@@ -92,7 +92,7 @@ export class StreamMapping {
         await this.#deliver(waiting, page.position)
         waiting = []
       }
-      // Never past a record that waits.
+      // Never advance past a record that waits.
       if (waiting.length === 0 && page.records.length > 0 && page.position && !signal.aborted) {
         checkpoint.advance(page.position)
       }

@@ -47,7 +47,7 @@ const refused: Readonly<Record<string, string>> = {
 /** A network alone has nine. */
 const KINDS_NAMED = 4
 
-/** Throws for what is refused; says in `leftOut` what does nothing here. */
+/** Throws for a resource that we refuse; names in `leftOut` those that do nothing here. */
 export function checkResources(resources: Resources, leftOut: string[]): void {
   const idle = new Map<string, string[]>()
   for (const { type, logicalId } of resources.all) {
