@@ -73,7 +73,7 @@ async function take(client: Client, pair: KeptPair, defaults: Configuration): Pr
   // Runs empty what they give back: these items are somebody's.
   if (!wasLeft && (await holdsItems(client, Object.values(ids)))) return false
   try {
-    // All settings anew, rather than compared with the defaults: they change with the service's version.
+    // Set all of them again, and do not compare with the defaults, which change with the service's version.
     await limits.configure(settingsOf(pair, 'limits', defaults), { ifMatch: etag })
   } catch (error) {
     if (isPushPopError(error, 'VERSION_MISMATCH')) return false

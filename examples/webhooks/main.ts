@@ -26,7 +26,7 @@ const endpoints = createServer(async (request, response) => {
   response.writeHead(status).end()
 })
 
-/** `shop` is well, `bank` stumbles twice, `gone` has moved away, and `down` fails until it is mended. */
+/** `shop` is well, `bank` stumbles twice, `gone` has moved away, and `down` fails until its tenant has fixed it. */
 function statusOf(tenant: string, times: number): number {
   if (tenant === 'bank' && times <= 2) return 503
   if (tenant === 'gone') return 410

@@ -120,7 +120,7 @@ const isFiner = (sweepEvery: Duration | undefined): boolean =>
 
 /**
  * Environments that the schedule fills. A run that sweeps more often than once a minute ends when the next
- * one is to begin, some seconds later if it is in the midst of a queue; then two of each part meet.
+ * one is to begin, some seconds later if it is in the middle of a queue; then two of each part meet.
  */
 export const sweepersAtOnce = (sweepers: number, sweepEvery: Duration | undefined): number =>
   isFiner(sweepEvery) ? 2 * sweepers : sweepers

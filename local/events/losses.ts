@@ -19,7 +19,7 @@ type How = 'afterLoss' | 'afterRestart'
 
 /**
  * A function that cannot start fails three times within two seconds, so with this pause it is tried once a second: a
- * tenth of a core, and nothing is late when it is mended.
+ * tenth of a core, and nothing is late once it works again.
  */
 const AGAIN_MS = 1_000
 

@@ -1,5 +1,5 @@
-// Which resources a template may contain besides those that we run. We refuse a resource that would exist on AWS but
-// not work here although somebody calls or reads it. If it merely does nothing here, we name it at the start.
+// Which resources a template may contain in addition to those that we run. We refuse a resource that would exist on AWS
+// but not work here although somebody calls or reads it. If it merely does nothing here, we name it at the start.
 
 import { StartError } from '../start-error.ts'
 import type { Resources } from './resources.ts'

@@ -101,7 +101,7 @@ const GIVE_UP_MS = 3_000
 
 const patience = () => delay(GIVE_UP_MS, undefined)
 
-/** One sentence for what the user can mend; for a fault of ours, all that we know. */
+/** One sentence for a problem that the user can fix; for a fault of ours, all that we know. */
 function explain(error: unknown): string {
   if (error instanceof StartError) return error.message
   return `Cannot go on because of a fault in the local stack: ${

@@ -70,7 +70,7 @@ export class SourceWatch {
     return stampsOf(this.#settings.root, this.#settings.except, files)
   }
 
-  /** All anew: a watcher does not notice that its folder was removed and made again. */
+  /** Makes all of them again, because a watcher does not notice that its folder was removed and made again. */
   #watchFolders(): void {
     for (const watcher of this.#watchers) watcher.close()
     const folders = new Set([...this.#stamps.keys()].map(dirname))
