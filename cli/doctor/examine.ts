@@ -20,7 +20,7 @@ import type { FoundObject, Surgery } from './surgery.ts'
 
 export type Examination = {
   readonly findings: readonly Finding[]
-  /** By the record: what a consumer could see, and all that is stored (dead ones included). */
+  /** Counted from the record: items that a consumer could see, and all stored ones (dead ones included). */
   readonly itemsCounted: number
   readonly itemsStored: number
   readonly itemsFound: number

@@ -2,7 +2,7 @@ import type { Terminal } from '../command.ts'
 import { write, writeQuietly } from './write.ts'
 
 type Screen = {
-  /** Draws all of it again; what does not fit is left out, and said so. */
+  /** Draws all of it again; leaves out lines that do not fit, and says so. */
   draw(lines: readonly string[]): Promise<void>
   close(): void
 }

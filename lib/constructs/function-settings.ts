@@ -27,7 +27,7 @@ export const AT_START = 'pushpop:at-start'
 /** In the context: the app is synthesised to run on one machine. */
 export const LOCAL = 'pushpop:local'
 
-/** In the template's metadata, there only: what a function was bundled from, to bundle it again. */
+/** In the template's metadata, only then: the sources that a function was bundled from, to bundle it again. */
 export const BUNDLED_FROM = 'pushpop:bundled-from'
 
 /**
@@ -146,7 +146,7 @@ export const wakeSetting: FunctionSetting = {
   file: 'wake.ts',
   description:
     'PushPop: stays awake while locks end or schedules are due soon, and comes to the second',
-  // It mostly sleeps, and is paid for by its memory meanwhile. A page of 100 records that have grown far is
+  // It mostly sleeps, and AWS bills its memory for that time. A page of 100 records that have grown far is
   // 10 MB, and five times that once it is read; half as much memory would not hold it.
   memoryMb: 256,
   // The run that was awake has ended with its stack, and nobody else may wait until its lease is over.
