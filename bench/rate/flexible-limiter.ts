@@ -1,4 +1,4 @@
-// rate-limiter-flexible on DynamoDB as its manual has it, on the same store, behind the same meter.
+// rate-limiter-flexible on DynamoDB as its manual describes it, on the same store, behind the same meter.
 
 import {
   type DynamoDBClient,
