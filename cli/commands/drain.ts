@@ -25,7 +25,7 @@ export const drain = command({
   },
   notes: [
     'A line is {"item", "priority", "id", "pushed_at", "deliveries"}, which import reads. Items are\n' +
-      'acknowledged when their lines are written and, in a file, on the disk. If you kill it before, up to\n' +
+      'acknowledged when their lines are written and, in a file, on the disk. If you kill it in between, up to\n' +
       '100 of them are in both: with --append the next run leaves out what F has already.',
   ],
   examples: [

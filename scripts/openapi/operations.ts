@@ -100,7 +100,7 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
       '`Idempotency-Key` a repeated push has one effect and gets its first answer again. ' +
       'With `Prefer: respond-async` the service may answer 202 once the push is in its inbox, which ' +
       'applies it in order and once (docs/inbox.md); a service without an inbox pushes at once. ' +
-      'In the inbox, a key that came before with other items gets no 422: these go to the dead letters.',
+      'In the inbox, a key that came before with other items gets no 422: these items go to the dead letters.',
     call: pushCall,
     answer: answers.pushed,
     accepted: {
