@@ -31,7 +31,7 @@ const store = openStore(connections, {
 })
 const queues = openQueues(store)
 
-/** After a collection, so that it counts what is held and not what was used. */
+/** After a garbage collection, so that it counts memory that is held, not memory that was used. */
 function residentBytes(): number {
   globalThis.gc?.()
   globalThis.gc?.()

@@ -48,7 +48,7 @@ export async function fill(
   }
 }
 
-/** For a load: does it, and answers false if the queue asked it to come back later. */
+/** For a load: performs the action, and returns false if the queue asked it to come back later. */
 export async function unlessBusy(action: () => Promise<unknown>): Promise<boolean> {
   try {
     await action()

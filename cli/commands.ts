@@ -29,5 +29,5 @@ export const commands: Readonly<Record<string, () => Promise<Command>>> = {
   verify: async () => erased((await import('./commands/verify.ts')).verify),
 }
 
-/** A command is only ever run with what was read by its own table. */
+/** A command only ever gets options that were read by its own table. */
 const erased = (it: unknown): Command => it as Command

@@ -1,4 +1,4 @@
-// From any error to what is printed and returned.
+// Turns any error into what we print and return.
 
 import { errorTable, type HttpErrorCode } from '../lambdas/http/error-table.ts'
 import { type ExitCode, exitCodes } from './exit-codes.ts'

@@ -1,6 +1,6 @@
 // `pushpop`: the service as a construct for your own CDK app.
 
-// First: what comes after does not load where this one refuses.
+// This import comes first: if it refuses, those after it do not load.
 import './needs-node.ts'
 
 export type { FunctionName } from '../lambdas/runtime/function-name.ts'

@@ -23,7 +23,7 @@ import { type Sweepers, sweeperCounts } from './constructs/sweep-schedule.ts'
 
 export type Settings = {
   readonly stackName: string
-  /** An SNS topic that is there already. */
+  /** An existing SNS topic. */
   readonly alarmTopicArn?: string
   readonly service: PushPopProps
 }
@@ -97,7 +97,7 @@ export function settingsOf(node: Node): Settings {
 }
 
 /**
- * A name that is misspelt would set nothing, and nobody would hear of it. Names with signs in them (feature flags,
+ * A misspelt name would set nothing, and nobody would notice. Names with signs in them (feature flags,
  * looked-up values) are the CDK's.
  */
 function checkNames(given: readonly string[], known: readonly string[]): void {

@@ -1,4 +1,4 @@
-/** Something that the user can mend: we print the sentence alone, without a stack trace. */
+/** Something that the user can fix: we print the sentence alone, without a stack trace. */
 export class StartError extends Error {
   override name = 'StartError'
 }

@@ -1,5 +1,5 @@
-// A synthesised CDK app on this machine: its tables and buckets on the embedded stores, its
-// functions in processes of their own, its HTTP API on a port, its schedules, streams and buses.
+// A synthesised CDK app on this machine: its tables and buckets on the embedded stores, its functions in separate
+// processes, its HTTP API on a port, its schedules, streams and buses.
 //
 // It starts from the outside in, so that we find first what is most likely to go wrong (the port, the data
 // folder). It stops the same way: no new requests, then those in flight, then the functions, then the

@@ -80,7 +80,7 @@ function compile(): void {
   try {
     execFileSync(process.execPath, [tsc, ...args], { cwd: root, stdio: ['ignore', 2, 2] })
   } catch {
-    // It has said why.
+    // The compiler has printed why.
     process.exit(1)
   }
 }

@@ -1,5 +1,5 @@
 // `npm run nightly`: all that runs long and rarely, one after the other, with a line of figures for each.
-// It fails if one fails, and then prints all that this one said.
+// It fails if one fails, and then prints all output of that one.
 
 import { spawn } from 'node:child_process'
 import { dirname } from 'node:path'

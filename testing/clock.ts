@@ -2,7 +2,7 @@ import { type Clock, systemClock } from '../lambdas/foundation/system.ts'
 
 /**
  * The system's time, and as much later as a test has moved it. It runs on between moves, and its sleeps are
- * real: what pauses for a moment to try again does so here too.
+ * real: code that pauses for a moment before it tries again does so here too.
  */
 export function movableClock(): Clock & { move(ms: number): void } {
   let movedMs = 0

@@ -6,7 +6,7 @@ export type FakeContextOptions = {
   /** The function's timeout, from which the remaining time counts down. Default: 60. */
   readonly timeoutSeconds?: number | undefined
   readonly memoryMb?: number | undefined
-  /** `store.clock` of `startQueues`: a handler of `consumer(…)` then lives in the time of the test. */
+  /** `store.clock` of `startQueues`: a handler of `consumer(…)` then uses the test's time. */
   readonly clock?: Clock | undefined
   /**
    * Which log lines a handler of `consumer(…)` writes: `info` shows the line of each run, with its metrics, as on AWS;

@@ -38,7 +38,7 @@ export type TestQueues = Embedded & {
    * by then: locks that have expired end, and items that died go to their dead-letter queue.
    */
   moveTime(ms: number): Promise<SweepReport>
-  /** The time that `moveTime` moves, for a `fakeContext` of your own. */
+  /** The time that `moveTime` moves, for a `fakeContext` that you make. */
   readonly clock: Clock
 }
 

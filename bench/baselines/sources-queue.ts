@@ -40,7 +40,7 @@ type SourcesQueue = {
 }
 
 export function createSourcesQueue(store: Store, queue: string): SourcesQueue {
-  // An actor knows its pointers from its last operation; what is read decides whether they hold.
+  // An actor knows its pointers from its last operation; the read decides whether they still hold.
   let known = empty
   const metadataKey = { pk: `sources#${queue}`, sk: 'metadata' }
   const segmentKey = (number: number) => ({ pk: `sources#${queue}`, sk: `seg_${number}` })

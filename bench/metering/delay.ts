@@ -1,5 +1,5 @@
-// Waits that are as long as they say. A plain `setTimeout(5)` takes 5 to 6.3 ms here, a noise as
-// large as what is compared; so a timer gets us near, and the loop's own turns do the rest.
+// Waits that are as long as they say. A plain `setTimeout(5)` takes 5 to 6.3 ms here, an error as large as the
+// differences that we measure; so a timer gets us near, and the loop's own turns do the rest.
 
 const timerErrorMs = 1.2
 

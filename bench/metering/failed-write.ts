@@ -1,8 +1,7 @@
-// A write that its condition refuses is billed like one that went through, by the item there is or
-// the item it would have made, whichever is larger; but the exception that tells of it carries no
-// capacity. So the metered client asks for ALL_OLD on failure (free of charge) and counts itself.
-// We do not know what an update would have made, so we count the old item and every value
-// sent, which is never too little.
+// AWS bills a write that its condition refuses like one that went through, by the existing item or the item that it
+// would have made, whichever is larger; but the exception carries no capacity. So the metered client asks for ALL_OLD
+// on failure (free of charge) and counts itself. We do not know what an update would have made, so we count the old
+// item and every value sent, which is never too little.
 
 import { unmarshall } from '@aws-sdk/util-dynamodb'
 import { writeUnits } from '../../testing/simulated/dynamodb/capacity.ts'

@@ -1,5 +1,5 @@
 // BullMQ: `add` and `addBulk`, and a worker. Strict order for each tenant is a queue and a worker of
-// concurrency 1 for each: groups are in the edition that is paid for.
+// concurrency 1 for each: groups are in the paid edition.
 
 import { load } from './packages.ts'
 import { type Addresses, countdown, eachOf, type OnItem, type Peer } from './peer.ts'
@@ -53,7 +53,7 @@ export async function bullmq({ redis }: Addresses): Promise<Peer> {
         onItem(tenant, text)
         all.came()
       }
-      // It has no batches: so many jobs at once is what it advises for throughput.
+      // BullMQ has no batches; for throughput it advises working this many jobs at once.
       const made = worker(name, count, batch)
       await all.promise
       await made.close()

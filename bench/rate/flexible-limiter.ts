@@ -1,4 +1,4 @@
-// rate-limiter-flexible on DynamoDB as its manual has it, on the same store, behind the same meter.
+// rate-limiter-flexible on DynamoDB as its manual describes it, on the same store, behind the same meter.
 
 import {
   type DynamoDBClient,
@@ -55,7 +55,7 @@ export function openFlexible(
         await limiter.consume(key)
         return true
       } catch (error) {
-        // It denies by throwing how things stand.
+        // It denies by throwing an object with the current state.
         if (error instanceof RateLimiterRes) return false
         throw error
       }

@@ -1,4 +1,4 @@
-// Rows that were measured of several things: a line for each metric, a column for each thing.
+// Rows that were measured for several things: a line for each metric, a column for each thing.
 
 import type { Row } from '../rows.ts'
 import { formatNumber } from './format.ts'

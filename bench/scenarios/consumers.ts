@@ -43,7 +43,7 @@ export const consumers: Scenario = {
 async function measure(bench: Bench, workers: number): Promise<Measured> {
   const queue = bench.queueName('consumers')
   const seconds = bench.seconds(8)
-  // More than they could take if every request took its latency alone.
+  // More than they could take even if each request took only its latency.
   const items = Math.ceil(workers * 200 * (seconds + 1.5))
   await fill(bench, queue, { items, perPush: 1000, item: createItems(3) })
 

@@ -85,7 +85,7 @@ async function measure(bench: Bench, verb: string, operation: Operation): Promis
       })
       if (isMeasured) engineMs[client] += ms / BLOCK / blocks
     }
-    // Both have sent the same; the SDK's replays one of them.
+    // Both have sent the same requests, so we replay only one of them, through the SDK's client.
     const ms = await replay(sides.SDK.recorder.sent)
     if (isMeasured) bareMs += ms / blocks
   }

@@ -97,7 +97,7 @@ function barRows(title: string, get: Get): Row[] {
   const toBare = (n: Producers) => get('pushpop', n).perSecond / get('bare', n).perSecond
   const ours = get('pushpop', 8)
   return [
-    // Bars of these are on simulated time: here the embedded store's own work would be measured.
+    // The bars for these are on simulated time, because here we would measure the embedded store's own work.
     info('8: share of bare UpdateItem', toBare(8)),
     bar('8: failed writes a push', ours.tally.failedWrites / ours.done, atMost(0.15)),
     bar(

@@ -15,7 +15,7 @@ const PER_BATCH = 10
 const RUN_MS = 40
 const million = 1_000_000
 
-/** Lambda's pollers of a queue in which nothing is: five, each of which waits for 20 seconds. */
+/** Lambda's pollers of an empty queue: five, each of which waits for 20 seconds. */
 const IDLE_POLLS_A_MONTH = 5 * 3 * 60 * 24 * 30
 
 export const inbox: Scenario = {
@@ -49,7 +49,7 @@ export const inbox: Scenario = {
 const dollars = ({ applied, housekeeping }: Measured, perBatch: number): number =>
   million * (storeDollars(applied) + storeDollars(housekeeping) + delivery(perBatch))
 
-/** Each message is sent by itself; received, applied and deleted are as many as a batch has. */
+/** Each message is sent by itself; a whole batch is received, applied and deleted at once. */
 const delivery = (perBatch: number): number =>
   prices.sqsFifoRequest * (1 + 2 / perBatch) +
   invocationDollars(applyInboxSetting, RUN_MS) / perBatch

@@ -34,7 +34,7 @@ export const memory: Scenario = {
     const growth = (Math.max(...samples) - first) / MEGABYTE
     return [
       bar('resident memory grows by, MiB', growth, atMost(64)),
-      // Depth pushed and popped some too, as many of the one as of the other.
+      // The depth scenario pushed and popped items too, equally many.
       bar('items that came out', items, atLeast(expected)),
       info('resident after the first pop, MiB', first / MEGABYTE),
       info('live heap grows by, MiB', heapGrowth / MEGABYTE),

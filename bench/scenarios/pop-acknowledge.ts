@@ -9,7 +9,7 @@ import { writeUnitsWorth } from '../prices.ts'
 import { atMost, type Row, rowsOf } from '../rows.ts'
 
 const DEPTH = 10_000
-/** We take so many of them: twenty-five segments are enough to see what each costs. */
+/** We take this many of them: twenty-five segments are enough to see what each costs. */
 const TAKEN = 2500
 
 type Mode = { readonly combined: boolean; readonly competing: boolean }

@@ -45,7 +45,7 @@ async function measureEngine(bench: Bench, count: number) {
   const { store, queues, housekeeper, housekeeping } = openFixture(bench)
   const queue = bench.queueName('single')
   const item = createItems(1)
-  // Elsewhere: only the push that makes a queue reads something, the settings of its prefix.
+  // We do not measure this one: only the push that makes a queue reads something, the settings of its prefix.
   await openFixture(bench).queues.push(queue, { items: [{ text: item(BYTES) }] })
   for (let i = 0; i < count; i++) {
     await queues.push(queue, { items: [{ text: item(BYTES) }] })

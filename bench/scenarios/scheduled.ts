@@ -77,7 +77,7 @@ async function sweepLater(bench: Bench): Promise<void> {
   await openQueues(bench.store({ latency: 'none' }), { clock }).returnExpiredLocks()
 }
 
-/** A push, a pop and an acknowledgement in turns, as many times; and the record's mean size over all of it. */
+/** A push, a pop and an acknowledgement in turns, equally often; and the record's mean size over all of it. */
 async function measure(bench: Bench, queue: string): Promise<Measured> {
   let [written, bytes] = [0, 0]
   const { store, queues, housekeeper } = openFixture(bench, {

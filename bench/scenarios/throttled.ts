@@ -7,7 +7,7 @@ import { atLeast, rowsOf } from '../rows.ts'
 import { type SimulatedResult, simulateProducers } from '../simulated/producers.ts'
 
 const PRODUCERS = [8, 32, 64, 128]
-/** More producers may cost something; the collapse that was seen in a model left a fifth. */
+/** More producers may cost something; the collapse that we saw in a model left a fifth of the rate. */
 const NO_COLLAPSE = 0.6
 /** A second's worth may come at once; the warm-up uses it up. */
 const throttle = { writeUnitsPerSecond: 1000, burstUnits: 1000 }

@@ -1,4 +1,4 @@
-/** Commands that are called by what they are about. */
+/** Commands whose names say what they are about, not what they do. */
 const nouns = /^(.*config|doctor|rate|rate-.*|scheduled|schedules|stats)$/
 
 /** The command as a verb for a sentence: `push`, `use schedules`. */

@@ -1,4 +1,4 @@
-/** Options as data: what is read, what help prints and what a slip is compared with are one. */
+/** Options as data: from one table we read them, print the help, and guess what a slip meant. */
 
 type Described = { readonly help: string }
 type FlagOption = Described & { readonly kind: 'flag' }
@@ -8,10 +8,10 @@ type IntegerOption = Described & {
   readonly value: string
   readonly min: number
   readonly max: number
-  /** `none` takes it away. */
+  /** `none` removes it. */
   readonly orNone?: true
 }
-/** In seconds, or with a unit: `90`, `90s`, `15m`, `2h`, `7d`. What is given is seconds. */
+/** In seconds, or with a unit: `90`, `90s`, `15m`, `2h`, `7d`. The parsed value is in seconds. */
 type DurationOption = Omit<IntegerOption, 'kind' | 'orNone'> & { readonly kind: 'duration' }
 type ChoiceOption = Described & { readonly kind: 'choice'; readonly of: readonly string[] }
 

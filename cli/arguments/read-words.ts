@@ -21,7 +21,7 @@ export const usageOfWord = ({ name, optional, many }: WordSpec): string => {
   return optional ? `[${shown}]` : shown
 }
 
-/** Checks count and form; what was not given is not there. */
+/** Checks count and form; words that were not given are absent. */
 export function readWords(
   command: string,
   words: readonly string[],

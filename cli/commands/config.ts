@@ -16,7 +16,7 @@ export const config = command({
     'if-match': text('ETAG', 'with set and remove: only if they are still those of this etag'),
   },
   notes: [
-    'get is the default. set changes what you name, and nothing else; none takes a setting away. A\n' +
+    'get is the default. set changes what you name, and nothing else; none removes a setting. A\n' +
       'limit is replaced as a whole. What you set is kept even when the queue is empty. remove gives the\n' +
       'queue back to the settings of its prefix (pushpop queue-config), or the defaults.',
   ],

@@ -21,7 +21,7 @@ export const doctor = command({
   },
   notes: [
     'Needs --table and --bucket. Reads the record and every item that it says is there, and lists\n' +
-      'the objects of the queue. It changes nothing but with --repair, and then deletes only what\n' +
+      'the objects of the queue. It changes nothing without --repair, and with it deletes only what\n' +
       'belongs to lanes that are gone or segments that were trimmed, and large pushes in S3 that\n' +
       'nothing has referred to for a week. Exit code 5 if something is wrong and still is.',
   ],
@@ -67,7 +67,7 @@ export const doctor = command({
 const repairHint = (strays: readonly { readonly repairable: boolean }[]): string =>
   `--repair would delete ${strays.filter(({ repairable }) => repairable).length} of them.`
 
-/** A batch that may be a push under way is worth a line, and is nothing wrong. */
+/** A batch that may be a push under way is worth a line, but it is no fault. */
 function exitCodeAfter(findings: readonly Finding[], repaired: number): ExitCode {
   const wrong = findings.filter((finding) => !isStray(finding) || finding.repairable)
   return wrong.length > repaired ? exitCodes.findings : exitCodes.done

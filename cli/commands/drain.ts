@@ -19,13 +19,13 @@ export const drain = command({
   words: [queueWord],
   options: {
     file: text('F', 'write to F instead of stdout'),
-    append: flag('with --file: go on behind what F holds'),
+    append: flag('with --file: add to what F holds'),
     limit: integer('N', 1, LIMIT_MAX, 'how many at most'),
-    competing: flag('pass by the locks of others and take what is free'),
+    competing: flag('pass over items that others have locked'),
   },
   notes: [
     'A line is {"item", "priority", "id", "pushed_at", "deliveries"}, which import reads. Items are\n' +
-      'acknowledged when their lines are written and, in a file, on the disk. Killed in between, up to\n' +
+      'acknowledged when their lines are written and, in a file, on the disk. If you kill it in between, up to\n' +
       '100 of them are in both: with --append the next run leaves out what F has already.',
   ],
   examples: [

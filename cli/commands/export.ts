@@ -27,10 +27,10 @@ export const exportItems = command({
     resume: flag('with --file: go on where an export into F was cut off'),
   },
   notes: [
-    'A line is {"item", "priority", "id", "pushed_at", "deliveries", "state", …}, which import reads. What is\n' +
-      'still for later is not in it: see scheduled.\n' +
-      'The queue goes on meanwhile: what is taken or pushed while this looks may or may not be in it.\n' +
-      'Where it is stands in F.progress, until it is done.',
+    'A line is {"item", "priority", "id", "pushed_at", "deliveries", "state", …}, which import reads. Items that\n' +
+      'are still for later are not in it: see scheduled.\n' +
+      'The queue goes on: items that are taken or pushed meanwhile may or may not be in it.\n' +
+      'F.progress says how far it has come, until it is done.',
   ],
   examples: [
     'pushpop export orders --file orders.jsonl',

@@ -19,7 +19,7 @@ export const importItems = command({
     again: flag('push also what an import of the same lines pushed before'),
   },
   notes: [
-    'Cut off, it is simply repeated: what it pushed already it does not push again, for 24 hours\n' +
+    'If it was cut off, repeat it: it does not push again what it has pushed, for 24 hours\n' +
       '(idempotencyTtl of the deployment), as long as the lines before it are the same. Such a push\n' +
       'costs one and a half times as much. Items come to the end of the queue, with new ids and times. Of a\n' +
       'line, import reads "item" and "priority" and nothing else, so what it pushes is for now and does not\n' +

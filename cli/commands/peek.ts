@@ -13,7 +13,7 @@ import { age, counted } from '../terminal/amounts.ts'
 import { type Column, printTable } from '../terminal/table.ts'
 
 const LIMIT_STANDARD = 20
-/** Looking at more is an export, which can be resumed. */
+/** To look at more, use `export`, which can be resumed. */
 const LIMIT_MAX = 100_000
 
 /** For a dead letter, also why, when, and after how many deliveries it died. */
@@ -94,7 +94,7 @@ export const peek = command({
   },
 })
 
-/** Empty cells where nobody knows: pushed there by hand, or moved by an older engine. */
+/** Empty cells if nobody knows, because the item was pushed there by hand, or moved by an older engine. */
 function deathOf({ reason = '', deadLetteredAtMs, priorDeliveries }: PoppedItem): string[] {
   const died = deadLetteredAtMs === undefined ? '' : age(Date.now() - deadLetteredAtMs)
   const shown = reason.length > REASON_SHOWN ? `${reason.slice(0, REASON_SHOWN - 1)}…` : reason

@@ -40,12 +40,12 @@ export const pop = command({
       WAIT_SECONDS_MAX,
       `seconds to wait for something to pop, up to ${WAIT_SECONDS_MAX}`,
     ),
-    competing: flag('pass by the locks of others and take what is free'),
+    competing: flag('pass over items that others have locked'),
   },
   notes: [
-    'Without --ack the items are gone from the queue when they are printed. Nothing there: exit\n' +
+    'Without --ack the items are gone from the queue when they are printed. An empty queue: exit\n' +
       'code 3, with --wait once that time is over. Ctrl-C gives back what it had locked; over HTTP the\n' +
-      'answer is waited for first, so that no item is lost on the way.',
+      'command waits for the answer first, so that no item is lost on the way.',
   ],
   examples: [
     'pushpop pop orders',

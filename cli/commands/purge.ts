@@ -106,7 +106,7 @@ async function purgeAll(context: Run, queues: Target, prefix: string): Promise<E
   })
 }
 
-/** A purge of all priorities empties what is scheduled as well. */
+/** A purge of all priorities also removes scheduled items. */
 const andLater = (scheduled: number): string =>
   scheduled === 0 ? '' : `, and ${grouped(scheduled)} for later,`
 

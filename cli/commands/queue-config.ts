@@ -10,7 +10,7 @@ export const queueConfig = patternsCommand<Pattern>({
   summary: 'Shows the settings of prefixes of queues, or replaces them; asks first',
   notes: [
     'In the order in which they apply: the longest prefix first, and the empty one for all queues.\n' +
-      "A queue's own settings go before them. set replaces them all by\n" +
+      "A queue's own settings replace those. set replaces them all by\n" +
       '{"patterns": [{"prefix", "max_deliveries", …}, …]}, as show --json prints them, unless\n' +
       'somebody else has replaced them meanwhile (exit code 4).',
   ],

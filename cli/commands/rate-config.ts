@@ -14,7 +14,7 @@ export const rateConfig = command({
   words: [keyWord, { name: 'show|set|remove', kind: 'text', optional: true }],
   options: settingOptions,
   notes: [
-    'set replaces all of it: what is not named is as by default. After remove, the limit of its\n' +
+    'set replaces all of it: what you do not name has its default. After remove, the limit of its\n' +
       'prefix applies again, or the default. A turn that was promised never changes.',
   ],
   examples: [

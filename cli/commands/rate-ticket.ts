@@ -19,8 +19,8 @@ export const rateTicket = command({
   },
   notes: [
     'Prints ready (exit code 0: go), waiting until a time (6), or over (4: ask again). A ticket\n' +
-      'that is not of this key and place is refused (4). --give-up makes the place free for another\n' +
-      'where nobody waits behind it, and says so where that is not possible any more (4).',
+      'that is not of this key and place is refused (4). --give-up frees the place for another caller\n' +
+      'if nobody waits behind it, and says so if that is no longer possible (4).',
   ],
   examples: [
     'pushpop rate-ticket partner-api WyJwYXJ0bmVyLWFwaSJd.c2lnbmVk',

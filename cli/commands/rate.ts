@@ -34,7 +34,7 @@ export const rate = command({
   notes: [
     'Prints go (exit code 0), no (4), or wait until a time (6). If a turn comes soon enough,\n' +
       '--wait waits for it and then says go; a later one is a ticket, which pushpop rate-ticket\n' +
-      'verifies. A limit named here is for this request, where the key allows it.',
+      'verifies. A limit that you name is for this request, if the key allows it.',
   ],
   examples: [
     'pushpop rate partner-api && curl https://partner.example/orders',

@@ -26,11 +26,11 @@ export const scheduled = command({
   summary: 'Shows items for later, in the order of time',
   words: [queueWord],
   options: {
-    from: text('TIME', 'only what is due from then on, such as 2027-01-01T09:00Z'),
-    to: text('TIME', 'only what is due up to then'),
+    from: text('TIME', 'only items due from then on, such as 2027-01-01T09:00Z'),
+    to: text('TIME', 'only items due up to then'),
     limit: integer('N', 1, LIMIT_MAX, `how many at most; ${LIMIT_STANDARD} is the default`),
   },
-  notes: ['cancel and move take their ids. What is due by now, and has not joined, has no room.'],
+  notes: ['cancel and move take their ids. An item that is due by now and has not joined waits for room.'],
   examples: [
     'pushpop scheduled orders',
     'pushpop scheduled orders --from 2027-01-01T00:00Z --limit 500 --json',

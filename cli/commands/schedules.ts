@@ -16,7 +16,7 @@ import { type ScheduleInput, type SchedulesTarget, withSchedules } from '../targ
 import { printTable } from '../terminal/table.ts'
 
 const options = {
-  item: text('JSON', 'with put: what is pushed'),
+  item: text('JSON', 'with put: the item to push'),
   cron: text('"M H D M W"', 'with put: minute, hour, day of the month, month, day of the week'),
   'time-zone': text('ZONE', 'of --cron, such as Europe/Berlin; UTC is the default'),
   every: duration(
@@ -27,7 +27,7 @@ const options = {
   priority: integer('N', 0, PRIORITY_MAX, 'with put: 0 is the default'),
   'starts-at': text('TIME', 'with put: not due before, such as 2027-01-01T09:00Z'),
   'ends-at': text('TIME', 'with put: not due after'),
-  missed: choice(['skip', 'one', 'all'], 'with put: what happens to what was missed; one else'),
+  missed: choice(['skip', 'one', 'all'], 'with put: what to do about missed occurrences; one is the default'),
   'if-match': text('ETAG', 'with put and delete: only if get shows this etag'),
 } as const
 

@@ -92,7 +92,7 @@ async function show({ io, print, tell, paintOut }: Run, snapshot: Snapshot) {
     tell(`The first ${counted(states.length, 'queue')}; --limit and --prefix show others.`)
 }
 
-/** Goes on where a look fails, as where a laptop sleeps: what failed is on the screen. */
+/** Goes on after a failed look, as when a laptop sleeps: the screen shows the failure. */
 async function watch(context: Run): Promise<ExitCode> {
   const { io, paintOut } = context
   const { name } = await context.target()
@@ -120,7 +120,7 @@ async function watch(context: Run): Promise<ExitCode> {
   }
 }
 
-/** Waits for the next look; true when that was ended by Ctrl-C, which is how a watch ends. */
+/** Waits for the next look; true if Ctrl-C ended the wait, which is how a watch ends. */
 async function isOver({ given, interrupt }: Run): Promise<boolean> {
   const seconds = given.every ?? EVERY_SECONDS_STANDARD
   await delay(seconds * 1000, undefined, { signal: interrupt }).catch(() => {})

@@ -44,7 +44,7 @@ export const verify = command({
   words: [],
   options,
   notes: [
-    'Works in queues of its own, whose names begin with pushpop-verify-, and empties them at the end,\n' +
+    'Works in separate queues, whose names begin with pushpop-verify-, and empties them at the end,\n' +
       'also after Ctrl-C. It needs the rights to push, pop, inspect, manage and ask rate limits. It takes\n' +
       'one to three minutes, most of them waiting for the sweeper, and costs less than a cent.',
     'It does not look at events, which the API does not show.',

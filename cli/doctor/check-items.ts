@@ -16,9 +16,9 @@ import {
 import { type Engine, readRecord } from '../../lambdas/engine/operations/attempts/engine.ts'
 import type { Finding } from './finding.ts'
 
-/** Reads at one version that do not find an item: then it is not being moved, it is not there. */
+/** If so many reads at one version do not find an item, nobody is moving it: it is not there. */
 const LOOKS = 3
-/** Looks in all, at a queue that changes all the time. */
+/** The most looks at a queue that changes all the time. */
 const LOOKS_MAX = 20
 const LOOK_AGAIN_MS = 50
 
@@ -48,7 +48,7 @@ export async function checkItems(
     }
     onSegment(index + 1, segments.length)
   }
-  // Together, over the ends of segments: what is missing is often missing for one reason.
+  // Joined over the ends of segments: missing items are often missing for one reason.
   for (const [priority, ranges] of lost) {
     for (const { from, to } of normalised(ranges)) {
       findings.push({ kind: 'missing-items', priority, from, to })
@@ -74,7 +74,7 @@ function segmentsOf(priority: number, lane: Lane): SegmentItems[] {
   return segments
 }
 
-/** The numbers that were there a moment ago, still are, and cannot be read. */
+/** The numbers that were stored a moment ago, still are, and cannot be read. */
 async function missingIn(
   engine: Engine,
   record: QueueRecord,
@@ -93,7 +93,7 @@ async function missingIn(
   return missing.map((sequence) => ({ from: sequence, to: sequence + 1 }))
 }
 
-/** Housekeeping moves items while this looks, and consumers settle them: each look is at the record anew. */
+/** Housekeeping moves items while this looks, and consumers settle them: each look reads the record again. */
 async function confirmed(
   engine: Engine,
   queue: string,

@@ -14,7 +14,7 @@ const LATE_MS = 3_600_000
 /** The settings of prefixes, and the walk that brings them to the queues that are there. */
 export async function checkPatterns(engine: Engine, record: QueueRecord): Promise<Finding[]> {
   const patterns = await readQueuePatterns(engine)
-  // After the patterns: a change asks for its walk in the same transaction.
+  // Read it after the patterns, because a change asks for its walk in the same transaction.
   const walk = decodePatternsWalk(await engine.dynamo.get(patternsWalkKey, true))
   const sentences = [...wrongWalk(walk, patterns, Date.now())]
   const isOver = walk.asked === walk.noted && walk.underWay === undefined && walk.walks > 0

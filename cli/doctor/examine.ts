@@ -1,5 +1,5 @@
-// One look at a queue. What was written is looked at before the record, and what the record leads to
-// after it: whatever came in between is then known to one of them.
+// One look at a queue. We list the written rows and objects before we read the record, and follow what it leads to
+// afterwards: so one of the two knows whatever came in between.
 
 import { isReference } from '../../lambdas/engine/core/entry.ts'
 import { countOf } from '../../lambdas/engine/core/ranges.ts'
@@ -20,7 +20,7 @@ import type { FoundObject, Surgery } from './surgery.ts'
 
 export type Examination = {
   readonly findings: readonly Finding[]
-  /** By the record: what a consumer could see, and all that is stored (dead ones included). */
+  /** Counted from the record: items that a consumer could see, and all stored ones (dead ones included). */
   readonly itemsCounted: number
   readonly itemsStored: number
   readonly itemsFound: number
@@ -90,7 +90,7 @@ function storedIn({ lanes }: QueueRecord): number {
   return stored
 }
 
-/** Rows of the segments that may hold something: references to batches are what matters of them. */
+/** Rows of the segments that may hold something: we need their references to batches. */
 async function ownRows(engine: Engine, record: QueueRecord, interrupt: AbortSignal) {
   const found: Row[] = []
   for (const lane of record.lanes.values()) {

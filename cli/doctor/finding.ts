@@ -15,7 +15,7 @@ export type Finding =
       readonly segment: number
       readonly key: string
     }
-  /** Leads nowhere. `repairable`: nothing can ever ask for it again, so it may be deleted. */
+  /** Nothing refers to it. `repairable`: nothing can ever ask for it again, so it may be deleted. */
   | {
       readonly kind: 'stray-rows' | 'stray-object' | 'stray-batch'
       /** A partition of the table, or an object. */

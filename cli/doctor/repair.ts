@@ -11,8 +11,8 @@ import { rowsOf } from './rows-of.ts'
 import { isOfRecord, placeOf, type SegmentPlace } from './strays.ts'
 
 /**
- * Deletes strays that nothing can ever ask for again. The licence is read once more for each
- * partition, strongly, right before: it cannot have been withdrawn, and a mistake of ours could.
+ * Deletes strays that nothing can ever ask for again. Right before each partition, a strong read of the record says
+ * once more that we may: that cannot have changed, but it catches a mistake of ours.
  */
 export async function repair(engine: Engine, queue: string, strays: readonly Stray[]) {
   let repaired = 0
@@ -29,7 +29,7 @@ async function deleteStrayRows(engine: Engine, queue: string, pk: string): Promi
   if (pk.startsWith('t#')) {
     if (isOfRecord(pk, await readRecord(engine, queue))) return
     const rows = await rowsOf(engine, pk)
-    // First what only they name.
+    // First the batches, which only these rows name.
     for (const entry of rows.flatMap((row) => scheduledRowOf(row).entries)) {
       const batch = decodeScheduled(entry).entry
       if (!isReference(batch)) continue

@@ -16,7 +16,7 @@ import type { FoundObject } from './surgery.ts'
 const BATCH_SAFE_AGE_MS = 7 * 24 * 60 * 60 * 1000
 
 export type Seen = {
-  /** Of the whole table, if it was looked through. */
+  /** Rows of the whole table, if the doctor looked through it. */
   readonly rows: readonly Row[]
   readonly objects: readonly FoundObject[]
   /** Rows of the record's own segments, read after the record: a tail is sealed while this looks. */
@@ -124,8 +124,8 @@ export function placeOf(parts: readonly string[]): SegmentPlace | undefined {
 }
 
 /**
- * Neither can be withdrawn: an epoch is random and never comes again, and what is trimmed lies
- * behind the head. `to` is the row's own end, for a segment's number alone says nothing.
+ * Neither reason can cease to hold: an epoch is random and never comes again, and trimmed segments lie behind the head.
+ * `to` is the row's own end, because a segment's number alone says nothing.
  */
 function whyStray(
   { epoch, priority, segment }: SegmentPlace,

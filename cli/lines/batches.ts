@@ -21,7 +21,7 @@ export type Batch = {
 const AROUND_ITEM_BYTES = 40
 /** `,"expires_in_seconds":157766400`; `,"deliver_at":1924992000.123` and `,"delay_seconds":157766400` are shorter. */
 const TIME_BYTES = 32
-/** A kilobyte less than the body may have, for what is around the list. */
+/** A kilobyte less than the body may have, which leaves room for the text around the list. */
 const BATCH_BYTES_MAX = PUSH_BYTES_MAX - 1_024
 
 /**

@@ -8,7 +8,7 @@ export type ExportProgress = {
   readonly priority?: number | undefined
   /** The next page; absent while there was none. */
   readonly cursor?: string | undefined
-  /** Of the file, up to the last whole page. */
+  /** The length of the file up to the last whole page. */
   readonly bytes: number
   readonly items: number
 }

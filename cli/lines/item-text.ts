@@ -20,7 +20,8 @@ function isJson(text: string): boolean {
     reader.end()
     return true
   } catch {
-    // Only whether, never where: the line is named, and its contents are not ours to show.
+    // We say only whether it is one, never where it breaks: the caller names the line, and we must not show its
+    // contents.
     return false
   }
 }

@@ -4,7 +4,7 @@ import type { Io } from '../command.ts'
 import { interrupted, wrongUsage } from '../failure.ts'
 import { cannotRead } from './read-lines.ts'
 
-/** `{"patterns": […]}`, or the list alone. What is in it is for the service to judge. */
+/** `{"patterns": […]}`, or the list alone. The service judges its contents. */
 export async function patternsIn(
   file: string | undefined,
   io: Io,

@@ -15,13 +15,13 @@ import { BadLine } from './read-lines.ts'
 type PushRun = {
   readonly target: Target
   readonly queue: string
-  /** How the input is called in messages: a file, stdin, or `THE_ARGUMENTS`. */
+  /** What messages call the input: a file, stdin, or `THE_ARGUMENTS`. */
   readonly source: string
   readonly items: AsyncIterable<LineItem>
   readonly bytes: number | undefined
   readonly progress: ProgressBar
   readonly interrupt: AbortSignal
-  /** Push what is there when nothing has come for so long. */
+  /** Push the lines that are there when no more have come for this long. */
   readonly idleMs?: number | undefined
   /** Push into the inbox, if the service has one. */
   readonly respondAsync?: boolean

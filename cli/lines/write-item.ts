@@ -34,7 +34,7 @@ export const detailsOf = (item: Shown) => ({
 export const itemLine = (item: Shown): string =>
   `{"item":${onOneLine(item.text)},${JSON.stringify(detailsOf(item)).slice(1)}`
 
-/** `{"items":[…],…}`, likewise. */
+/** `{"items":[…],…}`, in the same way. */
 export const withItems = (texts: readonly string[], fields: object): string => {
   const others = JSON.stringify(fields)
   const items = `{"items":[${texts.map(onOneLine).join(',')}]`

@@ -76,7 +76,7 @@ function checkUrl(url: string): void {
 export const awsOf = ({ profile, region }: Given<TargetOptions>): AwsSettings =>
   present({ profile, region })
 
-/** `tell`: what takes its time, for a person. */
+/** `tell` shows a person what takes its time. */
 export async function openTarget(
   given: Given<TargetOptions>,
   env: Environment,

@@ -14,7 +14,7 @@ import type { DecideRequest, DenialBody } from '../../client/rate/requests.ts'
  * table. `--json` prints an answer's text.
  */
 export type Rates = {
-  /** An answer is go, no, or a ticket; all else that is wrong is thrown. */
+  /** An answer is go, no, or a ticket; for anything else it throws. */
   decide(key: string, request: DecideRequest): Promise<Answer<DecisionBody>>
   state(key: string): Promise<Answer<RateStateAnswer>>
   configuration(key: string): Promise<Answer<RateConfigurationAnswer>>
@@ -36,7 +36,7 @@ export type Rates = {
 
 export type Answer<Body> = {
   readonly body: Body
-  /** One line. */
+  /** The same on one line. */
   readonly text: string
   readonly etag?: string | undefined
 }

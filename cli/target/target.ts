@@ -35,7 +35,7 @@ export type Target = Pick<
   /** Takes the queue's own settings away; answers what applies then. */
   unconfigure(queue: string, ifMatch: string | undefined): Promise<Configured>
   inspect(queue: string, request?: { readonly oldest?: boolean }): Promise<State>
-  /** All queues that begin with `prefix`, in order. No count: its record could not be read just now. */
+  /** All queues that begin with `prefix`, in order. A queue has no count if its record could not be read just now. */
   queues(request: {
     readonly prefix?: string | undefined
     readonly detail?: boolean | undefined

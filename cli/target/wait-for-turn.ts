@@ -5,7 +5,7 @@ import { WAIT_MS_DEFAULT } from '../../lambdas/rate/core/bounds.ts'
 import { type Failure, interrupted } from '../failure.ts'
 import type { Answer, DecisionBody } from './rates.ts'
 
-/** A timer may be early, or this machine's clock faster than the service's; not so often in a row. */
+/** A timer may be early, or this machine's clock faster than the service's; but not this often in a row. */
 const SLEEPS_MAX = 20
 
 type Requests = Pick<ReturnType<typeof rateRequests>, 'decide' | 'verify' | 'giveUp'>

@@ -2,7 +2,7 @@ import type { Terminal } from '../command.ts'
 import { write, writeQuietly } from './write.ts'
 
 type Screen = {
-  /** Draws all of it again; what does not fit is left out, and said so. */
+  /** Draws all of it again; leaves out lines that do not fit, and says so. */
   draw(lines: readonly string[]): Promise<void>
   close(): void
 }
@@ -14,8 +14,8 @@ const TO_LINE_END = '\u001b[K'
 const TO_SCREEN_END = '\u001b[J'
 
 /**
- * The terminal's other screen, which leaves what was on it as it was. Given back however the
- * process ends, a second Ctrl-C included: a shell without a cursor is worse than no table.
+ * The terminal's other screen, which leaves the first one as it was. We give it back however the process ends, a second
+ * Ctrl-C included: a shell without a cursor is worse than no table.
  */
 export function openScreen(terminal: Terminal): Screen {
   let isOpen = true

@@ -70,10 +70,10 @@ async function take(client: Client, pair: KeptPair, defaults: Configuration): Pr
   const isTaken = capacity !== undefined && Math.abs(takenAt - capacity) <= TAKEN_SECONDS_MAX
   if (isTaken) return false
   const wasLeft = capacity !== undefined
-  // Runs empty what they give back: these items are somebody's.
+  // Runs empty the queues that they give back, so these items are somebody else's.
   if (!wasLeft && (await holdsItems(client, Object.values(ids)))) return false
   try {
-    // All settings anew, rather than compared with the defaults: they change with the service's version.
+    // Set all of them again, and do not compare with the defaults, which change with the service's version.
     await limits.configure(settingsOf(pair, 'limits', defaults), { ifMatch: etag })
   } catch (error) {
     if (isPushPopError(error, 'VERSION_MISMATCH')) return false

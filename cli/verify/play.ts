@@ -43,7 +43,7 @@ export type PlaySettings = {
 }
 
 export type Audience = {
-  /** Before anything is pushed. */
+  /** Called before the run pushes anything. */
   onOpen(prefix: string): void
   onStep(check: Check, sentence: string): void
   onEnd(result: CheckResult): Promise<void>

@@ -1,4 +1,4 @@
-// The service, and a function that carries out what is in the queues `device.…`: one queue for each device.
+// The service, and a function that carries out the commands in the queues `device.…`: one queue for each device.
 
 import { join } from 'node:path'
 import { App, Duration } from 'aws-cdk-lib/core'

@@ -2,7 +2,7 @@ import { consumer, type Item } from '../../lambdas/consumer/index.ts' // in a pr
 
 type Command = { readonly step: string }
 
-/** The commands of one device, in order. What cannot be done now holds up all that is behind it. */
+/** The commands of one device, in order. A command that cannot be carried out now holds up all those behind it. */
 export const handler = consumer<Command>(async (items, { queue, signal }) => {
   for (const [at, item] of items.entries()) {
     if (signal.aborted || !(await carryOut(queue, item, signal))) {

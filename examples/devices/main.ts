@@ -1,4 +1,4 @@
-// Runs the whole of it on this machine, with three devices: node scripts/bootstrap.mjs examples/devices/main.ts
+// Runs all of it on this machine, with three devices: node scripts/bootstrap.mjs examples/devices/main.ts
 
 import { once } from 'node:events'
 import { createServer } from 'node:http'

@@ -1,4 +1,4 @@
-// A CDK app of your own: the service with an inbox, and a rule that pushes without a line of code.
+// An app like yours: the service with an inbox, and a rule that pushes without a line of code.
 
 import { EventField, Rule, RuleTargetInput } from 'aws-cdk-lib/aws-events'
 import { SqsQueue } from 'aws-cdk-lib/aws-events-targets'
@@ -14,7 +14,7 @@ const stack = new PushPopStack(app, 'Alerts', {
 })
 const { inbox, events } = stack.service as { inbox: Inbox; events: Events }
 
-// What any queue gives up on, other than alerts themselves, becomes an item of the queue `alerts`.
+// Whenever a queue gives up on items, except on alerts themselves, the rule pushes an item to the queue `alerts`.
 new Rule(stack, 'AlertOfDeadLetters', {
   eventBus: events.bus,
   eventPattern: {
@@ -27,7 +27,7 @@ new Rule(stack, 'AlertOfDeadLetters', {
       messageGroupId: 'alerts',
       message: RuleTargetInput.fromObject({
         item: {
-          // Makes each body another: SQS drops a second one that is the same, for five minutes.
+          // Makes each body different, because SQS drops a second one that is the same, for five minutes.
           event: EventField.fromPath('$.detail.id'),
           queue: EventField.fromPath('$.detail.queue'),
           items: EventField.fromPath('$.detail.items'),

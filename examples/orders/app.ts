@@ -1,4 +1,4 @@
-// A CDK app of your own: the service, and a function that works its queues `orders…`.
+// An app like yours: the service, and a function that works its queues `orders…`.
 
 import { join } from 'node:path'
 import { App, Duration } from 'aws-cdk-lib/core'

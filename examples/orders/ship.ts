@@ -5,7 +5,7 @@ type Order = { readonly order: number; readonly address?: string | null }
 export const handler = consumer<Order>((items, { queue, deadLetter }) => {
   const failed: string[] = []
   for (const item of items) {
-    // No repetition would make it right: it is not tried three times, but put aside at once.
+    // No repetition would make it right, so we do not try it three times, but put it aside at once.
     if (item.value.address === null) deadLetter(item, 'no address')
     // Only this one comes again. Throwing here would ship those before it a second time.
     else if (!ship(item, queue)) failed.push(item.id)

@@ -1,4 +1,4 @@
-// Runs the whole of it on an embedded DynamoDB: node scripts/bootstrap.mjs examples/outbox/main.ts
+// Runs all of it on an embedded DynamoDB: node scripts/bootstrap.mjs examples/outbox/main.ts
 
 import { CreateTableCommand } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient, ScanCommand } from '@aws-sdk/lib-dynamodb'

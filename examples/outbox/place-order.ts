@@ -25,7 +25,7 @@ export async function placeOrder(
     )
     return 'placed'
   } catch (error) {
-    // What the queue was in the way of has been tried again; what comes here is our own.
+    // `transact` has tried again if the queue was in the way, so this error is our own.
     if (isThere(error)) return 'there already'
     throw error
   }

@@ -1,4 +1,4 @@
-// Runs the whole of it on this machine: node scripts/bootstrap.mjs examples/partner-api/main.ts
+// Runs all of it on this machine: node scripts/bootstrap.mjs examples/partner-api/main.ts
 
 import { once } from 'node:events'
 import { createServer } from 'node:http'

@@ -1,4 +1,4 @@
-// The service, and a function that delivers what is in the queues `webhooks.…`: one queue for each tenant.
+// The service, and a function that delivers the webhooks in the queues `webhooks.…`: one queue for each tenant.
 
 import { join } from 'node:path'
 import { App, Duration } from 'aws-cdk-lib/core'

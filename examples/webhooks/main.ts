@@ -1,4 +1,4 @@
-// Runs the whole of it on this machine, with four tenants' endpoints: node scripts/bootstrap.mjs examples/webhooks/main.ts
+// Runs all of it on this machine, with four tenants' endpoints: node scripts/bootstrap.mjs examples/webhooks/main.ts
 
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -26,7 +26,7 @@ const endpoints = createServer(async (request, response) => {
   response.writeHead(status).end()
 })
 
-/** `shop` is well, `bank` stumbles twice, `gone` has moved away, and `down` fails until it is mended. */
+/** `shop` is well, `bank` stumbles twice, `gone` has moved away, and `down` fails until its tenant has fixed it. */
 function statusOf(tenant: string, times: number): number {
   if (tenant === 'bank' && times <= 2) return 503
   if (tenant === 'gone') return 410

@@ -29,8 +29,8 @@ export type Bundle = FunctionFiles & {
 }
 
 /**
- * Clients that a function loads when it first needs them, if ever. Of SQS's only what our own functions use is
- * there: a consumer that has it for itself bundles it as any other package.
+ * Clients that a function loads when it first needs them, if ever. SQS's has only the parts that our own functions use:
+ * a consumer that uses SQS itself bundles it like any other package.
  */
 const lazyClientsOf = (own: boolean): readonly string[] =>
   own ? ['client-s3', 'client-sqs'] : ['client-s3']
@@ -91,7 +91,7 @@ function buildAll(
   )
   const lazy = lazyClients
     .filter((name) => imported.has(`./${name}.mjs`))
-    // Their places are the SDK's: a map of them is for our own functions alone.
+    // Their code is the SDK's, so only our own functions get a map of it.
     .map((name) =>
       build(
         { [name]: beside(name) },
@@ -153,7 +153,7 @@ function build(
     outExtension: { '.js': '.mjs' },
     chunkNames: 'chunk-[hash]',
     minify: true,
-    // Only places: the sources themselves would be five times as much.
+    // Only places, because the sources themselves would make the map five times as large.
     sourcesContent: false,
     ...options,
     legalComments: 'none',

@@ -47,8 +47,8 @@ type Made = readonly [made: Bundle, needed: Bundling]
 
 /**
  * Packages try to load what may be installed beside them, such as a driver for another database, and do
- * without it. What is missing for a package stays missing, and so does native code that it can do without;
- * what the handler itself needs must be there.
+ * without it. A module that a package lacks stays missing, and so does native code that it can do without; modules that
+ * the handler itself needs must be there.
  */
 function withoutOptional(entry: string, bundling: Bundling): Made {
   const [made, needed] = withoutMissing(entry, bundling)

@@ -29,8 +29,8 @@ const loaders = [
 type NativePackage = { readonly name: string; readonly isOptional: boolean }
 
 /**
- * Packages in a bundle that bring code built for one platform. Their JavaScript bundles without a word, and
- * looks for the rest when the function starts.
+ * Packages in a bundle that bring code built for one platform. Their JavaScript bundles without an error, and looks for
+ * the rest when the function starts.
  */
 export function nativePackagesIn(
   root: string,
@@ -67,7 +67,7 @@ function isNative({ dependencies = {}, optionalDependencies = {} }: Manifest): b
     loaders.some(
       (name) => Object.hasOwn(dependencies, name) || Object.hasOwn(optionalDependencies, name),
     ) ||
-    // One for each platform, as sharp and many written in Rust have them.
+    // One package for each platform, as sharp and many packages written in Rust have.
     Object.keys(optionalDependencies).filter((name) => /[-/](linux|darwin|win32)-/.test(name))
       .length > 1
   )

@@ -119,9 +119,9 @@ function definitions(props: AlarmsProps): Readonly<Record<string, Definition>> {
         },
         ...fiveMinutes,
       }),
-      // One a minute for each part. A part that died takes five away; two may be in the next five minutes.
+      // One run a minute for each part. A dead part takes five away; two may fall into the next five minutes.
       limit: { below: 5 * sweepers - 2 },
-      // The newest point may lack what is late.
+      // The newest point may lack late data.
       periods: 2,
       of: 3,
       silence: 'breaching',

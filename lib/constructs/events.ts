@@ -54,7 +54,7 @@ export class Events extends Construct {
     this.failures = makeFailureQueue(this, 'Failures')
   }
 
-  /** Has the table's stream announced on the bus. */
+  /** Connects the function that announces the table's stream on the bus. */
   follow(table: Table, announcer: LambdaFunction): EventSourceMapping {
     allowReading(announcer, table, this.failures)
     this.grantPutEvents(announcer)

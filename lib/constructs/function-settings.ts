@@ -6,7 +6,7 @@ export type FunctionSetting = {
   readonly description: string
   readonly memoryMb: number
   readonly timeoutSeconds: number
-  /** Its calls are held for seconds in which it does nothing: who runs it can run many at once. */
+  /** It holds calls for seconds in which it does nothing, so a machine can run many of them at once. */
   readonly holdsCalls?: true
   /** An event for it when a stack on one machine may have lost other events. */
   readonly afterLoss?: object
@@ -27,7 +27,7 @@ export const AT_START = 'pushpop:at-start'
 /** In the context: the app is synthesised to run on one machine. */
 export const LOCAL = 'pushpop:local'
 
-/** In the template's metadata, there only: what a function was bundled from, to bundle it again. */
+/** In the template's metadata, only then: the sources that a function was bundled from, to bundle it again. */
 export const BUNDLED_FROM = 'pushpop:bundled-from'
 
 /**
@@ -87,7 +87,7 @@ export const functionSettings: Readonly<Record<FunctionName, FunctionSetting>> =
     file: 'return-expired-locks.ts',
     description: 'PushPop: ends expired locks, on a schedule',
     memoryMb: BACKGROUND_MB,
-    // Announces what waits: the events of that may have been under way, or failed.
+    // Announces waiting items: their events may have been under way, or may have failed.
     afterLoss: { announce: {} },
     afterRestart: { announce: { consumersAreGone: true } },
     // A sweep: what came due while the stack was down, and schedules in code, need not wait for the first minute.
@@ -102,7 +102,7 @@ export const functionSettings: Readonly<Record<FunctionName, FunctionSetting>> =
       'PushPop: seals, offloads, recalls, trims and dead-letters, on the stream of the table',
     memoryMb: BACKGROUND_MB,
     // A batch of 100 queues with all that one run may do (144 segments at some 50 ms, two at once)
-    // takes longer; what does not fit is reported and comes again.
+    // takes longer; the function reports queues that do not fit, and they come again.
     timeoutSeconds: 300,
   },
   Health: {
@@ -121,7 +121,7 @@ export type Concurrency = Readonly<
   Partial<Record<FunctionName | Exclude<OptionalFunctionName, 'Wake'>, number>>
 >
 
-/** It exists only with events, and serves no caller: so it is not among the others. */
+/** It exists only with events and serves no caller, so it is not among the others. */
 export const announceSetting: FunctionSetting = {
   file: 'announce.ts',
   description: 'PushPop: puts what happened to queues on the event bus, on the stream of the table',
@@ -137,16 +137,16 @@ export const applyInboxSetting: FunctionSetting = {
   description: 'PushPop: applies what was pushed by way of the inbox, in order',
   // As much as a push: ten messages are one append, or ten side by side.
   memoryMb: REQUEST_MB,
-  // An append that waits for a throttled table gives up after some seconds; what is left then comes again.
+  // An append that waits for a throttled table gives up after some seconds; messages that are left then come again.
   timeoutSeconds: 30,
 }
 
-/** It is there unless turned off. While nothing comes due soon, nothing calls it. */
+/** It exists unless it is turned off. While nothing comes due soon, nothing calls it. */
 export const wakeSetting: FunctionSetting = {
   file: 'wake.ts',
   description:
     'PushPop: stays awake while locks end or schedules are due soon, and comes to the second',
-  // It mostly sleeps, and is paid for by its memory meanwhile. A page of 100 records that have grown far is
+  // It mostly sleeps, and AWS bills its memory for that time. A page of 100 records that have grown far is
   // 10 MB, and five times that once it is read; half as much memory would not hold it.
   memoryMb: 256,
   // The run that was awake has ended with its stack, and nobody else may wait until its lease is over.

@@ -36,9 +36,9 @@ type FunctionsProps = CommonSettings & {
   readonly queueConfig: readonly QueueConfigPattern[] | undefined
   readonly waitingPops: number | undefined
   readonly concurrency: Concurrency
-  /** Without it nothing is announced, and the engine leaves out the flags for it. */
+  /** Without it nothing announces queues, and the engine leaves out the flags for that. */
   readonly bus: EventBus | undefined
-  /** Without it a push is a push, whatever its caller prefers. */
+  /** Without it we apply each push at once, whatever its caller prefers. */
   readonly inbox: Inbox | undefined
   /** Without it locks end at the minute's sweep. */
   readonly wake: boolean

@@ -48,8 +48,8 @@ export class HousekeepingStream extends Construct {
       eventSourceArn: table.tableStreamArn as string,
       // Start from the beginning: writes during the deployment count as well.
       startingPosition: StartingPosition.TRIM_HORIZON,
-      // Only records carry `work`, and only while there is some. Its existence is tested and not a
-      // number, because Lambda's filter compares DynamoDB's numbers as strings.
+      // Only records carry `work`, and only while there is some. The filter tests that it exists and not a number,
+      // because Lambda compares DynamoDB's numbers as strings.
       filters: [
         FilterCriteria.filter({ dynamodb: { NewImage: { work: { S: FilterRule.exists() } } } }),
         ...(wakes ? [becomesNear] : []),

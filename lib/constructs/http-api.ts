@@ -102,7 +102,7 @@ export class HttpApi extends Construct {
 
   /**
    * The right to call a duty's routes, of these queues (`orders`, `tenant-7.*`) or of all; of the duty
-   * `rate`, of these rate limits. Who may see some queues may not list all.
+   * `rate`, of these rate limits. A caller who may see some queues may not list all.
    */
   grant(grantee: IGrantable, duty: Duty, ids?: readonly string[]): Grant {
     const { kind } = this.#authorisation

@@ -17,27 +17,27 @@ type InboxProps = { readonly throwaway: boolean }
 /** Environments that apply it at once: half of what a new account can run. */
 export const INBOX_CONCURRENCY = 5
 
-/** The most there is. Waiting keeps a group's order, which what is behind this would lose. */
+/** SQS's most. A waiting message keeps its place in the group; one that moves to the queue behind loses it. */
 const RECEIVES_MAX = 1_000
 
 /**
- * How late a batch comes again whose function could not say when: because it died, or does not even start. A
- * thousand times this is twelve days and a half: SQS hands a message on only then, and before it deletes it, after
+ * When a batch comes again whose function could not say when, because it died or did not even start. A thousand times
+ * this is twelve days and a half: SQS hands a message on only then, and before it deletes it, after
  * 14. The function waits no longer by itself. AWS advises six times its time or more.
  */
 const HIDDEN_FOR = Duration.minutes(18)
 
 /**
- * A queue of SQS before all others: what is in it was accepted, and is applied in order, once. A group is
- * called like the queue that it pushes to. A message is the body of a push, and anything in AWS that may
- * send one may push (docs/inbox.md).
+ * An SQS queue before all of ours: we have accepted what is in it, and apply it in order, once. A group has the name of
+ * the queue that it pushes to. A message is the body of a push, and anything in AWS that may send one may push
+ * (docs/inbox.md).
  *
- * The queue outlives its stack: until it is applied, what was accepted is nowhere else. Its sequence numbers
+ * The queue outlives its stack: until we have applied an accepted message, it is nowhere else. Its sequence numbers
  * are in the records of the table, so its id must stay what it is.
  */
 export class Inbox extends Construct {
   readonly queue: Queue
-  /** The last resort: what failed a thousand times, and what belongs to no queue. */
+  /** The last resort: messages that failed a thousand times, and messages for no queue. */
   readonly failures: Queue
 
   constructor(scope: Construct, id: string, { throwaway }: InboxProps) {
@@ -46,7 +46,7 @@ export class Inbox extends Construct {
       fifo: true,
       // Some senders, such as rules of EventBridge, give no deduplication id.
       contentBasedDeduplication: true,
-      // Queues do not wait for each other, nor count as one against 300 requests a second.
+      // Groups do not wait for each other, and the limit of 300 requests a second is not for all of them together.
       deduplicationScope: DeduplicationScope.MESSAGE_GROUP,
       fifoThroughputLimit: FifoThroughputLimit.PER_MESSAGE_GROUP_ID,
       encryption: QueueEncryption.SQS_MANAGED,
@@ -68,7 +68,7 @@ export class Inbox extends Construct {
     })
   }
 
-  /** Has the function apply what comes. */
+  /** Has the function apply the messages. */
   applyBy(applier: LambdaFunction, concurrency: number): EventSourceMapping {
     this.queue.grantConsumeMessages(applier)
     this.failures.grantSendMessages(applier)
@@ -79,7 +79,7 @@ export class Inbox extends Construct {
     const mapping = new EventSourceMapping(this, 'Mapping', {
       target: applier,
       eventSourceArn: this.queue.queueArn,
-      // All that Lambda gives of a FIFO queue: ten messages of one queue are one append.
+      // The most that Lambda gives of a FIFO queue: ten messages for one queue are one append.
       batchSize: 10,
       reportBatchItemFailures: true,
       maxConcurrency: concurrency,

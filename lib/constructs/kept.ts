@@ -1,7 +1,7 @@
 import { RemovalPolicy } from 'aws-cdk-lib/core'
 
 /**
- * For a resource that outlives its stack, unless the stack is for throwing away. If the first deployment
+ * For a resource that outlives its stack, unless it is a throwaway stack. If the first deployment
  * fails, CloudFormation deletes it with the rest: it is still empty, and nobody would look for it.
  */
 export const kept = (throwaway: boolean): RemovalPolicy =>

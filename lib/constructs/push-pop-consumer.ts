@@ -35,7 +35,7 @@ export type QueueSelection =
 export type ConsumerFunction = {
   /** The file whose export `handler` was made by `consumer(…)`; we bundle it. */
   readonly entry: string
-  /** Default: five minutes. The next run does what is left then. */
+  /** Default: five minutes. The next run does the rest. */
   readonly timeout?: Duration
   /** Default: 512. */
   readonly memoryMb?: number
@@ -67,7 +67,7 @@ export type PushPopConsumerProps = {
   readonly alarmTopic?: ITopic
 }
 
-/** Lambda keeps what it cannot run for so long at most. */
+/** Lambda keeps an event that it cannot run for no longer than this. */
 const EVENT_AGE = Duration.hours(6)
 
 /**
@@ -95,8 +95,8 @@ export class PushPopConsumer extends Construct {
     const name = Names.uniqueResourceName(this, { maxLength: 64, separator: '-' })
     this.function = this.#makeFunction(props)
     checkConsumer(id, props, this.function.timeout)
-    // Beside the function: what is called and what calls it each need the other's ARN, and two stacks may
-    // not need each other.
+    // In the function's stack: a rule and its target need each other's ARN, and two stacks must not depend on each
+    // other.
     const home =
       Stack.of(this.function) === Stack.of(this) ? this : new Construct(this.function, name)
     this.failures = makeFailureQueue(home, 'Failures')

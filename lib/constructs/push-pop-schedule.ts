@@ -34,7 +34,7 @@ export type PushPopScheduleProps = {
 
 /**
  * A schedule in code: a queue gets an item each Monday, or every ten minutes. The sweeper puts it within a minute of
- * a deployment that has changed it, and deletes it after one that has it no more.
+ * a deployment that has changed it, and deletes it after one that no longer has it.
  */
 export class PushPopSchedule extends Construct {
   readonly queue: string

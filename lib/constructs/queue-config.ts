@@ -1,7 +1,7 @@
 import type { QueueSettings } from '../../lambdas/engine/core/configuration.ts'
 import { queuePatternsFrom } from '../../lambdas/engine/core/queue-patterns.ts'
 
-/** Settings for all queues whose ids begin so; what is absent is as by default. */
+/** Settings for all queues whose ids begin so; an absent setting has its default. */
 export type QueueConfigPattern = { readonly prefix: string } & {
   readonly [Name in keyof QueueSettings]?: Name extends 'pushLimit' | 'popLimit'
     ? QueueConfigLimit
@@ -18,7 +18,8 @@ export type QueueConfigLimit = {
 
 /**
  * A function's environment has 4,096 bytes. Names of tables and buckets and the other settings take some 270 to 450 of
- * them, and more with long names. What a deployment brings for the sweeper, patterns and schedules together, has these.
+ * them, and more with long names. The patterns and schedules of a deployment, which the sweeper gets there, may take
+ * this many together.
  */
 export const SWEEPER_BYTES_MAX = 3_400
 

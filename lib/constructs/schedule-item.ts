@@ -22,7 +22,7 @@ export function jsonOf(item: unknown): { readonly json: unknown } | undefined {
 export class ListOfTokensError extends Error {}
 
 function keepTokens(this: unknown, key: string, value: unknown): unknown {
-  // `value` is what is left of it after its `toJSON`.
+  // `value` is already the result of its `toJSON`.
   const original = (this as Record<string, unknown>)[key]
   if (isListOfTokens(original)) throw new ListOfTokensError()
   return Tokenization.isResolvable(original) ? Token.asString(original) : value

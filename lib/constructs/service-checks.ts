@@ -10,7 +10,7 @@ import { type Sweepers, sweeperCounts } from './sweep-schedule.ts'
 export const RATE_HOLD_SECONDS_MAX = WAIT_MS_MAX / 1_000
 /** They are all in one row, which has 2.5 KB then: three write units to take a seat, and as many to leave it. */
 export const WAITING_POPS_MAX = 200
-/** Sooner would be beside a consumer that starts cold; later than reminders ever come. */
+/** Sooner, a consumer may still be starting cold; and no pause between reminders is longer than an hour. */
 export const REMIND_AFTER_SECONDS_MIN = 10
 export const REMIND_AFTER_SECONDS_MAX = 3_600
 /** The range that Lambda accepts as the concurrency of an SQS queue. */
@@ -120,7 +120,7 @@ const isFiner = (sweepEvery: Duration | undefined): boolean =>
 
 /**
  * Environments that the schedule fills. A run that sweeps more often than once a minute ends when the next
- * one is to begin, some seconds later if it is in the midst of a queue; then two of each part meet.
+ * one is to begin, some seconds later if it is in the middle of a queue; then two of each part meet.
  */
 export const sweepersAtOnce = (sweepers: number, sweepEvery: Duration | undefined): number =>
   isFiner(sweepEvery) ? 2 * sweepers : sweepers

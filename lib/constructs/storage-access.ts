@@ -4,7 +4,7 @@ import type { FunctionName } from '../../lambdas/runtime/function-name.ts'
 /** What a user of the engine does to the table and the bucket, as plain data. */
 export type StorageAccess = {
   readonly table: readonly string[]
-  /** Indexes that are queried: `table/…/index/<name>` is a resource of its own to IAM. */
+  /** Indexes that are queried: for IAM, `table/…/index/<name>` is a separate resource. */
   readonly indexes?: readonly string[]
   readonly objects?: readonly string[]
 }

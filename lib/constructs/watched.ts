@@ -11,9 +11,9 @@ export type Watched = {
   readonly functions: Readonly<Record<FunctionName, LambdaFunction>>
   readonly table: Table
   readonly failures: Queue
-  /** Only with events: the function that announces them, and the queue for what it gave up. */
+  /** Only with events: the function that announces them, and the queue for those that it gave up. */
   readonly events: { readonly announcer: LambdaFunction; readonly failures: Queue } | undefined
-  /** Only with an inbox: its queue, what applies it, and the queue for what that gave up. */
+  /** Only with an inbox: its queue, the function that applies it, and the queue for messages that it gave up. */
   readonly inbox:
     | { readonly applier: LambdaFunction; readonly queue: Queue; readonly failures: Queue }
     | undefined

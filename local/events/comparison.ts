@@ -20,7 +20,7 @@ export function compileComparison(field: string, entry: unknown): Predicate {
 type Compile = (argument: unknown) => Predicate | undefined
 
 const comparisons: Readonly<Record<string, Compile>> = {
-  // Only of leaves: of an object neither is true.
+  // For leaves only: for an object neither is true.
   exists: (argument) => {
     if (argument === true) return (value) => value !== undefined && !isObject(value)
     return argument === false ? (value) => value === undefined : undefined

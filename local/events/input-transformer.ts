@@ -9,8 +9,8 @@ type BusEvent = Readonly<Record<string, unknown>>
 const WHOLE_EVENT = 'aws.events.event.json'
 
 /**
- * A variable within a string of the template is text; anywhere else it is JSON. What is not in the event is
- * null there, and nothing in a string.
+ * A variable within a string of the template is text; anywhere else it is JSON. A value that the event lacks is null
+ * there, and nothing within a string.
  */
 export function transformed({ paths, template }: InputTransformer, event: BusEvent): string {
   let isInString = false

@@ -19,7 +19,7 @@ type How = 'afterLoss' | 'afterRestart'
 
 /**
  * A function that cannot start fails three times within two seconds, so with this pause it is tried once a second: a
- * tenth of a core, and nothing is late when it is mended.
+ * tenth of a core, and nothing is late once it works again.
  */
 const AGAIN_MS = 1_000
 
@@ -59,7 +59,7 @@ export class Losses {
     this.#said.delete(functionId)
   }
 
-  /** Something was lost: what waits is announced soon. */
+  /** Something was lost: we soon announce the items that wait. */
   happened(): void {
     if (this.#isStopped) return
     this.#timer ??= setTimeout(() => {
@@ -70,7 +70,7 @@ export class Losses {
     }, this.#againMs)
   }
 
-  /** Has what waits announced now. `afterRestart`: no function of ours is at work. */
+  /** Announces waiting items now. `afterRestart`: no function of ours is at work. */
   announce(how: How): void {
     const { functions, isAlone, submit } = this.#settings
     for (const { arn, afterLoss, afterRestart } of functions) {

@@ -34,7 +34,7 @@ export async function startPutEventsServer(buses: EventBuses): Promise<PutEvents
   }
 }
 
-/** Nothing of what is too long. */
+/** Returns an empty text if the body is too long. */
 export async function readText(request: AsyncIterable<Buffer>): Promise<string> {
   const chunks: Buffer[] = []
   let bytes = 0

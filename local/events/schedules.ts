@@ -5,7 +5,7 @@ import { parseSchedule, type Schedule } from './schedule-expression.ts'
 
 type ScheduleSettings = {
   readonly plan: SchedulePlan
-  /** 60 makes a second of a minute: for who cannot wait. */
+  /** 60 makes a second of each minute, for users who do not want to wait. */
   readonly speed: number
   readonly fire: (event: Readonly<Record<string, unknown>>) => void
 }
@@ -32,7 +32,7 @@ export class ScheduleTimer {
     clearTimeout(this.#timer)
   }
 
-  /** By a clock that runs faster if it was asked to. */
+  /** The time, by a clock that runs faster if the settings say so. */
   #nowMs(): number {
     return this.#startedMs + (Date.now() - this.#startedMs) * this.#settings.speed
   }

@@ -118,7 +118,7 @@ export class FunctionPool {
     })
   }
 
-  /** Answers nothing new, lets what has begun end within the time, and ends every process. */
+  /** Accepts no more events, lets those that have begun end within the time, and ends every process. */
   async stop(graceMs: number): Promise<void> {
     this.#stopping = true
     clearInterval(this.#idleTimer)

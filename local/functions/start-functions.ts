@@ -39,9 +39,9 @@ export type Functions = {
   readonly losses: Losses
   /** Hands an event to a function or a queue. Leaves it out while the function has one with the same key. */
   deliver(target: TargetPlan, input: string, key?: string): void
-  /** Runs what is to run at each start. */
+  /** Sends the events that functions get at each start. */
   begin(): void
-  /** Runs these by what the new plans say. */
+  /** Runs these functions by their new plans. */
   replace(plans: readonly FunctionPlan[]): Promise<void>
   stop(graceMs: number): Promise<void>
 }

@@ -88,7 +88,7 @@ export async function startGateway(port: number, apiName?: string): Promise<Gate
     },
     close(graceMs) {
       isClosing = true
-      // Before it is open nobody is being served.
+      // Until it is open, it serves nobody.
       return listener.close(isOpen ? graceMs : 0)
     },
   }

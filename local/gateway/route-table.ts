@@ -65,7 +65,7 @@ const ranks = { fixed: 0, variable: 1, greedy: 2 } as const
 /** Compared number by number, the lower first. */
 const placeOf = ({ segments, method }: Entry): readonly number[] => [
   ...segments.map(({ kind }) => ranks[kind]),
-  // Behind every rank: where one path ends and the other goes on, they cannot fit the same request,
+  // Higher than every rank: where one path ends and the other goes on, they cannot fit the same request,
   // unless the longer ends in a greedy variable.
   3,
   method === 'ANY' ? 1 : 0,

@@ -4,7 +4,7 @@ import { defaultAttributes } from './core/queue-attributes.ts'
 import { type SqsApi, SqsApiError } from './sqs-api.ts'
 
 /**
- * Makes what is missing. What is there from an earlier start gets the template's attributes, and the defaults for
+ * Makes the queues that are missing. Queues from an earlier start get the template's attributes, and the defaults for
  * those that the template no longer has.
  */
 export async function createQueues(sqs: SqsApi, queues: readonly QueuePlan[]): Promise<void> {

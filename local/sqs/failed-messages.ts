@@ -18,7 +18,7 @@ export function failedMessages(
 
 /** `undefined` for an answer that Lambda takes for a failure of the whole batch. */
 function named(answer: unknown, all: ReadonlySet<string>): ReadonlySet<string> | undefined {
-  // Nothing, or an object without failures, is success; so AWS has it.
+  // Nothing, or an object without failures, is success, as on AWS.
   if (answer === null || answer === '') return new Set()
   const failures = isObject(answer) ? (answer.batchItemFailures ?? []) : undefined
   if (!Array.isArray(failures)) return undefined

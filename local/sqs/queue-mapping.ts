@@ -65,7 +65,7 @@ export class QueueMapping {
     }
   }
 
-  /** A batch; with a window, what comes within it. */
+  /** A batch; with a window, all messages that come within it. */
   async #gather(): Promise<readonly ReceivedMessage[]> {
     const { batchSize, windowMs } = this.#settings.plan
     const messages = [...(await this.#receive(batchSize, WAIT_SECONDS))]

@@ -109,7 +109,7 @@ class Sqs {
     throw new SqsError('UnknownOperationException', `The local SQS does not know ${name}.`)
   }
 
-  /** Before anybody hears of it. */
+  /** Call it before the answer goes out. */
   #write(): void {
     if (this.#isStopped) return
     try {
@@ -131,7 +131,7 @@ function parse(text: string): Input {
     const input: unknown = JSON.parse(text)
     if (isObject(input)) return input
   } catch {
-    // The same sentence.
+    // Falls through to the same sentence.
   }
   throw new SqsError('SerializationException', 'The body of the request is not an object of JSON.')
 }

@@ -102,7 +102,7 @@ const startSqsIn = (directory: string): Promise<EmbeddedSqs> =>
 async function prepare(directory: string) {
   try {
     const isNew = await makeFolder(directory)
-    // The data of a machine belong into no repository. In a folder that was there, this is not ours to say.
+    // A machine's data belongs in no repository. In a folder that existed before, that is not for us to decide.
     if (isNew && request.owner) await writeFile(join(directory, '.gitignore'), '*\n')
     if (request.owner) await refuseForeign(directory)
     if (request.owner) await lockFolder(directory, request.owner)

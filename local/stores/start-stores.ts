@@ -29,7 +29,7 @@ export type Stores = {
   readonly isOwn: boolean
   /** Makes what is missing. */
   make(plan: Plan): Promise<Made>
-  /** Deletes what is at or before the sequence number from a table's stream. */
+  /** Deletes the records of a table's stream up to and including the sequence number. */
   trimStream(table: string, sequenceNumber: string): void
   /** Has a process killed when this one ends, however that happens. */
   watch(pid: number): void

@@ -26,7 +26,7 @@ export class StreamRows {
     )
   }
 
-  /** Deletes what is at or before the sequence number, and says how many rows that were. */
+  /** Deletes the rows up to and including the sequence number, and returns how many there were. */
   trim(tableName: string, sequenceNumber: string): number {
     const { changes } = this.#database
       .prepare(

@@ -1,4 +1,4 @@
-// Where the stores keep data that goes when they stop.
+// Where the stores keep data that is deleted when they stop.
 //
 // dynoxide syncs each write to the disk. Temporary data does not need that, and a disk that is busy with
 // something else takes seconds for it, so that requests time out. Memory does not.

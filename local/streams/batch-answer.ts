@@ -26,7 +26,7 @@ export function batchAnswer(
 
 function readFailures(payload: string, records: readonly StreamRecord[]): BatchAnswer {
   const answer: unknown = JSON.parse(payload)
-  // Nothing, or an object without failures, is success; so AWS has it.
+  // Nothing, or an object without failures, is success, as on AWS.
   if (answer === null || answer === '') return { kind: 'done' }
   const failures = isObject(answer) ? (answer.batchItemFailures ?? []) : undefined
   if (!Array.isArray(failures)) return { kind: 'failed', from: 0 }

@@ -92,7 +92,7 @@ export class StreamMapping {
         await this.#deliver(waiting, page.position)
         waiting = []
       }
-      // Never past a record that waits.
+      // Never advance past a record that waits.
       if (waiting.length === 0 && page.records.length > 0 && page.position && !signal.aborted) {
         checkpoint.advance(page.position)
       }
@@ -128,7 +128,7 @@ export class StreamMapping {
     const { plan, invoke } = this.#settings
     const event = { Records: records.map((record) => lambdaRecord(record, plan.streamArn)) }
     const outcome = await invoke(JSON.stringify(event))
-    // It did not fail but end with the stack: that must not count against the records.
+    // It did not fail but ended with the stack, and that must not count against the records.
     if (outcome.kind === 'failed' && this.#stop.signal.aborted) return { kind: 'not asked' }
     return batchAnswer(outcome, records, plan.reportsItemFailures)
   }

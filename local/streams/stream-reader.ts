@@ -36,7 +36,7 @@ export class StreamReader {
     try {
       return await this.#readPage()
     } catch (error) {
-      // Expired, or of a DynamoDB that has been started again since: ask for another.
+      // The iterator has expired, or is from a DynamoDB that has been started again since: ask for another.
       this.#iterator = undefined
       throw error
     }
@@ -77,7 +77,7 @@ export class StreamReader {
     try {
       return await this.#iteratorOf(lastShardId === shardId ? behind : oldest)
     } catch (error) {
-      // Trimmed since, or of a table that was made again: what comes twice does no harm.
+      // The record was trimmed since, or is of a table that was made again: a record that comes twice does no harm.
       if (!(error instanceof DynamodbError)) throw error
       const shards = (await this.#shards()).map(({ ShardId }) => ShardId)
       const [first] = shards

@@ -1,7 +1,6 @@
-// Runs a CDK app as its CLI would (two variables say where to write and with which context), in a
-// process of its own, so that the CDK's 100 MB do not stay. What comes out is kept under a hash of
-// the sources: without a change the next start takes it as it is, and two stacks that start at the
-// same time do not write into each other's folder.
+// Runs a CDK app as its CLI would (two variables say where to write and with which context), in a separate process, so
+// that the CDK's 100 MB do not stay. We keep the result under a hash of the sources: without a change the next start
+// takes it as it is, and two stacks that start at the same time do not write into each other's folder.
 
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'

@@ -1,5 +1,5 @@
-// Which resources a template may contain besides those that we run. We refuse a resource that would exist on AWS but
-// not work here although somebody calls or reads it. If it merely does nothing here, we name it at the start.
+// Which resources a template may contain in addition to those that we run. We refuse a resource that would exist on AWS
+// but not work here although somebody calls or reads it. If it merely does nothing here, we name it at the start.
 
 import { StartError } from '../start-error.ts'
 import type { Resources } from './resources.ts'
@@ -47,7 +47,7 @@ const refused: Readonly<Record<string, string>> = {
 /** A network alone has nine. */
 const KINDS_NAMED = 4
 
-/** Throws for what is refused; says in `leftOut` what does nothing here. */
+/** Throws for a resource that we refuse; names in `leftOut` those that do nothing here. */
 export function checkResources(resources: Resources, leftOut: string[]): void {
   const idle = new Map<string, string[]>()
   for (const { type, logicalId } of resources.all) {

@@ -1,4 +1,4 @@
-// One line for each request, and one for each warning or error that a function logs besides.
+// One line for each request, and one for each warning or error that a function logs.
 
 import { type FunctionOutput, parseLine } from '../functions/function-output.ts'
 import type { LogLine } from '../functions/messages.ts'

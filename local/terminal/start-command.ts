@@ -81,7 +81,7 @@ async function run({ port, directory, app, watch }: StartOptions, typed: Typed):
     return 1
   }
   progress.clear()
-  // Asked to end, and the start does not notice: the stores' process ends without us.
+  // We were asked to end, and the start did not notice in time: the stores' process ends without us.
   if (!stack) return 0
   const seconds = (performance.now() - startedMs) / 1000
   const shown = directory === undefined ? {} : { directory: asTyped(stack.directory) }
@@ -101,7 +101,7 @@ const GIVE_UP_MS = 3_000
 
 const patience = () => delay(GIVE_UP_MS, undefined)
 
-/** One sentence for what the user can mend; for a fault of ours, all that we know. */
+/** One sentence for a problem that the user can fix; for a fault of ours, all that we know. */
 function explain(error: unknown): string {
   if (error instanceof StartError) return error.message
   return `Cannot go on because of a fault in the local stack: ${

@@ -1,7 +1,7 @@
 // Looks at the sources while the stack runs. If a file of a handler that we bundled is written, we bundle that
 // handler again, which takes half a second. If it is any other source, we synthesise the app again, which takes
-// seconds: only the app knows what it makes of the file. Functions whose code or settings are then others go on with
-// those; what else has changed in the template waits for the next start.
+// seconds: only the app knows what it makes of the file. Functions whose code or settings have changed then go on with
+// the new ones; other changes in the template wait for the next start.
 
 import { randomUUID } from 'node:crypto'
 import { type FSWatcher, watch } from 'node:fs'
@@ -70,7 +70,7 @@ export class SourceWatch {
     return stampsOf(this.#settings.root, this.#settings.except, files)
   }
 
-  /** All anew: a watcher does not notice that its folder was removed and made again. */
+  /** Makes all of them again, because a watcher does not notice that its folder was removed and made again. */
   #watchFolders(): void {
     for (const watcher of this.#watchers) watcher.close()
     const folders = new Set([...this.#stamps.keys()].map(dirname))
@@ -100,7 +100,7 @@ export class SourceWatch {
     }, QUIET_MS)
   }
 
-  /** Until nothing has changed since the last look. */
+  /** Looks until nothing has changed since the last look. */
   async #look(): Promise<void> {
     while (!this.#stop.signal.aborted) {
       const stamps = this.#stampsNow()

@@ -154,6 +154,6 @@ const importedIn = (text: string) =>
     name,
   }))
 
-/** Nothing for another package's. */
+/** Undefined if the import is from another package. */
 const fileOf = (importer: string, from: string): string | undefined =>
   from.startsWith('.') ? resolve(dirname(importer), from.replace(/\.ts$/, '.d.ts')) : undefined

@@ -100,7 +100,7 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
       '`Idempotency-Key` a repeated push has one effect and gets its first answer again. ' +
       'With `Prefer: respond-async` the service may answer 202 once the push is in its inbox, which ' +
       'applies it in order and once (docs/inbox.md); a service without an inbox pushes at once. ' +
-      'In the inbox, a key that came before with other items is no 422: they go to the dead letters.',
+      'In the inbox, a key that came before with other items gets no 422: these items go to the dead letters.',
     call: pushCall,
     answer: answers.pushed,
     accepted: {
@@ -144,8 +144,8 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
     tag: 'Locks',
     summary: 'Acknowledge a lock, some of it, or many locks',
     description:
-      'Settles the items for good. Repeated after its answer was lost, it gets that answer again. ' +
-      'With `lock_ids` each lock has a result of its own, and the status is 200 whatever they are. ' +
+      'Settles the items for good. If you repeat it after a lost answer, it gets that answer again. ' +
+      'With `lock_ids` each lock has its own result, and the status is 200 whatever they are. ' +
       'A JSON body under curl’s default `Content-Type: application/x-www-form-urlencoded` is taken ' +
       'here as well.',
     call: acknowledgeCall,
@@ -184,7 +184,7 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
   inspect: {
     tag: 'Inspection',
     summary: 'The state of a queue',
-    description: 'Eventually consistent unless asked otherwise. Changes nothing.',
+    description: 'Eventually consistent by default. Changes nothing.',
     call: inspectCall,
     answer: answers.queueState,
     hasEtag: true,
@@ -194,7 +194,7 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
     tag: 'Inspection',
     summary: 'The next items, without taking them',
     description:
-      'In pop order or, with `order=newest`, from the end against it; a page at a time, locked ones included.',
+      'In pop order or, with `order=newest`, from the end backwards; a page at a time, locked ones included.',
     call: browseCall,
     answer: answers.page,
     errors: [...queue, ...segments, 'INVALID_PRIORITY'],
@@ -203,7 +203,7 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
     tag: 'Inspection',
     summary: 'Items for later, in the order of time',
     description:
-      'What was pushed with `delay_seconds` or `deliver_at` and has not joined its queue yet.',
+      'Items that were pushed with `delay_seconds` or `deliver_at` and have not joined their queue yet.',
     call: scheduledCall,
     answer: laterAnswers.scheduledPage,
     errors: [...queue, ...segments],
@@ -213,7 +213,7 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
     summary: 'The configuration of a queue',
     description:
       'Its own, those of its prefix, or the default: `source` says which. The `ETag` is the revision of ' +
-      'its own, `"0"` where it never had any; with settings of a prefix, that of the patterns is behind it: `"0.7"`.',
+      'its own, `"0"` if it never had any; with settings of a prefix, that of the patterns follows: `"0.7"`.',
     call: configurationCall,
     answer: answers.configuration,
     hasEtag: true,
@@ -223,7 +223,7 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
     tag: 'Management',
     summary: 'Change the configuration of a queue',
     description:
-      'What is left out stays; `null` takes a setting away. The first own settings begin with the defaults.',
+      'A setting that you leave out stays; `null` removes it. The first own settings begin with the defaults.',
     call: configureCall,
     answer: answers.configuration,
     hasEtag: true,
@@ -231,8 +231,8 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
   },
   unconfigure: {
     tag: 'Management',
-    summary: 'Take a queue’s own configuration away',
-    description: 'That of its prefix, or the default, applies again, and is the answer.',
+    summary: 'Remove a queue’s own configuration',
+    description: 'That of its prefix, or the default, applies again; the answer shows it.',
     call: unconfigureCall,
     answer: answers.configuration,
     hasEtag: true,
@@ -252,7 +252,7 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
     tag: 'Management',
     summary: 'Replace the configurations of prefixes',
     description:
-      'All at once. New queues have them within half a minute, and those that are there within some minutes.',
+      'All at once. New queues have them within half a minute, and existing ones within some minutes.',
     call: configureQueuePatternsCall,
     answer: answers.queuePatterns,
     hasEtag: true,
@@ -262,7 +262,7 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
     tag: 'Management',
     summary: 'Take back up to 100 items that wait or are scheduled',
     description:
-      'By their ids, each answered for itself; nothing is searched for. What a pop has locked stays; ' +
+      'By their ids, with a result for each; nothing is searched for. Items that a pop has locked stay; ' +
       'a repetition after a lost answer says `gone`, which is true (docs/time.md).',
     call: cancelCall,
     answer: byIdAnswers.cancelled,
@@ -289,7 +289,7 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
   schedules: {
     tag: 'Inspection',
     summary: 'The schedules of a queue',
-    description: 'All of them, by name: what they push, `GET` of one tells.',
+    description: 'All of them, by name, without their items: `GET` of one shows its item.',
     call: schedulesCall,
     answer: scheduleAnswers.schedules,
     errors: queue,
@@ -307,8 +307,8 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
     tag: 'Management',
     summary: 'Make a schedule, or replace it',
     description:
-      'The queue gets `item` each time that it is due, each occurrence once. What is put replaces the ' +
-      'schedule whole; times that stay the same go on, and the same, put again, changes nothing. ' +
+      'The queue gets `item` each time that the schedule is due, each occurrence once. A PUT replaces the ' +
+      'schedule whole; times that stay the same go on, and to put the same again changes nothing. ' +
       'At most 100 a queue.',
     call: putScheduleCall,
     answer: scheduleAnswers.schedule,
@@ -325,7 +325,7 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
   deleteSchedule: {
     tag: 'Management',
     summary: 'Delete a schedule',
-    description: 'What it has pushed stays. Deleting what is not there is no error.',
+    description: 'The items that it has pushed stay. To delete a schedule that does not exist is no error.',
     call: deleteScheduleCall,
     answer: scheduleAnswers.scheduleDeleted,
     errors: [...queue, 'VERSION_MISMATCH'],
@@ -350,7 +350,7 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
   resumeSchedule: {
     tag: 'Management',
     summary: 'Resume a schedule',
-    description: 'What was missed meanwhile goes by `missed`.',
+    description: '`missed` decides about occurrences that were due meanwhile.',
     call: scheduleActionCall,
     answer: scheduleAnswers.scheduleChanged,
     hasEtag: true,
@@ -360,7 +360,7 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
     tag: 'Management',
     summary: 'Remove all items, all of one priority, or those named',
     description:
-      'Without `priority` and `ids` also what is scheduled. Locks on them are dropped. What is pushed meanwhile stays.',
+      'Without `priority` and `ids` also scheduled items. Drops the locks on them. Items pushed meanwhile stay.',
     call: purgeCall,
     answer: answers.purged,
     errors: [...queue, 'INVALID_PRIORITY', 'TOO_MANY_LOCKS'],
@@ -387,7 +387,7 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
     description:
       '200: go. 202: a turn is promised, with a ticket. 429: no. With `canWait` a place in a coming ' +
       'window, in order of arrival: the call is held until its turn if that comes within ' +
-      '`maxWaitMs` and within what the service holds calls for (2 s unless it is set otherwise), and ' +
+      '`maxWaitMs` and within the time for which the service holds calls (by default 2 s), and ' +
       'answered 202 at once if it does not. `RateLimit` and `RateLimit-Policy` are ' +
       'those of draft-ietf-httpapi-ratelimit-headers-10.',
     call: decideRateCall,
@@ -403,15 +403,15 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
   rateState: {
     tag: 'Rate limits',
     summary: 'The state of a rate limit',
-    description: 'The limit, where it comes from, what is left and who waits. Changes nothing.',
+    description: 'The limit, where it comes from, how much of it is left, and who waits. Changes nothing.',
     call: rateStateCall,
     answer: rateAnswers.rateState,
     errors: store,
   },
   verifyTicket: {
     tag: 'Rate limits',
-    summary: 'How a ticket stands',
-    description: 'Told from the ticket and the clock; it is not used up by that.',
+    summary: 'The state of a ticket',
+    description: 'Decided by the ticket and the clock; asking does not use it up.',
     call: ticketCall,
     answer: rateAnswers.ticketState,
     errors: [...store, 'TICKET_NOT_FOUND'],
@@ -419,7 +419,7 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
   giveUpTicket: {
     tag: 'Rate limits',
     summary: 'Give a promised turn up',
-    description: 'It is another’s only if nobody waits behind it: no promised turn moves.',
+    description: 'Another caller gets it only if nobody waits behind it: no promised turn moves.',
     call: ticketCall,
     answer: rateAnswers.ticketGivenUp,
     errors: [...store, 'TICKET_NOT_FOUND'],
@@ -437,8 +437,8 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
   },
   configureRate: {
     tag: 'Rate limits',
-    summary: 'Give a rate limit a configuration of its own',
-    description: 'What is left out is as by default. Turns that were promised stay as they are.',
+    summary: 'Give a rate limit its own configuration',
+    description: 'A setting that you leave out has its default. Turns that were promised stay as they are.',
     call: configureRateCall,
     answer: rateAnswers.rateConfiguration,
     hasEtag: true,
@@ -446,8 +446,8 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
   },
   unconfigureRate: {
     tag: 'Rate limits',
-    summary: 'Take a rate limit’s own configuration away',
-    description: 'That of its prefix, or the default, applies again, and is the answer.',
+    summary: 'Remove a rate limit’s own configuration',
+    description: 'That of its prefix, or the default, applies again; the answer shows it.',
     call: unconfigureRateCall,
     answer: rateAnswers.rateConfiguration,
     hasEtag: true,
@@ -466,7 +466,7 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
   configureRatePatterns: {
     tag: 'Rate limits',
     summary: 'Replace the configurations of prefixes',
-    description: 'All at once. Felt within half a minute.',
+    description: 'All at once. They take effect within half a minute.',
     call: configureRatePatternsCall,
     answer: rateAnswers.ratePatterns,
     hasEtag: true,
@@ -483,7 +483,7 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
   healthHead: {
     tag: 'Service',
     summary: 'Whether the service is up, without a body',
-    description: 'As `GET` answers it.',
+    description: 'Answers as `GET` does.',
     call: {},
     errors: [],
   },

@@ -43,7 +43,7 @@ const names = new Map(
   Object.entries(named).map(([name, schema]) => [essence(converted(schema)), name]),
 )
 
-/** As the document has it: a name where there is one, here and wherever one of them is inside. */
+/** The schema as the document has it: with the names of shared schemas, here and anywhere inside. */
 export const schemaOf = (schema: v.GenericSchema): Json => withNames(converted(schema)) as Json
 
 export const sharedSchemas: Json = Object.fromEntries(

@@ -225,7 +225,7 @@ export class Queue {
     for (const message of [...this.#shelf.all()]) this.#shelf.remove(message)
   }
 
-  /** It rises, and nobody may count on the next one. */
+  /** It rises by a random step, so that nobody can count on the next one. */
   #nextSequence(random: Random): string {
     const sequence = String(BigInt(this.#record.sequence) + 1n + BigInt(Math.floor(random() * 256)))
     this.#record = { ...this.#record, sequence }

@@ -17,7 +17,7 @@ import { invalidParameter, SqsError } from './sqs-error.ts'
  * backlog of somebody who tries something out.
  */
 const BYTES_MAX = 512 * 1_048_576
-/** One asks ListQueues for no more either. */
+/** ListQueues cannot be asked for more either. */
 const QUEUES_MAX = 1_000
 
 /**

@@ -16,9 +16,9 @@ export class Shelf {
   /** How many messages of a group are in flight, for groups with any. */
   readonly #groupsInFlight = new Map<string, number>()
   readonly #delayed = new Map<string, Message>()
-  /** No flight and no delay ends before. */
+  /** No flight and no delay ends before this. */
   #nextMs = Number.POSITIVE_INFINITY
-  /** No message is older. */
+  /** No message is older than this. */
   #oldestMs = Number.POSITIVE_INFINITY
   #bytes = 0
 
@@ -68,7 +68,7 @@ export class Shelf {
     return this.#groupsInFlight.has(id)
   }
 
-  /** At the end. */
+  /** Adds a message at the end. */
   add(message: Message, nowMs: number): void {
     this.restore(message, nowMs)
     this.#tell({ kind: 'sent', queue: this.#queue, message })

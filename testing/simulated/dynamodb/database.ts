@@ -27,7 +27,7 @@ interface ReadTarget {
   readonly pk: Value
   readonly sk: string | undefined
   readonly index: string | undefined
-  /** Beside others: the answer then is what could be read. */
+  /** One of several in a batch: the answer has those that could be read. */
   readonly inBatch?: boolean
 }
 
@@ -39,7 +39,7 @@ export interface DatabaseOptions {
   readonly staleMsMax?: number | undefined
   /**
    * For how long after a transaction plain reads, even consistent ones, see one of its items as it was before: drawn
-   * for each item. Two reads of two items can so see half of a transaction. Conditions see all of it.
+   * for each item. So two reads of two items can see half of a transaction. Conditions see all of it.
    */
   readonly settlesAfterMs?: ((key: Key) => number) | undefined
   readonly throttle?: ThrottleOptions | undefined

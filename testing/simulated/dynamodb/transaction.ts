@@ -45,7 +45,7 @@ export class Transactions {
     this.database = database
   }
 
-  /** At once. */
+  /** Carries out a whole transaction at once. */
   write(input: TransactWriteCommandInput): TransactWriteCommandOutput {
     return this.begin(input)()
   }

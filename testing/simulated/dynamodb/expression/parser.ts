@@ -25,7 +25,7 @@ export class Parser {
   readonly namesUsed = new Set<string>()
   readonly valuesUsed = new Set<string>()
   readonly checks: ValueCheck[] = []
-  /** Parts that stand in parentheses of their own. */
+  /** Parts that stand in their own parentheses. */
   readonly inParentheses = new Set<object>()
   readonly what: string
   private readonly tokens: readonly Token[]

@@ -19,7 +19,7 @@ interface Term {
   readonly value?: string
   /** The path that it is, or that it heals. */
   readonly path?: Path
-  /** Of list_append. */
+  /** The operands of list_append. */
   readonly operands?: readonly [Term, Term]
 }
 
@@ -34,7 +34,7 @@ interface Branch {
 
 export interface Update {
   readonly topLevelNames: readonly string[]
-  /** Nothing but removals: does not make an item that is missing. */
+  /** It has only removals, so it does not make an item that is missing. */
   readonly removesOnly: boolean
   apply(item: Item, values: Values): { readonly item: Item; readonly grownBytes: number }
 }
