@@ -559,7 +559,7 @@ export type ConfigureBody = {
 /** Change the configuration of a queue. */
 export type ConfigureAnswer = Configuration
 
-/** Take a queue’s own configuration away. */
+/** Remove a queue’s own configuration. */
 export type UnconfigureAnswer = Configuration
 
 export type CancelBody = {
@@ -826,7 +826,7 @@ export type RateStateAnswer = {
   }[]
 }
 
-/** How a ticket stands. */
+/** The state of a ticket. */
 export type VerifyTicketAnswer = {
   readonly state: 'waiting' | 'ready' | 'over'
   /** When its turn comes. Epoch seconds with a fraction. */
@@ -867,10 +867,10 @@ export type ConfigureRateBody = {
   readonly allow_overrides?: boolean
 }
 
-/** Give a rate limit a configuration of its own. */
+/** Give a rate limit its own configuration. */
 export type ConfigureRateAnswer = RateConfiguration
 
-/** Take a rate limit’s own configuration away. */
+/** Remove a rate limit’s own configuration. */
 export type UnconfigureRateAnswer = RateConfiguration
 
 /** The configurations of prefixes. */

@@ -19,7 +19,9 @@ export const release = command({
     ),
     overtake: flag('with --delay: others may be popped until then, where no consumers compete'),
   },
-  notes: ['The items are first again when they are back, in order. pushpop peek shows waiting items.'],
+  notes: [
+    'The items are first again when they are back, in order. pushpop peek shows waiting items.',
+  ],
   examples: [
     'pushpop release orders aB3dE5gH7jK',
     'pushpop release orders aB3dE5gH7jK --delay 300 --overtake',

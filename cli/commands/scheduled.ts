@@ -30,7 +30,9 @@ export const scheduled = command({
     to: text('TIME', 'only items due up to then'),
     limit: integer('N', 1, LIMIT_MAX, `how many at most; ${LIMIT_STANDARD} is the default`),
   },
-  notes: ['cancel and move take their ids. An item that is due by now and has not joined waits for room.'],
+  notes: [
+    'cancel and move take their ids. An item that is due by now and has not joined waits for room.',
+  ],
   examples: [
     'pushpop scheduled orders',
     'pushpop scheduled orders --from 2027-01-01T00:00Z --limit 500 --json',

@@ -27,7 +27,10 @@ const options = {
   priority: integer('N', 0, PRIORITY_MAX, 'with put: 0 is the default'),
   'starts-at': text('TIME', 'with put: not due before, such as 2027-01-01T09:00Z'),
   'ends-at': text('TIME', 'with put: not due after'),
-  missed: choice(['skip', 'one', 'all'], 'with put: what to do about missed occurrences; one is the default'),
+  missed: choice(
+    ['skip', 'one', 'all'],
+    'with put: what to do about missed occurrences; one is the default',
+  ),
   'if-match': text('ETAG', 'with put and delete: only if get shows this etag'),
 } as const
 

@@ -325,7 +325,8 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
   deleteSchedule: {
     tag: 'Management',
     summary: 'Delete a schedule',
-    description: 'The items that it has pushed stay. To delete a schedule that does not exist is no error.',
+    description:
+      'The items that it has pushed stay. To delete a schedule that does not exist is no error.',
     call: deleteScheduleCall,
     answer: scheduleAnswers.scheduleDeleted,
     errors: [...queue, 'VERSION_MISMATCH'],
@@ -403,7 +404,8 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
   rateState: {
     tag: 'Rate limits',
     summary: 'The state of a rate limit',
-    description: 'The limit, where it comes from, how much of it is left, and who waits. Changes nothing.',
+    description:
+      'The limit, where it comes from, how much of it is left, and who waits. Changes nothing.',
     call: rateStateCall,
     answer: rateAnswers.rateState,
     errors: store,
@@ -438,7 +440,8 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
   configureRate: {
     tag: 'Rate limits',
     summary: 'Give a rate limit its own configuration',
-    description: 'A setting that you leave out has its default. Turns that were promised stay as they are.',
+    description:
+      'A setting that you leave out has its default. Turns that were promised stay as they are.',
     call: configureRateCall,
     answer: rateAnswers.rateConfiguration,
     hasEtag: true,
