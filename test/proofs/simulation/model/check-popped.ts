@@ -57,7 +57,7 @@ function checkTaken({ model, operation, say }: Answer<'pop'>, take: Take, outcom
   for (const { priority, epoch, from, to } of take.stretches) {
     for (const sequence of numbersOf([{ from, to }])) {
       const id = itemId({ priority, epoch, sequence })
-      if (!told.has(id) && isPurgedWhileOver(model, queue, id, operation.clockMaxMs)) continue
+      if (!told.has(id) && isPurged(model, queue, id)) continue
       if (told.has(id) || !take.maybe.has(id)) ids.push(id)
     }
   }
@@ -69,12 +69,11 @@ function checkTaken({ model, operation, say }: Answer<'pop'>, take: Take, outcom
   }
 }
 
-/** A claim found it to be over, and a purge by ids took it out of the lock before the claim could. */
-function isPurgedWhileOver(model: Model, queue: string, id: string, clockMs: number): boolean {
+/** A purge by ids took it out of the lock before the claim, whose answer was lost or late, could read it. */
+function isPurged(model: Model, queue: string, id: string): boolean {
   const at = parseItemId(id)
   const place = at && model.log(queue, at.epoch, at.priority)?.places[at.sequence]
-  const ttl = model.queue(queue).current?.record.configuration.itemTtlSeconds
-  return place?.record.fate === 'purged' && expiryMsOf(place.item, ttl) <= clockMs
+  return place?.record.fate === 'purged'
 }
 
 function checkTexts({ model, operation, say }: Answer<'pop'>, outcome: Items): void {
