@@ -5,7 +5,7 @@ import { echo, usePools } from './a-pool.ts'
 
 const { poolOf } = usePools()
 
-test('An event is left out while an earlier one with its key is not done, and its sender is told.', async () => {
+test('An event is left out while an earlier one with its key is not done, and its sender hears of that.', async () => {
   const pool = poolOf(echo)
   const { arn } = pool.plan
   let answered = 0
