@@ -240,8 +240,11 @@ describe('a rate limit', () => {
     expect(state).toMatchObject({ kind: 'waiting', turn: first.turn })
     expect(await limit.giveUp(first.ticket)).toEqual({ kind: 'kept' })
     expect(await limit.giveUp(second.ticket)).toEqual({ kind: 'given-up' })
-    for (const call of [client.rate('other').verify(first.ticket), limit.verify('a.b')]) {
-      await expect(call).rejects.toMatchObject({ code: 'TICKET_NOT_FOUND' })
+    for (const [by, ticket] of [
+      [client.rate('other'), first.ticket],
+      [limit, 'a.b'],
+    ] as const) {
+      await expect(by.verify(ticket)).rejects.toMatchObject({ code: 'TICKET_NOT_FOUND' })
     }
     await expect(limit.decide({ maxRequests: 9 })).rejects.toMatchObject({
       code: 'OVERRIDE_REFUSED',
@@ -411,15 +414,16 @@ describe('many queues', () => {
 
   test('are refused before anything is asked, where the options cannot work', async () => {
     const handler = () => {}
-    const wrong = [
-      client.consumeMany({} as never, handler),
-      client.consumeMany({ queues: [] }, handler),
-      client.consumeMany({ queues: [undefined as never] }, handler),
-      client.consumeMany({ prefix: 'a' }, handler, { batchSize: 101 }),
-      client.consumeMany({ prefix: 'a' }, handler, { lockTtlSeconds: 1 }),
-      client.consumeMany({ prefix: 'a' }, handler, { queuesAtOnce: 0 }),
-    ]
-    for (const call of wrong) await expect(call).rejects.toThrow(TypeError)
+    for (const [which, options] of [
+      [{} as never, {}],
+      [{ queues: [] }, {}],
+      [{ queues: [undefined as never] }, {}],
+      [{ prefix: 'a' }, { batchSize: 101 }],
+      [{ prefix: 'a' }, { lockTtlSeconds: 1 }],
+      [{ prefix: 'a' }, { queuesAtOnce: 0 }],
+    ] as const) {
+      await expect(client.consumeMany(which, handler, options)).rejects.toThrow(TypeError)
+    }
   })
 })
 

@@ -279,12 +279,12 @@ describe('A clock far off the gateway’s', () => {
     const receivedMs = stage.clock.nowMs() - offMs
     const items = named('a', 1)
     for (const call of [
-      queues.push(queue, { items, receivedMs }),
-      stage.engine().push(queue, { items, receivedMs }),
-      queues.push(queue, { items, receivedMs, idempotencyKey: 'k' }),
-      queues.pop(queue, { receivedMs }),
+      () => queues.push(queue, { items, receivedMs }),
+      () => stage.engine().push(queue, { items, receivedMs }),
+      () => queues.push(queue, { items, receivedMs, idempotencyKey: 'k' }),
+      () => queues.pop(queue, { receivedMs }),
     ]) {
-      await expectCode(call, 'STORE_UNAVAILABLE')
+      await expectCode(call(), 'STORE_UNAVAILABLE')
     }
     const rows = (await stage.store.rows()).filter(({ pk }) => String(pk).includes(`~${queue}#`))
     expect(rows).toEqual([])
