@@ -15,6 +15,7 @@ import { largePush } from './large-push.ts'
 import { lateness } from './lateness.ts'
 import { linger } from './linger.ts'
 import { memory } from './memory.ts'
+import { patterns } from './patterns.ts'
 import { peers } from './peers.ts'
 import { popAcknowledge } from './pop-acknowledge.ts'
 import { pushSingle } from './push-single.ts'
@@ -43,6 +44,7 @@ export const scenarios: readonly Scenario[] = [
   recordSize,
   scheduled,
   sweep,
+  patterns,
   cpu,
   handlerCpu,
   coldStart,
