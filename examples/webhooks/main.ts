@@ -58,7 +58,7 @@ for (const tenant of tenants) {
   }
 }
 
-console.log('\n"down" has mended its endpoint: its dead letters go back to its queue.')
+console.log('\n"down" has fixed its endpoint: its dead letters go back to its queue.')
 isMended = true
 for await (const one of redriveQueues(client, { prefix: 'webhooks.down' })) {
   if (one.kind === 'failed') throw one.error
