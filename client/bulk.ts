@@ -128,6 +128,6 @@ const afterSome = (error: unknown, { itemsRedriven }: Redriven): unknown =>
   error instanceof Error && 'outcome' in error
     ? Object.assign(error, {
         outcome: 'unknown',
-        message: `${error.message} (${itemsRedriven} items were moved before that)`,
+        message: `After ${itemsRedriven} items were moved: ${error.message}`,
       })
     : error
