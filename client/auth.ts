@@ -92,7 +92,10 @@ async function provided<T>(value: Provided<T>, what: string): Promise<T> {
   try {
     return await (value as () => T | Promise<T>)()
   } catch (cause) {
+    if (cause instanceof PushPopError) throw cause
     const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new PushPopError('UNAUTHORIZED', `Cannot get ${what}: ${reason}`, { cause })
+    // A metadata service or an issuer may be away for a moment, which should not end the work of a consumer.
+    const details = { cause, retryable: true }
+    throw new PushPopError('UNAUTHORIZED', `Cannot get ${what}: ${reason}`, details)
   }
 }

@@ -92,7 +92,10 @@ export async function* eachQueue<Answer extends object>(
   if (brokenOff !== undefined) throw brokenOff.error
 }
 
-/** Calls again and again until nothing more moves: the rest is locked, or was pushed there by hand. */
+/**
+ * Calls again and again until nothing more moves: the rest is locked, or was pushed there by hand. It moves no more
+ * items than there were at first: a consumer that fails at once would bring the same ones back again and again.
+ */
 export async function redriveAll(
   redrive: (limit: number) => Promise<Redriven>,
   {
@@ -106,12 +109,25 @@ export async function redriveAll(
   } = {},
 ): Promise<Redriven> {
   let soFar: Redriven = { itemsRedriven: 0, itemsLeft: 0 }
-  while (soFar.itemsRedriven < limit && !signal?.aborted) {
-    const some = Math.min(ITEMS_PER_REDRIVE, limit - soFar.itemsRedriven)
-    const { itemsRedriven, itemsLeft } = await redrive(some)
+  let most = limit
+  while (soFar.itemsRedriven < most && !signal?.aborted) {
+    const some = Math.min(ITEMS_PER_REDRIVE, most - soFar.itemsRedriven)
+    const { itemsRedriven, itemsLeft } = await redrive(some).catch((error: unknown) => {
+      throw soFar.itemsRedriven === 0 ? error : afterSome(error, soFar)
+    })
+    if (soFar.itemsRedriven === 0) most = Math.min(limit, itemsRedriven + itemsLeft)
     soFar = { itemsRedriven: soFar.itemsRedriven + itemsRedriven, itemsLeft }
     onMoved(soFar)
     if (itemsRedriven === 0 || itemsLeft === 0) break
   }
   return soFar
 }
+
+/** The call that failed may have changed nothing, but those before it have. */
+const afterSome = (error: unknown, { itemsRedriven }: Redriven): unknown =>
+  error instanceof Error && 'outcome' in error
+    ? Object.assign(error, {
+        outcome: 'unknown',
+        message: `After ${itemsRedriven} items were moved: ${error.message}`,
+      })
+    : error

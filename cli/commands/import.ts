@@ -19,9 +19,10 @@ export const importItems = command({
     again: flag('push also what an import of the same lines pushed before'),
   },
   notes: [
-    'If it was cut off, repeat it: it does not push again what it has pushed, for 24 hours\n' +
-      '(idempotencyTtl of the deployment), as long as the lines before it are the same. Such a push\n' +
-      'costs one and a half times as much. Items come to the end of the queue, with new ids and times. Of a\n' +
+    'If it was cut off, repeat it with the same lines: it does not push again what it has pushed, for\n' +
+      '24 hours (idempotencyTtl of the deployment). If there are more lines by then, it pushes the last\n' +
+      'batch again, up to 1,000 items: it was shorter before. A push with a key costs one and a half\n' +
+      'times as much. Items come to the end of the queue, with new ids and times. Of a\n' +
       'line, import reads "item" and "priority" and nothing else, so what it pushes is for now and does not\n' +
       'expire (unless the queue says so). It refuses the lines of scheduled, which are for later.',
   ],

@@ -94,7 +94,7 @@ async function redriveOne(context: Run, queues: Target, word: string): Promise<E
     tell(`${sentence}: ${queue} is empty, or there is no such queue.`)
   } else {
     const isLimit = given.limit !== undefined && itemsRedriven >= given.limit
-    const why = isLimit || ids !== undefined ? '' : ' (locked, or pushed there by hand)'
+    const why = isLimit || ids !== undefined ? '' : ' (locked, pushed there by hand, or new)'
     tell(
       itemsLeft === 0 ? `${sentence}.` : `${sentence}; ${counted(itemsLeft, 'item')} left${why}.`,
     )

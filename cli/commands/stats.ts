@@ -62,7 +62,8 @@ export const stats = command({
       const snapshot = await look(context)
       if (isJson) await context.print(snapshotJson(snapshot))
       else await show(context, snapshot)
-      if (!given.watch || (await isOver(context))) return exitCodes.done
+      const ends = !given.watch || (await isOver(context))
+      if (ends) return snapshot.unread.length > 0 ? exitCodes.failed : exitCodes.done
     }
   },
 })
@@ -72,20 +73,30 @@ async function look({ given, words, target }: Run): Promise<Snapshot> {
   return snapshotOf(await target(), { queues: words, prefix, limit, sort })
 }
 
-const snapshotJson = ({ states, isMore, unseenAfter }: Snapshot): string =>
+const snapshotJson = ({ states, unread, isMore, unseenAfter }: Snapshot): string =>
   JSON.stringify({
     queues: states.map(stateBody),
+    failed: unread.length > 0 ? unread.map(failureOf) : undefined,
     more: isMore || undefined,
     sorted_among: unseenAfter,
   })
 
-async function show({ io, print, tell, paintOut }: Run, snapshot: Snapshot) {
+function failureOf({ queue, error }: Snapshot['unread'][number]) {
+  const { code, sentence } = explain(error)
+  return { queue, error_code: code, message: sentence }
+}
+
+const unreadLines = ({ unread }: Snapshot): string[] =>
+  unread.map(({ queue, error }) => `${queue}: ${explain(error).sentence}`)
+
+async function show({ io, print, tell, paint, paintOut }: Run, snapshot: Snapshot) {
   const { states, isMore, unseenAfter } = snapshot
   if (states.length === 0) return tell('There is no queue yet.')
   const width = io.stdout.isTTY ? io.stdout.columns : undefined
   const [title = '', ...lines] = statsLines(states, Date.now(), width)
   await print(paintOut('dim', title))
   for (const line of lines) await print(line)
+  for (const line of unreadLines(snapshot)) tell(paint('red', line))
   if (unseenAfter !== undefined) {
     tell(`Sorted among the first ${counted(unseenAfter, 'queue')} by name; --prefix narrows that.`)
   } else if (isMore)
@@ -105,7 +116,8 @@ async function watch(context: Run): Promise<ExitCode> {
       const seen = clockTime(Date.now())
       const head = `${paintOut('bold', name)}  ${paintOut('dim', `${seen}, Ctrl-C ends it`)}`
       const [title = '', ...lines] = statsLines(snapshot.states, Date.now(), io.stdout.columns)
-      const warning = trouble === undefined ? [] : [paintOut('red', trouble)]
+      const troubles = trouble === undefined ? unreadLines(snapshot) : [trouble]
+      const warning = troubles.map((line) => paintOut('red', line))
       await screen.draw([head, ...warning, '', paintOut('dim', title), ...lines])
       if (await isOver(context)) return exitCodes.done
       try {

@@ -3,11 +3,16 @@ import type { Listed, State, Target } from '../target/target.ts'
 
 export type Snapshot = {
   readonly states: readonly State[]
+  /** Queues whose state could not be read just now: they hide no others. */
+  readonly unread: readonly Unread[]
   /** There are more queues than the caller asked for. */
   readonly isMore: boolean
   /** How many queues we looked at, if there are more: the sorting has not seen those. */
   readonly unseenAfter?: number
 }
+
+type Unread = { readonly queue: string; readonly error: unknown }
+type Inspected = Pick<Snapshot, 'states' | 'unread'>
 
 /** Requests at once: a screenful of queues in a moment, and nothing that anybody would notice. */
 const AT_ONCE = 8
@@ -42,7 +47,7 @@ export async function snapshotOf(
   },
 ): Promise<Snapshot> {
   if (queues.length > 0) {
-    return { states: sorted(await inspectAll(target, queues), sort), isMore: false }
+    return { ...sorted(await inspectAll(target, queues), sort), isMore: false }
   }
   if (sort !== undefined) return sortedSnapshot(target, { prefix, limit, sort })
   const names: string[] = []
@@ -52,7 +57,7 @@ export async function snapshotOf(
     if (isMore) break
     names.push(queue)
   }
-  return { states: await inspectAll(target, names), isMore }
+  return { ...(await inspectAll(target, names)), isMore }
 }
 
 async function sortedSnapshot(
@@ -76,20 +81,31 @@ async function sortedSnapshot(
   // The list has counts, so of these only the longest need a request each.
   if (sort === 'count') listed.sort((a, b) => (b.count ?? 0) - (a.count ?? 0)).splice(limit + 1)
   const names = listed.map(({ queue }) => queue)
-  const states = sorted(await inspectAll(target, names), sort)
-  return present({ states: states.slice(0, limit), isMore: states.length > limit, unseenAfter })
+  const { states, unread } = sorted(await inspectAll(target, names), sort)
+  const isMore = states.length > limit
+  return present({ states: states.slice(0, limit), unread, isMore, unseenAfter })
 }
 
-const sorted = (states: readonly State[], by: SortedBy | undefined): readonly State[] =>
-  by === undefined ? states : states.toSorted((a, b) => weights[by](b) - weights[by](a))
+const sorted = ({ states, unread }: Inspected, by: SortedBy | undefined): Inspected => ({
+  states: by === undefined ? states : states.toSorted((a, b) => weights[by](b) - weights[by](a)),
+  unread,
+})
 
-async function inspectAll(target: Target, queues: readonly string[]): Promise<State[]> {
+async function inspectAll(target: Target, queues: readonly string[]): Promise<Inspected> {
   const states: State[] = []
+  const unread: Unread[] = []
   for (let at = 0; at < queues.length; at += AT_ONCE) {
-    const some = queues
-      .slice(at, at + AT_ONCE)
-      .map((queue) => target.inspect(queue, { oldest: true }))
-    states.push(...(await Promise.all(some)))
+    const some = queues.slice(at, at + AT_ONCE)
+    const asked = some.map((queue) => target.inspect(queue, { oldest: true }))
+    const failed: Unread[] = []
+    for (const [index, answer] of (await Promise.allSettled(asked)).entries()) {
+      if (answer.status === 'fulfilled') states.push(answer.value)
+      else failed.push({ queue: some[index] as string, error: answer.reason })
+    }
+    // The service is out of reach, and the others would have to wait for the same error.
+    if (failed.length === AT_ONCE) throw failed[0]?.error
+    unread.push(...failed)
   }
-  return states
+  if (states.length === 0 && unread.length > 0) throw unread[0]?.error
+  return { states, unread }
 }

@@ -1,7 +1,7 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { cannotSendCredentials, isSafeForCredentials } from '../../client/address.ts'
-import type { Auth } from '../../client/index.ts'
-import { wrongUsage } from '../failure.ts'
+import { type Auth, PushPopError } from '../../client/index.ts'
+import { messageOf, wrongUsage } from '../failure.ts'
 import type { Place } from './open-target.ts'
 import type { AwsSettings } from './store-target.ts'
 
@@ -37,9 +37,15 @@ function iamAuth(url: string, aws: AwsSettings): Auth {
   const region = aws.region ?? regionIn(url)
   return {
     kind: 'iam',
-    credentials: async () => sdk.config.credentials(),
+    credentials: () => sdk.config.credentials().catch(noCredentials),
     region,
   }
+}
+
+/** Where a person waits, nobody asks again: most likely there are none. */
+function noCredentials(cause: unknown): never {
+  const message = `Cannot get the AWS credentials: ${messageOf(cause)}`
+  throw new PushPopError('UNAUTHORIZED', message, { cause })
 }
 
 /**

@@ -61,11 +61,11 @@ export async function work<T>(options: WorkerOptions<T>): Promise<void> {
         idempotencyKey: key,
       })
     } catch (error) {
-      if (!(error instanceof PushPopError)) throw error
       // Locked, refused, or the answer was lost: only the previous lock can tell whether it was acknowledged.
       const held = finished
       finished = undefined
       if (held !== undefined) await acknowledgeAlone(queue, held, shift)
+      if (!(error instanceof PushPopError)) throw error
       // Only this key leads to the lock, if there is one.
       mayHold ||= key !== undefined && error.outcome === 'unknown'
       if (!mayHold) key = undefined

@@ -1,6 +1,6 @@
 import type { QueueSummary, Queues } from '../engine/queues.ts'
 import { randomText } from '../foundation/random-text.ts'
-import { secureRandom, systemClock } from '../foundation/system.ts'
+import { type Clock, secureRandom, systemClock } from '../foundation/system.ts'
 import { consumeManyWith } from './core/consume-many.ts'
 import type { Handler } from './core/handler.ts'
 import type { ConsumeManyOptions, Which } from './core/many-options.ts'
@@ -16,6 +16,9 @@ export const standingOf = ({ queue, count, detail }: QueueSummary): Standing => 
   waitingCount: detail?.waitingCount,
   isBlocked: detail?.blockedUntilMs !== undefined,
 })
+
+/** It only measures how long something takes. If the system's clock is set back, no pause becomes longer. */
+const clock: Clock = { nowMs: () => performance.now(), sleep: systemClock.sleep }
 
 /**
  * Works all queues with a prefix, or the named ones, directly on the table, until the signal is aborted: for a
@@ -37,7 +40,7 @@ export const consumeMany = <T = unknown>(
           cursor: page.cursor,
         }
       },
-      clock: systemClock,
+      clock,
       random: secureRandom,
       newKey: () => randomText(secureRandom, KEY_CHARACTERS),
     },

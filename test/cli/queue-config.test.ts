@@ -15,13 +15,15 @@ describe.each(places)('on $name', ({ start }) => {
     const patterns = [
       { prefix: '', capacity: 10_000 },
       { prefix: 'tenant-7.', max_deliveries: 5, push_limit: { max_requests: 20 } },
+      { prefix: 'codes', item_ttl_seconds: 3_600, expired: 'dead_letter' },
     ]
     writeFileSync(path, JSON.stringify({ patterns }))
     const set = await pushpop(['queue-config', 'set', '--file', path, '--yes'])
-    expect(set).toMatchObject({ code: 0, stderr: 'Replaced 0 patterns by 2.\n' })
+    expect(set).toMatchObject({ code: 0, stderr: 'Replaced 0 patterns by 3.\n' })
     const shown = await pushpop('queue-config show')
     expect(shown.stdout).toMatch(/tenant-7\. +100 +1 +5 +20 in 1,000 ms/)
     expect(shown.stdout).toMatch(/\(all\) +100 +1 +10,000/)
+    expect(shown.stdout).toMatch(/codes +100 +1 +3,600 s +dead_letter/)
     const { stdout } = await pushpop('queue-config show --json')
     writeFileSync(path, stdout)
     const again = await pushpop(['queue-config', 'set', '--file', path, '--yes', '--json'])

@@ -109,4 +109,39 @@ describe('Redriving all queues with a prefix', () => {
     expect(asked.filter((id) => id === 'q.1-deadletter')).toHaveLength(4)
     expect(asked).not.toContain('q.1')
   })
+
+  test('ends although what it moves comes back at once.', async () => {
+    // One is locked, and a consumer dead-letters each of the others as soon as it gets it.
+    let calls = 0
+    const redrive = async () => {
+      calls += 1
+      if (calls > 100) throw new Error('It goes on for ever')
+      return { itemsRedriven: 2, itemsLeft: 3 }
+    }
+    const client = clientOf({ ids: ['q-deadletter'], redrive })
+    const [result] = await all(redriveQueues(client, { prefix: 'q' }))
+    expect(result).toMatchObject({ kind: 'done', itemsLeft: 3 })
+  })
+
+  test('does not say that nothing was changed if it fails after it has moved some.', async () => {
+    let calls = 0
+    const redrive = async () => {
+      calls += 1
+      if (calls === 2) throw new PushPopError('BUSY', 'not now', { retryable: true })
+      return { itemsRedriven: 1_000, itemsLeft: 500 }
+    }
+    const client = clientOf({ ids: ['q-deadletter'], redrive })
+    const [result] = await all(redriveQueues(client, { prefix: 'q' }))
+    expect(result).toMatchObject({ kind: 'failed', error: { code: 'BUSY', outcome: 'unknown' } })
+  })
+
+  test('says it of a refusal before it has moved any.', async () => {
+    const redrive = async () => {
+      throw new PushPopError('BUSY', 'not now', { retryable: true })
+    }
+    const client = clientOf({ ids: ['q-deadletter'], redrive })
+    const [result] = await all(redriveQueues(client, { prefix: 'q' }))
+    expect(result).toMatchObject({ kind: 'failed', error: { code: 'BUSY' } })
+    expect(result).not.toMatchObject({ error: { outcome: 'unknown' } })
+  })
 })

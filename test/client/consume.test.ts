@@ -581,3 +581,15 @@ test('a listener that throws ends the work gracefully', async () => {
   expect(await run.over).toMatchObject({ message: 'listener' })
   expect(queue.locks.size).toBe(0)
 })
+
+test('a fault ends the work with its error, once the held items are settled, and keeps no lock alive', async () => {
+  const queue = fakeQueue('a', 'b')
+  const fault = new TypeError('An answer of 200 from something else')
+  const run = start(queue, () => queue.failNext('pop', fault), { ttlSeconds: 10 })
+  await pass(10)
+  expect(await run.over).toBe(fault)
+  expect(queue.acknowledged).toEqual(['a'])
+  await pass(60_000)
+  expect(callsOf(queue, 'extend')).toEqual([])
+  expect(queue.locks.size).toBe(0)
+})

@@ -21,7 +21,7 @@ export type FakeQueue = Queue<string> & {
   readonly locks: Map<string, LiveLock>
   push(value: string): Promise<{ id: string }>
   /** The next call of this verb fails, before or after its effect. */
-  failNext(verb: Verb, error: PushPopError, when?: 'before' | 'after'): void
+  failNext(verb: Verb, error: Error, when?: 'before' | 'after'): void
 }
 
 export const lostAnswer = () =>
@@ -34,7 +34,7 @@ export function fakeQueue(...values: string[]): FakeQueue {
   const acknowledged: string[] = []
   const ended = new Map<string, number>()
   const dead: FakeQueue['dead'] = []
-  const failures: { verb: Verb; error: PushPopError; when: 'before' | 'after' }[] = []
+  const failures: { verb: Verb; error: Error; when: 'before' | 'after' }[] = []
   let lockNumber = 0
   let itemNumber = 0
   const add = (value: string) => {
@@ -108,7 +108,7 @@ export function fakeQueue(...values: string[]): FakeQueue {
     dead,
     locks,
     waiting: () => free().map(({ item }) => item.value),
-    failNext: (verb: Verb, error: PushPopError, when: 'before' | 'after' = 'before') => {
+    failNext: (verb: Verb, error: Error, when: 'before' | 'after' = 'before') => {
       failures.push({ verb, error, when })
     },
     push: async (value: string) => ({ id: add(value) }),

@@ -172,7 +172,7 @@ describe('A plain push in one append with a keyed one whose answer is lost', () 
     expect(outcomes).toEqual(left.map(({ id }) => ({ kind: 'pushed', ids: [id] })))
   })
 
-  it.each(['notes', 'receipts'])(
+  it.each(['notes', 'receipts', 'one of each'])(
     'tells each push its ids by its own key, where their items have left the tail and the keys are %s.',
     async (kept) => {
       const [stage, queue] = [openSimulated(), 'queue']
@@ -186,6 +186,7 @@ describe('A plain push in one append with a keyed one whose answer is lost', () 
             if (text !== '"z0"') ids.push(id)
           }
           if (kept === 'receipts') await moveNotes(engineOf(stage), await stage.record(queue))
+          if (kept === 'one of each') await moveFirstNote(stage, queue)
           throw timedOut()
         },
       })
@@ -215,6 +216,20 @@ describe('A plain push in one append with a keyed one whose answer is lost', () 
     }
   })
 })
+
+/** As a seal does that has more notes than one write removes, and then dies. */
+async function moveFirstNote(stage: Stage, queue: string): Promise<void> {
+  let updates = 0
+  const engine = engineOf(stage, {
+    before: ({ name }) => {
+      if (name === 'UpdateCommand' && ++updates > 1) throw new Error('It has died')
+    },
+  })
+  const record = await stage.record(queue)
+  const first = { ...record, notes: new Map([...record.notes].slice(0, 1)) }
+  await expect(moveNotes(engine, first)).rejects.toThrow()
+  expect((await stage.record(queue)).notes.size).toBe(record.notes.size - 1)
+}
 
 const engineOf = ({ store, clock }: Stage, steering: Steering = {}) =>
   createEngine({

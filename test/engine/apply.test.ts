@@ -292,6 +292,46 @@ describe('A message with a key', () => {
   })
 })
 
+describe('A queue at its push limit', () => {
+  const limited = async () => {
+    const { stage, queue } = onSimulated()
+    const queues = stage.engine()
+    const items = named('m', 1, 0, 2)
+    await queues.push(queue, { items, idempotencyKey: 'k' })
+    await queues.apply(queue, [message(1)])
+    await queues.configure(queue, { pushLimit: { maxRequests: 1, windowMillis: DAY_MS } })
+    const late = message(2, { items, idempotencyKey: 'k', waitsUntilMs: stage.clock.nowMs() })
+    await push(queues, queue, named('x', 1))
+    return { stage, queue, queues, late }
+  }
+
+  it('gives up no message whose key has pushed its items, however long it has waited.', async () => {
+    const { stage, queue, queues, late } = await limited()
+    expect(await queues.apply(queue, [late])).toMatchObject({ settled: 1, repeated: 1, refused: 0 })
+    expect(await drain(stage.engine(), `${queue}-deadletter`)).toEqual([])
+    stage.clock.pass(2 * DAY_MS)
+    expect(await queues.apply(queue, [late])).toMatchObject({ settled: 1, repeated: 1 })
+    expect(await drain(stage.engine(), queue)).toHaveLength(3)
+  })
+
+  it('gives up none that it has applied before, also where nobody else would notice.', async () => {
+    const { stage, queue } = onSimulated()
+    const dead = `${queue}-deadletter`
+    const queues = stage.engine()
+    const first = message(1, { waitsUntilMs: stage.clock.nowMs() })
+    await queues.apply(dead, [first])
+    await queues.configure(dead, { pushLimit: { maxRequests: 1, windowMillis: DAY_MS } })
+    await push(queues, dead, named('x', 1))
+    let givenUp = 0
+    const giveUp = async () => {
+      givenUp += 1
+    }
+    const applied = await queues.apply(dead, [first], { giveUp })
+    expect(applied).toMatchObject({ settled: 1, repeated: 1, refused: 0 })
+    expect(givenUp).toBe(0)
+  })
+})
+
 describe('A queue without room', () => {
   it('keeps the message waiting, and all behind it, until there is some.', async () => {
     const { stage, queue } = onSimulated()

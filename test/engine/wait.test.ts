@@ -453,6 +453,19 @@ describe('Pops that wait at once', () => {
     expect(await place.in(wait(other, { waitSeconds: 1 }))).not.toMatchObject(notHeld)
   })
 
+  it('are held again by a process whose clock was set back after it had found all seats taken.', async () => {
+    const place = new Place()
+    const held = wait(place.engine({ waitingPopsMax: 1 }), { waitSeconds: 2 })
+    await place.pass(100)
+    let backMs = 0
+    const clock = { ...place.clock, nowMs: () => place.clock.nowMs() - backMs }
+    const engine = place.engine({ waitingPopsMax: 1, clock })
+    expect(await place.in(wait(engine))).toMatchObject(notHeld)
+    await place.in(held)
+    backMs = 3_600_000
+    expect(await place.in(wait(engine, { waitSeconds: 1 }))).not.toMatchObject(notHeld)
+  })
+
   it('that a busy row of seats refuses do not make the engine think the table is busy.', async () => {
     const place = new Place()
     const busy = seatsThrough(place, async () => {

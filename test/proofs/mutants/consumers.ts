@@ -5,6 +5,7 @@ const lot = 'consumer/core/lot.ts'
 const verdicts = 'consumer/core/verdicts.ts'
 const rota = 'consumer/core/rota.ts'
 const many = 'consumer/core/work-many.ts'
+const onTable = 'consumer/consume-many.ts'
 const clientWorker = '../client/consume/worker.ts'
 const clientLot = '../client/consume/lot.ts'
 const runTest = 'test/consumer/run.test.ts'
@@ -72,8 +73,15 @@ export const consumerMutants: readonly Mutant[] = [
     [rota, 'place.fruitless += 1', ''], test('test/consumer/rota.test.ts')),
   mutant('consumer-looks-always', 'an idle process makes two calls a second, or fewer',
     [many, 'hadWork ? 0 : idleRounds + 1', '0'], test(simulated), test(manyTest)),
+  mutant('consumer-waits-for-its-clock', 'everything is bounded',
+    [onTable, 'nowMs: () => performance.now()', 'nowMs: () => systemClock.nowMs()'],
+    test('test/consumer/many-clock.test.ts')),
   mutant('client-consume-forgets-what-is-done', 'what is done is acknowledged, also if the next pop fails',
     [clientWorker, 'if (held !== undefined) await acknowledgeAlone(queue, held, shift)', ''], test(clientTest)),
+  mutant('client-consume-keeps-a-lock-alive', 'nobody holds a lock under which nobody works',
+    [clientWorker, 'const held = finished finished = undefined',
+     'if (!(error instanceof PushPopError)) throw error; const held = finished; finished = undefined'],
+    test(clientTest, 'a fault ends')),
   mutant('client-consume-drops-its-key', 'a lost answer does not lock the queue against its consumer',
     [clientWorker, 'if (!mayHold) key = undefined', 'key = undefined'], test(clientTest)),
   mutant('client-consume-counts-a-lost-lock-from-its-repetition', 'nobody works under a lock that has ended',

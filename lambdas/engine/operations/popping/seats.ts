@@ -31,7 +31,9 @@ export async function takeSeat(
   const { waitingPopsMax: seatsMax, clock, random, seats } = engine
   if (seatsMax === undefined) return { expiresMs: untilMs + LATER_MS }
   const expiresMs = untilMs + LATER_MS + APART_MS * random()
-  if (clock.nowMs() < seats.allTakenUntilMs) return undefined
+  const leftMs = seats.allTakenUntilMs - clock.nowMs()
+  // If it is longer, somebody has set the clock back since.
+  if (0 < leftMs && leftMs <= ALL_TAKEN_FOR_MS) return undefined
   let free = Array.from({ length: seatsMax }, (_, n) => `s${n}`)
   for (let tries = 1; tries <= TRIES_MAX && free.length > 0; tries += 1) {
     const name = free[Math.floor(random() * free.length)] as string

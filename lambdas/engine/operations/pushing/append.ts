@@ -9,7 +9,7 @@ import {
   placedAt,
   startsAfterAppend,
 } from '../../core/append.ts'
-import { findNoted } from '../../core/find-append.ts'
+import { findNoted, isWhole } from '../../core/find-append.ts'
 import { recordKey } from '../../core/keys.ts'
 import { LANES_PER_APPEND } from '../../core/limits.ts'
 import type { QueueRecord } from '../../core/record.ts'
@@ -127,7 +127,7 @@ function knownOf({ addition, newBy }: Appending, { record, inDoubt }: View): App
   if (newBy === undefined) return undefined
   if (record !== undefined && inDoubt) {
     const placed = findNoted(addition, record)
-    if (placed !== undefined) return { kind: 'placed', placed }
+    if (placed !== undefined && isWhole(addition, placed)) return { kind: 'placed', placed }
   }
   return record !== undefined && isNew(addition, newBy, record)
     ? undefined

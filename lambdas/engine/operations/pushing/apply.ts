@@ -6,9 +6,11 @@ import { isScheduledId } from '../../core/scheduled.ts'
 import { appliedAt, isApplied } from '../../core/sequence.ts'
 import { passedUpdate } from '../../store/sequence-update.ts'
 import type { Applied, ApplyingVerbs, InboxMessage } from '../../verbs.ts'
-import { busy, type Engine, outcomeUnknown, seen } from '../attempts/engine.ts'
+import { busy, type Engine, outcomeUnknown, readRecord, seen } from '../attempts/engine.ts'
 import { buryMessage } from '../moving/bury-message.ts'
 import { appendPushes, type PushOutcome, recordOf } from './append-pushes.ts'
+import { callsOf } from './calls.ts'
+import { answerKnown } from './first-answers.ts'
 
 type ApplyRequest = NonNullable<Parameters<ApplyingVerbs['apply']>[2]>
 type Counts = { -readonly [Name in keyof Omit<Applied, 'error'>]: number }
@@ -100,6 +102,12 @@ async function refuse(
 ): Promise<void> {
   const reason = whyRefused(message, error, engine.clock.nowMs())
   if (reason === undefined) throw error
+  if (isAtLimit(error) && (await isDone(engine, queue, message))) {
+    await notePassed(engine, queue, message)
+    counts.settled += 1
+    counts.repeated += 1
+    return
+  }
   if (!isDeadLetterQueue(queue)) return bury(engine, queue, message, counts, reason)
   if (giveUp === undefined) throw error
   await giveUp(message, reason)
@@ -107,6 +115,19 @@ async function refuse(
   await notePassed(engine, queue, message)
   counts.settled += 1
   counts.refused += 1
+}
+
+const isAtLimit = (error: unknown): boolean =>
+  error instanceof QueueError && error.code === 'RATE_LIMITED'
+
+/**
+ * A limit refuses a push before anybody looks whether it is new. So a message that was applied before, or whose key
+ * was, would go to the dead letters although its items are in the queue.
+ */
+async function isDone(engine: Engine, queue: string, message: InboxMessage): Promise<boolean> {
+  const calls = callsOf(engine, queue, [message])
+  await answerKnown(engine, queue, calls, await readRecord(engine, queue))
+  return calls.every(({ outcome }) => outcome?.kind === 'applied' || outcome?.kind === 'repeated')
 }
 
 /** A dead-letter queue has no dead letters of its own: we push a message that is refused there as it came. */

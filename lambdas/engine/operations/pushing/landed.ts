@@ -1,5 +1,5 @@
 import type { Append, Placed } from '../../core/append.ts'
-import { placedBy } from '../../core/find-append.ts'
+import { findNoted, placedBy } from '../../core/find-append.ts'
 import { decodeNote, isOver, ttlOf } from '../../core/notes.ts'
 import type { Receipt } from '../../core/receipt.ts'
 import type { QueueRecord } from '../../core/record.ts'
@@ -8,8 +8,8 @@ import { type Engine, outcomeUnknown } from '../attempts/engine.ts'
 import { placesIn, receiptsOf } from './first-answers.ts'
 
 /**
- * Finds an append by its receipts if its answer was lost and the record has no notes of it any more. If the receipts
- * belong to another append, this one has not landed, and no copy of it can land any more.
+ * Finds an append whose answer was lost by its receipts, if the record has not all of its notes any more. If it has
+ * none, and the receipts belong to another append, this one has not landed, and no copy of it can land any more.
  */
 export async function landedAs(
   engine: Engine,
@@ -23,15 +23,18 @@ export async function landedAs(
     if (record?.born === newBy.born) return undefined
     throw outcomeUnknown(queue, new Error('The queue has been forgotten meanwhile'))
   }
+  // One is enough to tell that it has landed.
+  const noted = record && findNoted(addition, record)
   const receipts = await receiptsOf(engine, queue, [...notes.keys()]).catch((error: unknown) => {
+    if (noted !== undefined) return new Map<string, Receipt>()
     throw outcomeUnknown(queue, error)
   })
-  let placed: Placed | undefined
+  let placed = noted
   let isReplaced = false
   for (const [hash, note] of notes) {
     const sent = decodeNote(note)
     // Its receipt may be gone already.
-    if (isOver(ttlOf(sent), engine.clock.nowMs())) {
+    if (noted === undefined && isOver(ttlOf(sent), engine.clock.nowMs())) {
       throw outcomeUnknown(queue, new Error('The time of its key is over'))
     }
     const receipt = receipts.get(hash)
