@@ -38,6 +38,7 @@ const IDLE_MS = 60_000
 type Given = {
   readonly event: string
   readonly expiresAtMs: number
+  readonly mayBegin: () => boolean
   readonly resolve: (outcome: Outcome) => void
 }
 
@@ -101,19 +102,28 @@ export class FunctionPool {
     return [...this.#processes].flatMap(({ pid }) => pid ?? [])
   }
 
-  /** Drops an event that has not begun by `expiresAtMs`: nobody waits for it any more. */
-  invoke(event: string, expiresAtMs = Number.POSITIVE_INFINITY): Promise<Outcome> {
+  /** Whether a process has an event, and will not be killed for a new plan. */
+  get isAtWork(): boolean {
+    return [...this.#busy.keys()].some(({ isUsable }) => isUsable)
+  }
+
+  /**
+   * Drops an event that has not begun by `expiresAtMs`: nobody waits for it any more. Gives it back if it may not
+   * begin when its turn comes.
+   */
+  invoke(
+    event: string,
+    expiresAtMs = Number.POSITIVE_INFINITY,
+    mayBegin = () => true,
+  ): Promise<Outcome> {
     if (this.#stopping || this.#waiting.length >= (this.#settings.waitingMax ?? WAITING_MAX)) {
       return Promise.resolve({ kind: 'throttled' })
     }
-    const idle = this.#idle.pop()
-    if (idle) {
-      return new Promise((resolve) => {
-        this.#run(idle.process, { event, expiresAtMs, resolve })
-      })
-    }
     return new Promise((resolve) => {
-      this.#waiting.push({ event, sinceMs: Date.now(), expiresAtMs, resolve })
+      const given = { event, expiresAtMs, mayBegin, resolve }
+      const idle = this.#idle.pop()
+      if (idle) return this.#run(idle.process, given)
+      this.#waiting.push({ ...given, sinceMs: Date.now() })
       this.#startIfNeeded()
     })
   }
@@ -183,8 +193,8 @@ export class FunctionPool {
     })
     process.started.then((problem) => {
       this.#starting -= 1
-      // A problem with the old code need not exist in the new code.
-      if (problem && process.plan === this.#plan) this.#fail(problem)
+      // A problem with the old code need not exist in the new code, and a process that a stop killed had none.
+      if (problem && process.plan === this.#plan && !this.#stopping) this.#fail(problem)
       else this.#next(process)
     })
   }
@@ -225,7 +235,7 @@ export class FunctionPool {
   #nextWaiting(): Waiting | undefined {
     for (;;) {
       const waiting = this.#waiting.shift()
-      if (!waiting || waiting.expiresAtMs > Date.now()) return waiting
+      if (!waiting || (waiting.expiresAtMs > Date.now() && waiting.mayBegin())) return waiting
       waiting.resolve({ kind: 'throttled' })
     }
   }

@@ -64,6 +64,8 @@ export async function startFunctions(settings: FunctionsSettings): Promise<Funct
   const losses: Losses = new Losses({
     functions: plan.functions,
     submit: (arn, event, key) => asyncInvoker.submit(arn, event, key),
+    invoke: (arn, event) => asyncInvoker.invoke(arn, event),
+    hold: () => asyncInvoker.hold(),
     onNotice,
     isAlone: settings.isAlone,
   })
@@ -106,14 +108,17 @@ export async function startFunctions(settings: FunctionsSettings): Promise<Funct
     begin: () => begin(plan.functions),
     async replace(plans) {
       for (const one of plans) checkCode(one)
-      await Promise.all(plans.map((one) => pools.get(one.arn)?.replace(one)))
-      begin(plans)
-      // Leave the locks that other functions hold. Those with an event for a restart hold none.
-      const others = plan.functions.filter(
-        ({ arn, afterRestart }) => !afterRestart && !plans.some((one) => one.arn === arn),
-      )
-      const isAtWork = asyncInvoker.isBusy(others.map(({ arn }) => arn))
-      losses.announce(isAtWork ? 'afterLoss' : 'afterRestart')
+      // Before the old processes end: a new one must not begin between that and the end of their locks.
+      const release = asyncInvoker.hold()
+      try {
+        await Promise.all(plans.map((one) => pools.get(one.arn)?.replace(one)))
+        begin(plans)
+        // A function that is still at work keeps its locks, so all locks stay.
+        if (asyncInvoker.isAtWork()) losses.happened()
+        else void losses.afterRestart()
+      } finally {
+        release()
+      }
     },
     async stop(graceMs) {
       losses.stop()

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { writeCode } from '../a-function.ts'
 import { until } from '../a-stack.ts'
@@ -108,6 +109,17 @@ describe('a stop', () => {
     expect((await running).kind).toBe('failed')
     expect(pool.size).toBe(0)
   })
+})
+
+test('a process that a stop ends while it starts has not failed to start', async () => {
+  const pool = poolOf('await new Promise(() => setTimeout(() => {}, 60_000))')
+  const waiting = pool.invoke('{}')
+  await until(() => pool.size > 0)
+  await pool.stop(0)
+  expect(await waiting).toEqual({ kind: 'throttled' })
+  // Its end is heard of after a turn of the event loop.
+  await delay(20)
+  expect(texts()).toEqual([])
 })
 
 describe('whose code is replaced', () => {
