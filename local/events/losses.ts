@@ -180,10 +180,19 @@ const EVENT_CHARACTERS_MAX = 200
 
 /** What an event is about, for a person: a queue, if it names one. */
 function subjectOf(text: string): string {
-  const event: unknown = JSON.parse(text)
+  const event = parsed(text)
   const detail = isObject(event) && isObject(event.detail) ? event.detail : {}
   if (typeof detail.queue === 'string') return `about the queue "${detail.queue}"`
   const shown =
     text.length > EVENT_CHARACTERS_MAX ? `${text.slice(0, EVENT_CHARACTERS_MAX)}…` : text
   return `(${shown})`
+}
+
+/** An event is JSON, unless a rule made something else of it. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }

@@ -9,22 +9,10 @@
 
 import { availableParallelism } from 'node:os'
 import type { FunctionPlan } from '../template/plan-functions.ts'
-import { FunctionProcess, type ProcessSettings } from './function-process.ts'
+import { FunctionProcess } from './function-process.ts'
 import type { Outcome } from './messages.ts'
+import type { PoolSettings } from './pool-settings.ts'
 import { spareCoresMeter } from './spare-cores.ts'
-
-export type PoolSettings = ProcessSettings & {
-  readonly processesMax: number
-  readonly waitingMax?: number | undefined
-  readonly idleMs?: number | undefined
-  /** How many are started without waiting, and how long an event waits for each beyond them. */
-  readonly eager?: number | undefined
-  readonly patienceMs?: number | undefined
-  /** How many cores have had nothing to do since the last call. */
-  readonly spareCores?: (() => number) | undefined
-  readonly onStart?: ((pid: number) => void) | undefined
-  readonly onEnd?: ((pid: number) => void) | undefined
-}
 
 /** How many calls an account may run at once by default: Lambda, too, throttles the next event. */
 const WAITING_MAX = 1_000
@@ -42,17 +30,18 @@ type Given = {
   readonly resolve: (outcome: Outcome) => void
 }
 
+type Busy = { readonly sinceMs: number; readonly isAwaited: boolean; isGivenUp?: true }
+
 type Waiting = Given & { readonly sinceMs: number }
 
 export class FunctionPool {
-  readonly processesMax: number
   readonly #settings: PoolSettings
   readonly #waiting: Waiting[] = []
   readonly #processes = new Set<FunctionProcess>()
   /** The one used last is at the end and is used first, so that the others stay unused and can end. */
   readonly #idle: { readonly process: FunctionProcess; readonly sinceMs: number }[] = []
   /** Processes with an event: since when, and whether a caller waits for the answer. */
-  readonly #busy = new Map<FunctionProcess, { sinceMs: number; isAwaited: boolean }>()
+  readonly #busy = new Map<FunctionProcess, Busy>()
   readonly #idleTimer: NodeJS.Timeout
   readonly #eager: number
   readonly #patienceMs: number
@@ -68,7 +57,6 @@ export class FunctionPool {
   constructor(settings: PoolSettings) {
     this.#settings = settings
     this.#plan = settings.plan
-    this.processesMax = Math.min(settings.processesMax, settings.plan.concurrencyMax ?? Infinity)
     this.#eager = settings.eager ?? availableParallelism()
     this.#patienceMs = settings.patienceMs ?? PATIENCE_MS
     this.#spareCores = settings.spareCores ?? spareCoresMeter()
@@ -76,19 +64,27 @@ export class FunctionPool {
     this.#idleTimer = setInterval(() => this.#endIdle(idleMs), idleMs / 4).unref()
   }
 
+  get processesMax(): number {
+    return Math.min(this.#settings.processesMax, this.#plan.concurrencyMax ?? Infinity)
+  }
+
   get plan(): FunctionPlan {
     return this.#plan
   }
 
   /**
-   * From now on, events run by the new plan. The old plan still answers requests that have begun; any other event
-   * (a consumer's run may take minutes) fails and comes again. Resolves when the processes of those events are gone.
+   * From now on, events run by the new plan. The old plan still answers requests that have begun; it gives back any
+   * other event (a consumer's run may take minutes). Resolves when the processes of those events are gone.
    */
   async replace(plan: FunctionPlan): Promise<void> {
     this.#plan = plan
     this.#problem = undefined
-    const unawaited = [...this.#busy].flatMap(([one, { isAwaited }]) => (isAwaited ? [] : one))
-    const ending = [...this.#idle.splice(0).map(({ process }) => process), ...unawaited]
+    const ending = this.#idle.splice(0).map(({ process }) => process)
+    for (const [process, busy] of this.#busy) {
+      if (busy.isAwaited) continue
+      busy.isGivenUp = true
+      ending.push(process)
+    }
     for (const process of ending) process.kill()
     await Promise.all(ending.map((process) => process.ended))
   }
@@ -211,10 +207,12 @@ export class FunctionPool {
   }
 
   #run(process: FunctionProcess, { event, expiresAtMs, resolve }: Given): void {
-    this.#busy.set(process, { sinceMs: Date.now(), isAwaited: Number.isFinite(expiresAtMs) })
+    const busy: Busy = { sinceMs: Date.now(), isAwaited: Number.isFinite(expiresAtMs) }
+    this.#busy.set(process, busy)
     process.invoke(event).then((outcome) => {
       this.#busy.delete(process)
-      resolve(outcome)
+      // It did not fail but ended with its code, and that must not count against the event.
+      resolve(busy.isGivenUp && outcome.kind === 'failed' ? { kind: 'throttled' } : outcome)
       this.#next(process)
       if (this.#busy.size === 0) this.#onQuiet()
     })

@@ -80,6 +80,8 @@ describe('An event that is given up', () => {
     all.dropped('Work', '{"detail":{"order":1}}', 'it was full')
     expect(sentences[0]).toContain('An event for Work ({"detail":{"order":1}}) was dropped')
     expect(sentences[0]).toMatch(/mend Work, and send the event again\.$/)
+    all.dropped('Work', 'order 17', 'it failed')
+    expect(sentences[1]).toContain('An event for Work (order 17) was dropped')
     all.stop()
   })
 

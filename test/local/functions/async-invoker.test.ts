@@ -103,7 +103,7 @@ test('A function is at work with any event or request, once it has had an event;
   expect(invoker.isAtWork()).toBe(true)
   await work.replace({ ...work.plan })
   expect(invoker.isAtWork()).toBe(false)
-  expect((await run).kind).toBe('failed')
+  expect(await run).toEqual({ kind: 'throttled' })
   requests.push(work.invoke(event(4, 'done'), inAMinute()))
   await until(() => texts().length === 4)
   await work.replace({ ...work.plan })

@@ -138,13 +138,20 @@ describe('whose code is replaced', () => {
     expect(answer(await next)).toBe('new')
   })
 
-  test('a function gives up an event for which no caller waits: it comes again', async () => {
+  test('a function gives back an event for which no caller waits: it has not failed', async () => {
     const pool = poolOf(gated, {}, { eager: 1, processesMax: 1 })
     const old = pool.invoke(JSON.stringify({ n: 1, gate: 'never' }))
     await until(() => outputs.length === 1)
     await pool.replace({ ...pool.plan, codeDirectory: fresh('given-up') })
-    expect((await old).kind).toBe('failed')
+    expect(await old).toEqual({ kind: 'throttled' })
     expect(answer(await pool.invoke('{}'))).toBe('new')
+  })
+
+  test('a function has as many processes as the new plan lets it have', async () => {
+    const pool = poolOf(echo, { concurrencyMax: 1 })
+    await pool.replace({ ...pool.plan, concurrencyMax: 2 })
+    const pids = await Promise.all([1, 2].map(async () => answer(await pool.invoke('{}')).pid))
+    expect(new Set(pids).size).toBe(2)
   })
 
   test('a function that did not start is started by the new code, and its error is said once', async () => {

@@ -7,13 +7,18 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
 import { type Functions, startFunctions } from '../../../local/functions/start-functions.ts'
 import { planStack } from '../../../local/template/plan.ts'
+import type { FunctionPlan } from '../../../local/template/plan-functions.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { aFunction, writeCode } from '../a-function.ts'
 import { until, withJournal } from '../a-stack.ts'
 
 let directory: string
 let functions: Functions | undefined
-afterEach(() => functions?.stop(0))
+const notices: string[] = []
+afterEach(async () => {
+  await functions?.stop(0)
+  notices.length = 0
+})
 
 const journal = (): string[] => {
   const file = join(directory, 'journal')
@@ -32,13 +37,13 @@ const gated = (name: string, gate: string) =>
     }`,
   )
 
-async function started(isAlone = true) {
+async function started(isAlone = true, more: Partial<FunctionPlan> = {}) {
   directory = temporaryFolder()
   const planOf = (id: string, gate: string, more = {}) => ({
     ...aFunction(writeCode(directory, `${id}-1`, gated(id, gate)), { id, ...more }),
     arn: `arn:aws:lambda:us-east-1:123456789012:function:${id}`,
   })
-  const work = planOf('Work', 'never')
+  const work = planOf('Work', 'never', more)
   const other = planOf('Other', 'other')
   const announcing = { afterLoss: { again: {} }, afterRestart: { again: { all: true } } }
   const sweep = planOf('Sweep', 'swept', announcing)
@@ -53,7 +58,7 @@ async function started(isAlone = true) {
     watch: () => {},
     forget: () => {},
     onOutput: () => {},
-    onNotice: () => {},
+    onNotice: (sentence) => notices.push(sentence),
   })
   const fresh = (version: number) => ({
     ...work,
@@ -120,3 +125,12 @@ test.each([
   },
   30_000,
 )
+
+test('New code does not count against an event, even if the event may not be tried again.', async () => {
+  const { work, fresh, submit, functions } = await started(false, { asyncRetriesMax: 0 })
+  submit(work.arn, { n: 1 })
+  await until(() => journal().length === 1)
+  await functions.replace([fresh(2)])
+  await until(() => journal().some((line) => line.startsWith('"Work 2')))
+  expect(notices).toEqual([])
+}, 30_000)
