@@ -108,7 +108,7 @@ describe('the plan of a template', () => {
     expect(apis).toEqual([
       {
         name: 'Api',
-        id: 'api',
+        id: 'shop-api',
         routes: [
           { key: 'GET /a/{id}', functionArn: arn('Serve'), timeoutMs: 30_000 },
           { key: '$default', functionArn: arn('Work'), timeoutMs: 30_000 },
@@ -239,6 +239,32 @@ describe('the plan of a template', () => {
       arn('ServeMore'),
       arn('ServeMore'),
     ])
+  })
+
+  test('two stacks with the same logical ids have their own functions, routes, streams and schedules', () => {
+    const template = JSON.parse(
+      JSON.stringify(
+        shopTemplate({
+          functions: { Work: { code: '' } },
+          routes: { 'GET /a': 'Work' },
+          resources: {
+            Mapping: streamMapping('Work'),
+            Often: rule('Work', { ScheduleExpression: 'rate(1 minute)' }),
+          },
+        }),
+      ),
+    )
+    const stacks = ['Dev', 'Prod'].map((stackName) => ({ stackName, template, directory: '/out' }))
+    const { apis, functions: run, streams, schedules } = planStack(stacks)
+    expect(run.map(({ id }) => id)).toEqual(['Dev-Work', 'Prod-Work'])
+    expect(
+      apis.map(({ name, routes }) => [name, routes.map((route) => route.functionArn)]),
+    ).toEqual([
+      ['Dev-Api', [run[0]?.arn]],
+      ['Prod-Api', [run[1]?.arn]],
+    ])
+    expect(streams.map(({ id }) => id)).toEqual(['Dev-Mapping', 'Prod-Mapping'])
+    expect(schedules.map(({ id }) => id)).toEqual(['Dev-Often', 'Prod-Often'])
   })
 
   test('what is not run here is said, not passed over', () => {
