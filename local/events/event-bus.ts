@@ -4,8 +4,8 @@
 import { randomUUID } from 'node:crypto'
 import { isObject } from '../template/assembly.ts'
 import { ACCOUNT, REGION } from '../template/identities.ts'
+import { transformed, valueAt } from '../template/input-transformer.ts'
 import type { EventRulePlan, TargetPlan } from '../template/plan-events.ts'
-import { transformed, valueAt } from './input-transformer.ts'
 import { compilePattern, type Predicate } from './pattern.ts'
 import { eventTime } from './schedules.ts'
 

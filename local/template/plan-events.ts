@@ -1,6 +1,6 @@
-import { transformed } from '../events/input-transformer.ts'
 import { StartError } from '../start-error.ts'
 import { isObject } from './assembly.ts'
+import { transformed } from './input-transformer.ts'
 import { objectsOf } from './property-values.ts'
 import type { ResolvedResource, Resources } from './resources.ts'
 
