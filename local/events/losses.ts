@@ -11,8 +11,8 @@ type LossesSettings = {
   readonly functions: readonly FunctionPlan[]
   /** Leaves the event out while an earlier one with the same key is not done. */
   readonly submit: (functionArn: string, event: string, key: string) => void
-  /** Calls a function once. */
-  readonly invoke: (functionArn: string, event: string) => Promise<Outcome>
+  /** Calls a function once; not if the call has not begun by that time. */
+  readonly invoke: (functionArn: string, event: string, beginsByMs: number) => Promise<Outcome>
   /** Lets no other function begin with an event, until we call what it returns. */
   readonly hold: () => () => void
   readonly onNotice: (sentence: string) => void
@@ -143,7 +143,7 @@ export class Losses {
     let next = event
     let announced: Announced = 'all'
     for (let calls = 0; calls < CALLS_MAX && Date.now() < untilMs; calls += 1) {
-      const outcome = await this.#settings.invoke(arn, JSON.stringify(next))
+      const outcome = await this.#settings.invoke(arn, JSON.stringify(next), untilMs)
       if (outcome.kind === 'failed') this.#failed(id)
       if (outcome.kind !== 'answered') return 'not'
       this.#failures = 0

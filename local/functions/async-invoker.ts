@@ -17,6 +17,8 @@ const WAITING_MAX = 10_000
 /** Lambda waits a minute, then two; here you would think that nothing happens. */
 const RETRY_FIRST_MS = 500
 
+const throttled: Outcome = { kind: 'throttled' }
+
 type Waiting = { readonly event: string; readonly key: string | undefined }
 
 export class AsyncInvoker {
@@ -49,10 +51,23 @@ export class AsyncInvoker {
     this.#next(pool)
   }
 
-  /** Tries an event once, for a caller who waits for the outcome. */
-  async invoke(functionArn: string, event: string): Promise<Outcome> {
+  /** Tries an event once, for a caller who waits for the outcome; not if it has not begun by that time. */
+  async invoke(
+    functionArn: string,
+    event: string,
+    beginsByMs = Number.POSITIVE_INFINITY,
+  ): Promise<Outcome> {
     const pool = this.#settings.pools.get(functionArn)
-    return pool ? this.#try(pool, event) : { kind: 'throttled' }
+    if (!pool) return throttled
+    let hasBegun = false
+    const outcome = this.#try(pool, event, () => {
+      hasBegun = Date.now() < beginsByMs
+      return hasBegun
+    })
+    if (!Number.isFinite(beginsByMs)) return outcome
+    const isTime = delay(Math.max(0, beginsByMs - Date.now()), throttled, { ref: false })
+    const first = await Promise.race([outcome, isTime])
+    return hasBegun ? outcome : first
   }
 
   /**
@@ -114,11 +129,11 @@ export class AsyncInvoker {
     }
   }
 
-  async #try(pool: FunctionPool, event: string): Promise<Outcome> {
+  async #try(pool: FunctionPool, event: string, mayBegin = () => true): Promise<Outcome> {
     this.#reached.add(pool)
     for (let held = this.#heldBy(pool); held; held = this.#heldBy(pool)) await held.promise
-    if (this.#stop.signal.aborted) return { kind: 'throttled' }
-    return pool.invoke(event, Number.POSITIVE_INFINITY, () => !this.#heldBy(pool))
+    if (this.#stop.signal.aborted) return throttled
+    return pool.invoke(event, Number.POSITIVE_INFINITY, () => !this.#heldBy(pool) && mayBegin())
   }
 
   #heldBy({ plan }: FunctionPool): PromiseWithResolvers<void> | undefined {

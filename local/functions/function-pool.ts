@@ -23,16 +23,15 @@ const SPARE_CORES_MIN = 0.5
 /** Long enough for somebody who types one curl after the other. */
 const IDLE_MS = 60_000
 
-type Given = {
+type Waiting = {
   readonly event: string
   readonly expiresAtMs: number
   readonly mayBegin: () => boolean
   readonly resolve: (outcome: Outcome) => void
+  readonly sinceMs: number
 }
 
 type Busy = { readonly sinceMs: number; readonly isAwaited: boolean; isGivenUp?: true }
-
-type Waiting = Given & { readonly sinceMs: number }
 
 export class FunctionPool {
   readonly #settings: PoolSettings
@@ -116,11 +115,10 @@ export class FunctionPool {
       return Promise.resolve({ kind: 'throttled' })
     }
     return new Promise((resolve) => {
-      const given = { event, expiresAtMs, mayBegin, resolve }
+      this.#waiting.push({ event, expiresAtMs, mayBegin, resolve, sinceMs: Date.now() })
       const idle = this.#idle.pop()
-      if (idle) return this.#run(idle.process, given)
-      this.#waiting.push({ ...given, sinceMs: Date.now() })
-      this.#startIfNeeded()
+      if (idle) this.#next(idle.process)
+      else this.#startIfNeeded()
     })
   }
 
@@ -206,7 +204,7 @@ export class FunctionPool {
     this.#waiting.shift()?.resolve(problem)
   }
 
-  #run(process: FunctionProcess, { event, expiresAtMs, resolve }: Given): void {
+  #run(process: FunctionProcess, { event, expiresAtMs, resolve }: Waiting): void {
     const busy: Busy = { sinceMs: Date.now(), isAwaited: Number.isFinite(expiresAtMs) }
     this.#busy.set(process, busy)
     process.invoke(event).then((outcome) => {

@@ -64,7 +64,7 @@ export async function startFunctions(settings: FunctionsSettings): Promise<Funct
   const losses: Losses = new Losses({
     functions: plan.functions,
     submit: (arn, event, key) => asyncInvoker.submit(arn, event, key),
-    invoke: (arn, event) => asyncInvoker.invoke(arn, event),
+    invoke: (arn, event, beginsByMs) => asyncInvoker.invoke(arn, event, beginsByMs),
     hold: () => asyncInvoker.hold(),
     onNotice,
     isAlone: settings.isAlone,

@@ -124,3 +124,21 @@ test('A stop ends the wait: what was held does not begin any more.', async () =>
   release()
   expect(pool.size).toBe(0)
 })
+
+test('A call that finds no process in time is given up, and does not begin later; one that has begun is waited for.', async () => {
+  const pool = poolOf(gated, {}, { processesMax: 1 })
+  const { arn } = pool.plan
+  const { invoker, answered } = invokerOf(pool)
+  const soon = () => Date.now() + 50
+  invoker.submit(arn, event(1, 'busy'))
+  await until(() => texts().length === 1)
+  expect(await invoker.invoke(arn, event(2, 'busy'), soon())).toEqual({ kind: 'throttled' })
+  writeCode(directory, 'busy', '')
+  await until(() => answered.length === 1)
+  const called = invoker.invoke(arn, event(3, 'called'), soon())
+  await delay(100)
+  writeCode(directory, 'called', '')
+  expect(answer(await called)).toBe(3)
+  expect(texts()).toEqual(['begun 1', 'begun 3'])
+  invoker.stop()
+})

@@ -148,10 +148,11 @@ describe('whose code is replaced', () => {
   })
 
   test('a function has as many processes as the new plan lets it have', async () => {
-    const pool = poolOf(echo, { concurrencyMax: 1 })
+    const pool = poolOf(gated, { concurrencyMax: 1 })
     await pool.replace({ ...pool.plan, concurrencyMax: 2 })
-    const pids = await Promise.all([1, 2].map(async () => answer(await pool.invoke('{}')).pid))
-    expect(new Set(pids).size).toBe(2)
+    for (const n of [1, 2]) void pool.invoke(JSON.stringify({ n, gate: 'never' }))
+    await until(() => outputs.length === 2)
+    expect(texts().sort()).toEqual(['begun 1', 'begun 2'])
   })
 
   test('a function that did not start is started by the new code, and its error is said once', async () => {
