@@ -13,6 +13,7 @@ import type { Plan } from '../template/plan.ts'
 import type { TargetPlan } from '../template/plan-events.ts'
 import type { FunctionPlan } from '../template/plan-functions.ts'
 import { AsyncInvoker } from './async-invoker.ts'
+import { keepCode } from './code-in-use.ts'
 import type { Endpoints } from './environment.ts'
 import type { FunctionOutput } from './function-output.ts'
 import { FunctionPool } from './function-pool.ts'
@@ -95,6 +96,7 @@ export async function startFunctions(settings: FunctionsSettings): Promise<Funct
     checkCode(one)
     pools.set(one.arn, poolOf(one, endpoints, settings))
   }
+  const endKeeping = keepCode(() => [...pools.values()].map((pool) => pool.plan))
   const begin = (plans: readonly FunctionPlan[]) => {
     for (const { arn, atStart } of plans) {
       if (atStart) asyncInvoker.submit(arn, JSON.stringify(atStart))
@@ -121,6 +123,7 @@ export async function startFunctions(settings: FunctionsSettings): Promise<Funct
       }
     },
     async stop(graceMs) {
+      endKeeping()
       losses.stop()
       asyncInvoker.stop()
       toQueues.stop()
