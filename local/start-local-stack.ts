@@ -135,8 +135,8 @@ async function start(options: LocalStackOptions, running: Running): Promise<Loca
 
   const functions = await startFunctionsOf(plan, options, { stores, gateways })
   running.functions = functions
-  // The last run may have ended with events on their way, and with functions in the middle of their work. Before
-  // anything brings an event: see there.
+  // The last run may have ended with events on their way, and with functions in the middle of their work. This comes
+  // before the sources start, because the first event that they bring has to wait for it.
   if (isRestart) void functions.losses.afterRestart()
   running.sources = startEventSources({
     plan,

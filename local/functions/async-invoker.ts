@@ -71,8 +71,8 @@ export class AsyncInvoker {
   }
 
   /**
-   * From now on no event begins, also none that waits for a process, until the caller calls what it gets. Functions
-   * with an event for a restart go on: they bring the end of the wait.
+   * From now on no event begins, not even one that waits for a process already, until the caller calls what it gets.
+   * Functions with an event for a restart go on: they bring the end of the wait.
    */
   hold(): () => void {
     const held = Promise.withResolvers<void>()
