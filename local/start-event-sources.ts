@@ -75,9 +75,10 @@ function startMapping(
   { stores, streamArns, functions, onGivenUp, onNotice }: EventSourcesSettings,
   trimming: StreamTrimming,
 ): StreamMapping {
-  const checkpoint = new Checkpoint(join(stores.directory, 'streams', `${plan.id}.json`), (at) =>
-    trimming.past(plan.tableName, plan.id, at),
-  )
+  const checkpoint = new Checkpoint(join(stores.directory, 'streams', `${plan.id}.json`), {
+    onSaved: (at) => trimming.past(plan.tableName, plan.id, at),
+    onProblem: onNotice,
+  })
   const streamArn = streamArns.get(plan.tableName) ?? ''
   const mapping = new StreamMapping({
     plan,

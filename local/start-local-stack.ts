@@ -135,6 +135,9 @@ async function start(options: LocalStackOptions, running: Running): Promise<Loca
 
   const functions = await startFunctionsOf(plan, options, { stores, gateways })
   running.functions = functions
+  // The last run may have ended with events on their way, and with functions in the middle of their work. This comes
+  // before the sources start, because the first event that they bring has to wait for it.
+  if (isRestart) void functions.losses.afterRestart()
   running.sources = startEventSources({
     plan,
     stores,
@@ -147,8 +150,6 @@ async function start(options: LocalStackOptions, running: Running): Promise<Loca
     },
     onNotice,
   })
-  // The last run may have ended with events on their way, and with functions in the middle of their work.
-  if (isRestart) functions.losses.announce('afterRestart')
   functions.begin()
   gateways.open({
     onRequest: listeners.onRequest ?? ignore,
@@ -219,7 +220,7 @@ function stackOf(running: Running, { gateways, functions, ...parts }: Parts): Lo
     functionPids: () => [...functions.pools.values()].flatMap((pool) => pool.pids),
     async invoke(functionId, event) {
       const pool = [...functions.pools.values()].find((it) => it.plan.id === functionId)
-      if (pool) return pool.invoke(JSON.stringify(event))
+      if (pool) return functions.asyncInvoker.invoke(pool.plan.arn, JSON.stringify(event))
       throw new StartError(`Cannot run ${functionId} because it is not in the template`)
     },
     stop() {

@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto'
+import { DeleteTableCommand } from '@aws-sdk/client-dynamodb'
 import { createQueues } from '../lambdas/engine/careful-queues.ts'
 import type { Queues, QueuesOptions, SweepReport } from '../lambdas/engine/queues.ts'
 import type { Clock } from '../lambdas/foundation/system.ts'
@@ -10,7 +12,10 @@ type Tuning = Omit<QueuesOptions, 'tableName' | 'bucketName' | 'dynamodb' | 's3'
 
 export type TestQueuesOptions = EmbeddedOptions &
   Tuning & {
-    /** The name of the table and the bucket. Default: `pushpop`. */
+    /**
+     * The name of the table and the bucket. Default: `pushpop`; on stores that somebody else has started, and that
+     * other tests may use too, a name that nobody else has.
+     */
     readonly name?: string
     /** As in `fakeContext`, for handlers that `wake` calls. */
     readonly logLevel?: LogLevel | undefined
@@ -50,11 +55,15 @@ const SWEEPS_MAX = 100
 
 /** DynamoDB and S3 on this machine, with a table, a bucket, and queues on them. */
 export async function startQueues(options: TestQueuesOptions = {}): Promise<TestQueues> {
-  const { name = 'pushpop', directory, environment, platform, logLevel, ...tuning } = options
+  const { directory, environment = process.env, platform, logLevel, ...others } = options
+  const isShared = environment.PUSHPOP_DYNAMODB_ENDPOINT || environment.PUSHPOP_S3_ENDPOINT
+  const ownName = isShared ? `pushpop-${randomUUID()}` : 'pushpop'
+  const { name = ownName, ...tuning } = others
   const embedded = await startEmbedded({ directory, environment, platform })
   const { dynamodb, s3 } = embedded
   try {
-    await Promise.all([embedded.createTable(name), embedded.createBucket(name)])
+    const made = [embedded.createTable(name), embedded.createBucket(name)]
+    await Promise.all(made.map((one) => (directory === undefined ? one : one.catch(ignoreThere))))
   } catch (error) {
     await embedded.stop()
     throw error
@@ -86,8 +95,26 @@ export async function startQueues(options: TestQueuesOptions = {}): Promise<Test
       clock.move(ms)
       return swept(queues)
     },
+    async stop() {
+      try {
+        // Stores that we have started go with their data. A table to which somebody gave a name is theirs.
+        if (isShared && name === ownName) {
+          await dynamodb.send(new DeleteTableCommand({ TableName: name }))
+        }
+      } finally {
+        await embedded.stop()
+      }
+    },
   }
 }
+
+/** A folder that keeps its data has them from an earlier start. */
+function ignoreThere(error: unknown): void {
+  const { name } = error as { name?: string }
+  if (!there.has(name ?? '')) throw error
+}
+
+const there = new Set(['ResourceInUseException', 'BucketAlreadyOwnedByYou', 'BucketAlreadyExists'])
 
 /** Sweeps until nothing is left that is due. */
 async function swept(queues: Queues): Promise<SweepReport> {

@@ -8,9 +8,15 @@ export type FunctionSetting = {
   readonly timeoutSeconds: number
   /** It holds calls for seconds in which it does nothing, so a machine can run many of them at once. */
   readonly holdsCalls?: true
-  /** An event for it when a stack on one machine may have lost other events. */
+  /**
+   * An event for it when a stack on one machine may have lost other events. If it answers with a `cursor`, the event
+   * comes again with that in it; if it answers that some `failed`, the whole event comes again.
+   */
   readonly afterLoss?: object
-  /** The same, when no function of the stack before it is alive. */
+  /**
+   * The same, when no function of the stack before it is alive. If the function has both, no other one gets an event
+   * before it has answered.
+   */
   readonly afterRestart?: object
   /** An event with which the local stack calls it at each start, because its schedule comes only a minute later. */
   readonly atStart?: object

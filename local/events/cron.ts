@@ -25,10 +25,16 @@ const DAY_MS = 86_400_000
 /** Eight years: from one 29 February to the next if a century lies between. */
 const DAYS_AHEAD = 366 * 8 + 1
 
-/** `undefined` if it is not understood. */
+/** `undefined` if it is not understood, or refused by EventBridge. */
 export function parseCron(text: string): Schedule | undefined {
   const parts = text.trim().split(/\s+/)
   if (parts.length !== 6) return undefined
+  // One of the two kinds of days is to be `?`, and no other field may.
+  const [open, others] = [
+    [2, 4],
+    [0, 1, 3, 5],
+  ].map((at) => at.some((index) => parts[index] === '?'))
+  if (!open || others) return undefined
   const [minutes, hours, days, months, weekdays, years] = [
     parseField(parts[0], 0, 59),
     parseField(parts[1], 0, 23),

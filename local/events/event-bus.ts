@@ -4,8 +4,8 @@
 import { randomUUID } from 'node:crypto'
 import { isObject } from '../template/assembly.ts'
 import { ACCOUNT, REGION } from '../template/identities.ts'
+import { transformed, valueAt } from '../template/input-transformer.ts'
 import type { EventRulePlan, TargetPlan } from '../template/plan-events.ts'
-import { transformed, valueAt } from './input-transformer.ts'
 import { compilePattern, type Predicate } from './pattern.ts'
 import { eventTime } from './schedules.ts'
 
@@ -41,12 +41,16 @@ export class EventBuses {
     if (!this.#buses.has(busName)) {
       return refusal('ResourceNotFoundException', `Event bus ${busName} does not exist.`)
     }
-    const { Source, DetailType } = entry
+    const { Source, DetailType, Time } = entry
     if (typeof Source !== 'string' || typeof DetailType !== 'string' || !Source || !DetailType) {
       return refusal('InvalidArgument', 'Parameters Source and DetailType must be given.')
     }
     const detail = parseDetail(entry.Detail)
     if (!detail) return refusal('MalformedDetail', 'Detail is malformed.')
+    const timeMs = typeof Time === 'number' ? Time * 1000 : Date.now()
+    if (Number.isNaN(new Date(timeMs).getTime())) {
+      return refusal('InvalidArgument', `Parameter Time is not a time: ${Time}.`)
+    }
     const id = randomUUID()
     this.#route(busName, {
       version: '0',
@@ -54,7 +58,7 @@ export class EventBuses {
       'detail-type': DetailType,
       source: Source,
       account: ACCOUNT,
-      time: eventTime(typeof entry.Time === 'number' ? entry.Time * 1000 : Date.now()),
+      time: eventTime(timeMs),
       region: REGION,
       resources: Array.isArray(entry.Resources) ? entry.Resources : [],
       detail,

@@ -1,7 +1,7 @@
 // Where the SDK of a local function sends PutEvents.
 
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { isFromAPage, NOT_FOR_PAGES } from '../foreign-pages/from-a-page.ts'
 import { isObject } from '../template/assembly.ts'
@@ -15,13 +15,9 @@ const ENTRIES_MAX = 10
 const BODY_BYTES_MAX = 1024 * 1024
 
 export async function startPutEventsServer(buses: EventBuses): Promise<PutEventsServer> {
-  const server = createServer(async (request, response) => {
-    const { headers } = request
-    const { status, output } = isFromAPage(headers)
-      ? refusal('AccessDeniedException', NOT_FOR_PAGES, 403)
-      : answer(buses, String(headers['x-amz-target']), await readText(request))
-    response.writeHead(status, { 'content-type': 'application/x-amz-json-1.1' })
-    response.end(JSON.stringify(output))
+  const server = createServer((request, response) => {
+    // A process that was killed in the middle of its request must not take the stack along.
+    serve(buses, request, response).catch(() => response.destroy())
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
@@ -34,21 +30,31 @@ export async function startPutEventsServer(buses: EventBuses): Promise<PutEvents
   }
 }
 
-/** Returns an empty text if the body is too long. */
-export async function readText(request: AsyncIterable<Buffer>): Promise<string> {
+async function serve(buses: EventBuses, request: IncomingMessage, response: ServerResponse) {
+  const { headers } = request
+  const { status, output } = isFromAPage(headers)
+    ? refusal('AccessDeniedException', NOT_FOR_PAGES, 403)
+    : answer(buses, String(headers['x-amz-target']), await readText(request))
+  response.writeHead(status, { 'content-type': 'application/x-amz-json-1.1' })
+  response.end(JSON.stringify(output))
+}
+
+/** Returns nothing if the body is too long. */
+export async function readText(request: AsyncIterable<Buffer>): Promise<string | undefined> {
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of request) {
     bytes += chunk.length
     if (bytes <= BODY_BYTES_MAX) chunks.push(chunk)
   }
-  return bytes <= BODY_BYTES_MAX ? Buffer.concat(chunks).toString('utf8') : ''
+  return bytes <= BODY_BYTES_MAX ? Buffer.concat(chunks).toString('utf8') : undefined
 }
 
-function answer(buses: EventBuses, target: string, text: string) {
+function answer(buses: EventBuses, target: string, text: string | undefined) {
   if (target !== 'AWSEvents.PutEvents') {
     return refusal('UnknownOperationException', `The local stack knows PutEvents only: ${target}`)
   }
+  if (text === undefined) return refusal('ValidationException', 'A request may have up to 1 MiB')
   const entries = entriesOf(text)
   if (!entries || entries.length === 0 || entries.length > ENTRIES_MAX) {
     return refusal('ValidationException', `Entries must be a list of 1 to ${ENTRIES_MAX}`)

@@ -13,8 +13,11 @@ const units: Readonly<Record<string, number>> = {
 }
 
 export function parseSchedule(expression: string): Schedule {
-  const rate = /^rate\((\d+) (minute|hour|day)s?\)$/.exec(expression)
-  const everyMs = Number(rate?.[1]) * (units[rate?.[2] ?? ''] ?? 0)
+  const [, count, unit = '', plural] =
+    /^rate\((\d+) (minute|hour|day)(s?)\)$/.exec(expression) ?? []
+  // EventBridge refuses `1 minutes` and `5 minute`.
+  const isSpelled = (count === '1') === (plural === '')
+  const everyMs = isSpelled ? Number(count) * (units[unit] ?? 0) : 0
   // The first firing is one interval after the rule is made.
   if (everyMs > 0) return (afterMs) => afterMs + everyMs
   const cron = /^cron\((.*)\)$/.exec(expression)

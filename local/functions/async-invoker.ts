@@ -3,6 +3,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FunctionPool } from './function-pool.ts'
+import type { Outcome } from './messages.ts'
 
 type AsyncInvokerSettings = {
   readonly pools: ReadonlyMap<string, FunctionPool>
@@ -16,6 +17,8 @@ const WAITING_MAX = 10_000
 /** Lambda waits a minute, then two; here you would think that nothing happens. */
 const RETRY_FIRST_MS = 500
 
+const throttled: Outcome = { kind: 'throttled' }
+
 type Waiting = { readonly event: string; readonly key: string | undefined }
 
 export class AsyncInvoker {
@@ -23,37 +26,73 @@ export class AsyncInvoker {
   readonly #waiting = new Map<string, Waiting[]>()
   readonly #running = new Map<string, number>()
   readonly #keys = new Set<string>()
+  /** The pools that have been given an event. */
+  readonly #reached = new Set<FunctionPool>()
+  readonly #holds = new Set<PromiseWithResolvers<void>>()
   readonly #stop = new AbortController()
 
   constructor(settings: AsyncInvokerSettings) {
     this.#settings = settings
   }
 
-  /** Leaves the event out while an earlier one with the same key is not done, and then returns false. */
-  submit(functionArn: string, event: string, key?: string): boolean {
+  /** Leaves the event out while an earlier one with the same key is not done. */
+  submit(functionArn: string, event: string, key?: string): void {
     const pool = this.#settings.pools.get(functionArn)
-    if (!pool || this.#stop.signal.aborted) return true
-    if (key !== undefined && this.#keys.has(key)) return false
+    if (!pool || this.#stop.signal.aborted) return
+    if (key !== undefined && this.#keys.has(key)) return
     const waiting = this.#waiting.get(functionArn) ?? []
     this.#waiting.set(functionArn, waiting)
     if (waiting.length >= WAITING_MAX) {
       this.#settings.onDropped(pool.plan.id, event, `${WAITING_MAX} events wait already`)
-      return true
+      return
     }
     if (key !== undefined) this.#keys.add(key)
     waiting.push({ event, key })
     this.#next(pool)
-    return true
   }
 
-  /** Whether an event is under way to one of these functions. */
-  isBusy(functionArns: readonly string[]): boolean {
-    return functionArns.some((arn) => (this.#running.get(arn) ?? 0) > 0)
+  /** Tries an event once, for a caller who waits for the outcome; not if it has not begun by that time. */
+  async invoke(
+    functionArn: string,
+    event: string,
+    beginsByMs = Number.POSITIVE_INFINITY,
+  ): Promise<Outcome> {
+    const pool = this.#settings.pools.get(functionArn)
+    if (!pool) return throttled
+    let hasBegun = false
+    const outcome = this.#try(pool, event, () => {
+      hasBegun = Date.now() < beginsByMs
+      return hasBegun
+    })
+    if (!Number.isFinite(beginsByMs)) return outcome
+    const isTime = delay(Math.max(0, beginsByMs - Date.now()), throttled, { ref: false })
+    const first = await Promise.race([outcome, isTime])
+    return hasBegun ? outcome : first
+  }
+
+  /**
+   * From now on no event begins, not even one that waits for a process already, until the caller calls what it gets.
+   * Functions with an event for a restart go on: they bring the end of the wait.
+   */
+  hold(): () => void {
+    const held = Promise.withResolvers<void>()
+    this.#holds.add(held)
+    return () => {
+      this.#holds.delete(held)
+      held.resolve()
+    }
+  }
+
+  /** Whether a function is at work that gets events and that a hold would hold. */
+  isAtWork(): boolean {
+    return [...this.#reached].some((pool) => pool.isAtWork && !pool.plan.afterRestart)
   }
 
   stop(): void {
     this.#stop.abort()
     this.#waiting.clear()
+    for (const { resolve } of this.#holds) resolve()
+    this.#holds.clear()
   }
 
   #next(pool: FunctionPool): void {
@@ -76,7 +115,7 @@ export class AsyncInvoker {
     const { signal } = this.#stop
     const firstMs = this.#settings.retryFirstMs ?? RETRY_FIRST_MS
     for (let failures = 0; !signal.aborted; ) {
-      const { kind } = await pool.invoke(event)
+      const { kind } = await this.#try(pool, event)
       if (kind === 'answered') return this.#settings.onAnswered?.(id)
       // Throttled is not a failure: the function has not tried.
       if (kind === 'failed') failures += 1
@@ -88,5 +127,16 @@ export class AsyncInvoker {
       const pauseMs = firstMs * Math.max(1, failures)
       await delay(pauseMs, undefined, { signal }).catch(() => {})
     }
+  }
+
+  async #try(pool: FunctionPool, event: string, mayBegin = () => true): Promise<Outcome> {
+    this.#reached.add(pool)
+    for (let held = this.#heldBy(pool); held; held = this.#heldBy(pool)) await held.promise
+    if (this.#stop.signal.aborted) return throttled
+    return pool.invoke(event, Number.POSITIVE_INFINITY, () => !this.#heldBy(pool) && mayBegin())
+  }
+
+  #heldBy({ plan }: FunctionPool): PromiseWithResolvers<void> | undefined {
+    return plan.afterRestart ? undefined : [...this.#holds][0]
   }
 }

@@ -9,22 +9,10 @@
 
 import { availableParallelism } from 'node:os'
 import type { FunctionPlan } from '../template/plan-functions.ts'
-import { FunctionProcess, type ProcessSettings } from './function-process.ts'
+import { FunctionProcess } from './function-process.ts'
 import type { Outcome } from './messages.ts'
+import type { PoolSettings } from './pool-settings.ts'
 import { spareCoresMeter } from './spare-cores.ts'
-
-export type PoolSettings = ProcessSettings & {
-  readonly processesMax: number
-  readonly waitingMax?: number | undefined
-  readonly idleMs?: number | undefined
-  /** How many are started without waiting, and how long an event waits for each beyond them. */
-  readonly eager?: number | undefined
-  readonly patienceMs?: number | undefined
-  /** How many cores have had nothing to do since the last call. */
-  readonly spareCores?: (() => number) | undefined
-  readonly onStart?: ((pid: number) => void) | undefined
-  readonly onEnd?: ((pid: number) => void) | undefined
-}
 
 /** How many calls an account may run at once by default: Lambda, too, throttles the next event. */
 const WAITING_MAX = 1_000
@@ -35,23 +23,24 @@ const SPARE_CORES_MIN = 0.5
 /** Long enough for somebody who types one curl after the other. */
 const IDLE_MS = 60_000
 
-type Given = {
+type Waiting = {
   readonly event: string
   readonly expiresAtMs: number
+  readonly mayBegin: () => boolean
   readonly resolve: (outcome: Outcome) => void
+  readonly sinceMs: number
 }
 
-type Waiting = Given & { readonly sinceMs: number }
+type Busy = { readonly sinceMs: number; readonly isAwaited: boolean; isGivenUp?: true }
 
 export class FunctionPool {
-  readonly processesMax: number
   readonly #settings: PoolSettings
   readonly #waiting: Waiting[] = []
   readonly #processes = new Set<FunctionProcess>()
   /** The one used last is at the end and is used first, so that the others stay unused and can end. */
   readonly #idle: { readonly process: FunctionProcess; readonly sinceMs: number }[] = []
   /** Processes with an event: since when, and whether a caller waits for the answer. */
-  readonly #busy = new Map<FunctionProcess, { sinceMs: number; isAwaited: boolean }>()
+  readonly #busy = new Map<FunctionProcess, Busy>()
   readonly #idleTimer: NodeJS.Timeout
   readonly #eager: number
   readonly #patienceMs: number
@@ -67,7 +56,6 @@ export class FunctionPool {
   constructor(settings: PoolSettings) {
     this.#settings = settings
     this.#plan = settings.plan
-    this.processesMax = Math.min(settings.processesMax, settings.plan.concurrencyMax ?? Infinity)
     this.#eager = settings.eager ?? availableParallelism()
     this.#patienceMs = settings.patienceMs ?? PATIENCE_MS
     this.#spareCores = settings.spareCores ?? spareCoresMeter()
@@ -75,19 +63,27 @@ export class FunctionPool {
     this.#idleTimer = setInterval(() => this.#endIdle(idleMs), idleMs / 4).unref()
   }
 
+  get processesMax(): number {
+    return Math.min(this.#settings.processesMax, this.#plan.concurrencyMax ?? Infinity)
+  }
+
   get plan(): FunctionPlan {
     return this.#plan
   }
 
   /**
-   * From now on, events run by the new plan. The old plan still answers requests that have begun; any other event
-   * (a consumer's run may take minutes) fails and comes again. Resolves when the processes of those events are gone.
+   * From now on, events run by the new plan. The old plan still answers requests that have begun; it gives back any
+   * other event (a consumer's run may take minutes). Resolves when the processes of those events are gone.
    */
   async replace(plan: FunctionPlan): Promise<void> {
     this.#plan = plan
     this.#problem = undefined
-    const unawaited = [...this.#busy].flatMap(([one, { isAwaited }]) => (isAwaited ? [] : one))
-    const ending = [...this.#idle.splice(0).map(({ process }) => process), ...unawaited]
+    const ending = this.#idle.splice(0).map(({ process }) => process)
+    for (const [process, busy] of this.#busy) {
+      if (busy.isAwaited) continue
+      busy.isGivenUp = true
+      ending.push(process)
+    }
     for (const process of ending) process.kill()
     await Promise.all(ending.map((process) => process.ended))
   }
@@ -101,20 +97,28 @@ export class FunctionPool {
     return [...this.#processes].flatMap(({ pid }) => pid ?? [])
   }
 
-  /** Drops an event that has not begun by `expiresAtMs`: nobody waits for it any more. */
-  invoke(event: string, expiresAtMs = Number.POSITIVE_INFINITY): Promise<Outcome> {
+  /** Whether a process has an event, and will not be killed for a new plan. */
+  get isAtWork(): boolean {
+    return [...this.#busy.keys()].some(({ isUsable }) => isUsable)
+  }
+
+  /**
+   * Drops an event that has not begun by `expiresAtMs`: nobody waits for it any more. Gives it back if it may not
+   * begin when its turn comes.
+   */
+  invoke(
+    event: string,
+    expiresAtMs = Number.POSITIVE_INFINITY,
+    mayBegin = () => true,
+  ): Promise<Outcome> {
     if (this.#stopping || this.#waiting.length >= (this.#settings.waitingMax ?? WAITING_MAX)) {
       return Promise.resolve({ kind: 'throttled' })
     }
-    const idle = this.#idle.pop()
-    if (idle) {
-      return new Promise((resolve) => {
-        this.#run(idle.process, { event, expiresAtMs, resolve })
-      })
-    }
     return new Promise((resolve) => {
-      this.#waiting.push({ event, sinceMs: Date.now(), expiresAtMs, resolve })
-      this.#startIfNeeded()
+      this.#waiting.push({ event, expiresAtMs, mayBegin, resolve, sinceMs: Date.now() })
+      const idle = this.#idle.pop()
+      if (idle) this.#next(idle.process)
+      else this.#startIfNeeded()
     })
   }
 
@@ -183,8 +187,8 @@ export class FunctionPool {
     })
     process.started.then((problem) => {
       this.#starting -= 1
-      // A problem with the old code need not exist in the new code.
-      if (problem && process.plan === this.#plan) this.#fail(problem)
+      // A problem with the old code need not exist in the new code, and a process that a stop killed had none.
+      if (problem && process.plan === this.#plan && !this.#stopping) this.#fail(problem)
       else this.#next(process)
     })
   }
@@ -200,11 +204,13 @@ export class FunctionPool {
     this.#waiting.shift()?.resolve(problem)
   }
 
-  #run(process: FunctionProcess, { event, expiresAtMs, resolve }: Given): void {
-    this.#busy.set(process, { sinceMs: Date.now(), isAwaited: Number.isFinite(expiresAtMs) })
+  #run(process: FunctionProcess, { event, expiresAtMs, resolve }: Waiting): void {
+    const busy: Busy = { sinceMs: Date.now(), isAwaited: Number.isFinite(expiresAtMs) }
+    this.#busy.set(process, busy)
     process.invoke(event).then((outcome) => {
       this.#busy.delete(process)
-      resolve(outcome)
+      // It did not fail but ended with its code, and that must not count against the event.
+      resolve(busy.isGivenUp && outcome.kind === 'failed' ? { kind: 'throttled' } : outcome)
       this.#next(process)
       if (this.#busy.size === 0) this.#onQuiet()
     })
@@ -225,7 +231,7 @@ export class FunctionPool {
   #nextWaiting(): Waiting | undefined {
     for (;;) {
       const waiting = this.#waiting.shift()
-      if (!waiting || waiting.expiresAtMs > Date.now()) return waiting
+      if (!waiting || (waiting.expiresAtMs > Date.now() && waiting.mayBegin())) return waiting
       waiting.resolve({ kind: 'throttled' })
     }
   }

@@ -5,6 +5,7 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { readText } from '../events/put-events-server.ts'
 import { isFromAPage, NOT_FOR_PAGES } from '../foreign-pages/from-a-page.ts'
+import { decode } from '../gateway/route-table.ts'
 import type { FunctionPlan } from '../template/plan-functions.ts'
 import type { AsyncInvoker } from './async-invoker.ts'
 
@@ -18,13 +19,17 @@ export async function startInvokeServer(
   functions: readonly FunctionPlan[],
   invoker: Pick<AsyncInvoker, 'submit'>,
 ): Promise<InvokeServer> {
-  const server = createServer(async (request, response) => {
-    const { status, type, message } = await answer(functions, invoker, request)
-    response.writeHead(status, {
-      'content-type': 'application/json',
-      ...(type !== undefined && { 'x-amzn-errortype': type }),
-    })
-    response.end(type === undefined ? '' : JSON.stringify({ Type: 'User', message }))
+  const server = createServer((request, response) => {
+    answer(functions, invoker, request)
+      .then(({ status, type, message }) => {
+        response.writeHead(status, {
+          'content-type': 'application/json',
+          ...(type !== undefined && { 'x-amzn-errortype': type }),
+        })
+        response.end(type === undefined ? '' : JSON.stringify({ Type: 'User', message }))
+      })
+      // A process that was killed in the middle of its request must not take the stack along.
+      .catch(() => response.destroy())
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
@@ -54,15 +59,17 @@ async function answer(
     const what = `The local stack calls functions only with events that nobody waits for (InvocationType Event), not as ${kind}`
     return refusal('InvalidParameterValueException', what)
   }
-  const name = decodeURIComponent(encoded)
+  const name = decode(encoded)
   const called = functions.find((one) => one.name === name || one.arn === name)
   if (!called) {
     return refusal('ResourceNotFoundException', `There is no function ${name} in this stack`, 404)
   }
-  const event = (await readText(request)) || '{}'
-  if (!isJson(event)) {
-    return refusal('InvalidRequestContentException', 'The event must be JSON of up to 1 MiB')
+  const text = await readText(request)
+  if (text === undefined) {
+    return refusal('RequestTooLargeException', 'The event may have up to 1 MiB', 413)
   }
+  const event = text || '{}'
+  if (!isJson(event)) return refusal('InvalidRequestContentException', 'The event must be JSON')
   invoker.submit(called.arn, event)
   return { status: 202 }
 }

@@ -22,7 +22,7 @@ export type Report =
 export type Outcome = (
   | { readonly kind: 'answered'; readonly payload: string }
   | { readonly kind: 'failed'; readonly payload: string }
-  /** Nothing was run: too many events wait already, or the stack is stopping. */
+  /** Nothing has failed: too many events wait already, the stack is stopping, or the function got new code meanwhile. */
   | { readonly kind: 'throttled' }
 ) & {
   /** What the function logged about it, if it logs one line of JSON for each request. */

@@ -13,6 +13,7 @@ import type { Plan } from '../template/plan.ts'
 import type { TargetPlan } from '../template/plan-events.ts'
 import type { FunctionPlan } from '../template/plan-functions.ts'
 import { AsyncInvoker } from './async-invoker.ts'
+import { keepCode } from './code-in-use.ts'
 import type { Endpoints } from './environment.ts'
 import type { FunctionOutput } from './function-output.ts'
 import { FunctionPool } from './function-pool.ts'
@@ -64,6 +65,8 @@ export async function startFunctions(settings: FunctionsSettings): Promise<Funct
   const losses: Losses = new Losses({
     functions: plan.functions,
     submit: (arn, event, key) => asyncInvoker.submit(arn, event, key),
+    invoke: (arn, event, beginsByMs) => asyncInvoker.invoke(arn, event, beginsByMs),
+    hold: () => asyncInvoker.hold(),
     onNotice,
     isAlone: settings.isAlone,
   })
@@ -93,6 +96,7 @@ export async function startFunctions(settings: FunctionsSettings): Promise<Funct
     checkCode(one)
     pools.set(one.arn, poolOf(one, endpoints, settings))
   }
+  const endKeeping = keepCode(() => [...pools.values()].map((pool) => pool.plan))
   const begin = (plans: readonly FunctionPlan[]) => {
     for (const { arn, atStart } of plans) {
       if (atStart) asyncInvoker.submit(arn, JSON.stringify(atStart))
@@ -106,16 +110,20 @@ export async function startFunctions(settings: FunctionsSettings): Promise<Funct
     begin: () => begin(plan.functions),
     async replace(plans) {
       for (const one of plans) checkCode(one)
-      await Promise.all(plans.map((one) => pools.get(one.arn)?.replace(one)))
-      begin(plans)
-      // Leave the locks that other functions hold. Those with an event for a restart hold none.
-      const others = plan.functions.filter(
-        ({ arn, afterRestart }) => !afterRestart && !plans.some((one) => one.arn === arn),
-      )
-      const isAtWork = asyncInvoker.isBusy(others.map(({ arn }) => arn))
-      losses.announce(isAtWork ? 'afterLoss' : 'afterRestart')
+      // Before the old processes end: a new one must not begin between that and the end of their locks.
+      const release = asyncInvoker.hold()
+      try {
+        await Promise.all(plans.map((one) => pools.get(one.arn)?.replace(one)))
+        begin(plans)
+        // A function that is still at work keeps its locks, so all locks stay.
+        if (asyncInvoker.isAtWork()) losses.happened()
+        else void losses.afterRestart()
+      } finally {
+        release()
+      }
     },
     async stop(graceMs) {
+      endKeeping()
       losses.stop()
       asyncInvoker.stop()
       toQueues.stop()

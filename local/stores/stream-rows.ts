@@ -7,6 +7,12 @@
 
 import { DatabaseSync } from 'node:sqlite'
 
+/** Longer than dynoxide writes at once, on any machine that works. */
+const INDEX_WAITS_MS = 5_000
+/** S3 and SQS, in this process, wait with it; and a trim comes every second. */
+const TRIM_WAITS_MS = 200
+const SQLITE_BUSY = 5
+
 /** A delete holds the one lock that dynoxide writes under; so many rows take some milliseconds. */
 const ROWS_PER_DELETE = 2_000
 
@@ -15,19 +21,40 @@ export class StreamRows {
 
   constructor(file: string) {
     this.#database = new DatabaseSync(file)
-    this.#database.exec('PRAGMA busy_timeout = 5000')
   }
 
   /** Call this once a table with a stream exists. */
   addIndex(): void {
+    this.#waitFor(INDEX_WAITS_MS)
     this.#database.exec(
       'CREATE INDEX IF NOT EXISTS pushpop_stream ON _stream_records ' +
         '(table_name, CAST(sequence_number AS INTEGER))',
     )
   }
 
-  /** Deletes the rows up to and including the sequence number, and returns how many there were. */
+  /**
+   * Deletes the rows up to and including the sequence number, and returns how many there were. Deletes none while
+   * dynoxide is busy: the next trim takes them along.
+   */
   trim(tableName: string, sequenceNumber: string): number {
+    this.#waitFor(TRIM_WAITS_MS)
+    try {
+      return this.#trim(tableName, sequenceNumber)
+    } catch (error) {
+      if ((error as { errcode?: number }).errcode === SQLITE_BUSY) return 0
+      throw error
+    }
+  }
+
+  close(): void {
+    this.#database.close()
+  }
+
+  #waitFor(ms: number): void {
+    this.#database.exec(`PRAGMA busy_timeout = ${ms}`)
+  }
+
+  #trim(tableName: string, sequenceNumber: string): number {
     const { changes } = this.#database
       .prepare(
         'DELETE FROM _stream_records WHERE id IN (' +
@@ -40,9 +67,5 @@ export class StreamRows {
       )
       .run({ table: tableName, to: sequenceNumber, rows: ROWS_PER_DELETE })
     return Number(changes)
-  }
-
-  close(): void {
-    this.#database.close()
   }
 }

@@ -64,7 +64,7 @@ export function identify(
       return { ref: arn, arn, attributes: { TopicArn: arn, TopicName: name } }
     }
     case 'AWS::ApiGatewayV2::Api': {
-      const id = logicalId.toLowerCase()
+      const id = name.toLowerCase()
       const attributes = {
         ApiId: id,
         ApiEndpoint: apiEndpoint(id),

@@ -79,8 +79,10 @@ function planRoute(route: ResolvedResource, resources: Resources): RoutePlan {
   const target = textOf(route, 'Target').replace('integrations/', '')
   const integration = resources.find('AWS::ApiGatewayV2::Integration', target)
   const uri = integration ? textOf(integration, 'IntegrationUri') : ''
-  // The ARN itself, or a path of API Gateway's that contains it.
-  const served = resources.ofType('AWS::Lambda::Function').find(({ arn }) => uri.includes(arn))
+  // The ARN itself, or a path of API Gateway's that contains it; not the beginning of another one's.
+  const served = resources
+    .ofType('AWS::Lambda::Function')
+    .find(({ arn }) => uri === arn || uri.includes(`/${arn}/`))
   if (!integration || !served) {
     throw new StartError(
       `Cannot run the route ${key} because no function of the template serves it`,

@@ -1,5 +1,6 @@
 import { StartError } from '../start-error.ts'
 import { isObject } from './assembly.ts'
+import { transformed } from './input-transformer.ts'
 import { objectsOf } from './property-values.ts'
 import type { ResolvedResource, Resources } from './resources.ts'
 
@@ -70,17 +71,34 @@ function planTargets(
       )
       return []
     }
+    const { Input, InputPath, InputTransformer } = target
+    const inputTransformer = isObject(InputTransformer)
+      ? transformerOf(InputTransformer)
+      : undefined
+    if (Input !== undefined) refuseOther(rule, String(Input), String(Input))
+    if (inputTransformer) {
+      refuseOther(rule, inputTransformer.template, transformed(inputTransformer, {}))
+    }
     return [
       {
         ...destination,
-        ...(target.Input !== undefined && { input: String(target.Input) }),
-        ...(target.InputPath !== undefined && { inputPath: String(target.InputPath) }),
-        ...(isObject(target.InputTransformer) && {
-          inputTransformer: transformerOf(target.InputTransformer),
-        }),
+        ...(Input !== undefined && { input: String(Input) }),
+        ...(InputPath !== undefined && { inputPath: String(InputPath) }),
+        ...(inputTransformer && { inputTransformer }),
       },
     ]
   })
+}
+
+/** EventBridge refuses it when it is deployed. */
+function refuseOther({ logicalId }: ResolvedResource, given: string, made: string): void {
+  try {
+    JSON.parse(made)
+  } catch {
+    throw new StartError(
+      `Cannot run the rule ${logicalId} because the input of its target is not JSON: ${given}`,
+    )
+  }
 }
 
 function transformerOf({

@@ -45,6 +45,11 @@ export function planStreams(resources: Resources, leftOut: string[]): StreamPlan
         `Cannot run ${mapping.logicalId} because its function is not in the template`,
       )
     }
+    if ((numberOf(mapping, 'TumblingWindowInSeconds') ?? 0) > 0) {
+      throw new StartError(
+        `Cannot run ${mapping.logicalId} because it has a tumbling window, which the local stack does not have`,
+      )
+    }
     const retries = nonNegative(numberOf(mapping, 'MaximumRetryAttempts'))
     const age = nonNegative(numberOf(mapping, 'MaximumRecordAgeInSeconds'))
     const queue = failureQueueOf(mapping, resources)

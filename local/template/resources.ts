@@ -6,6 +6,7 @@ import { attributeOf, type Identity, identify, nameProperty } from './identities
 import { holds, type Names, resolve } from './intrinsics.ts'
 
 export type ResolvedResource = Identity & {
+  /** Of one resource of all stacks. */
   readonly logicalId: string
   readonly stackName: string
   readonly type: string
@@ -25,13 +26,14 @@ export class Resources {
       if (value) return value()
       throw new StartError(`Cannot run the template because no stack of the app exports ${name}`)
     }
-    this.all = stacks.flatMap((stack) => {
+    const all = stacks.flatMap((stack) => {
       const names = namesOf(stack, importValue)
       for (const { Value, Export } of Object.values(stack.template.Outputs ?? {})) {
         if (Export) exported.set(String(resolve(Export.Name, names)), () => resolve(Value, names))
       }
       return resourcesOf(stack, names)
     })
+    this.all = withUniqueIds(all)
   }
 
   ofType(type: string): readonly ResolvedResource[] {
@@ -42,6 +44,20 @@ export class Resources {
   find(type: string, pointer: unknown): ResolvedResource | undefined {
     return this.ofType(type).find(({ ref, arn }) => pointer === ref || pointer === arn)
   }
+}
+
+/**
+ * Two stacks of a kind (one for each stage, say) have the same logical ids, which then come with the stack's name: we
+ * name files, functions and ports by them.
+ */
+function withUniqueIds(all: readonly ResolvedResource[]): readonly ResolvedResource[] {
+  const counts = new Map<string, number>()
+  for (const { logicalId } of all) counts.set(logicalId, (counts.get(logicalId) ?? 0) + 1)
+  return all.map((resource) => {
+    const { logicalId, stackName } = resource
+    if (counts.get(logicalId) === 1) return resource
+    return { ...resource, logicalId: `${stackName}-${logicalId}` }
+  })
 }
 
 function resourcesOf(stack: StackTemplate, names: Names): ResolvedResource[] {

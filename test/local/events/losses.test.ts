@@ -1,31 +1,63 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { Losses } from '../../../local/events/losses.ts'
+import { failure, type Outcome } from '../../../local/functions/messages.ts'
 import { aFunction } from '../a-function.ts'
 import { until } from '../a-stack.ts'
 
 const about = (queue: string) => JSON.stringify({ detail: { queue } })
+const answer = (report: object = {}): Outcome => ({
+  kind: 'answered',
+  payload: JSON.stringify(report),
+})
+const fails = failure('Error', 'it failed')
 
-function losses({ isAlone = true, announcing = true, isAtWork = (): boolean => false } = {}) {
+type Settings = {
+  readonly isAlone?: boolean
+  readonly announcing?: boolean
+  readonly heldMsMax?: number
+  /** What the announcing function answers to each call. */
+  readonly answers?: (call: number) => Outcome | Promise<Outcome>
+}
+
+function losses({
+  isAlone = true,
+  announcing = true,
+  heldMsMax = 60_000,
+  answers = () => answer(),
+}: Settings = {}) {
   const sentences: string[] = []
   const events: string[] = []
+  const submitted: string[] = []
+  const holds = { begun: 0, ended: 0 }
   const sweep = aFunction('', {
     id: 'Sweep',
-    ...(announcing && { afterLoss: { again: 1 }, afterRestart: { again: 2 } }),
+    ...(announcing && { afterLoss: { again: {} }, afterRestart: { again: { all: true } } }),
   })
+  const wake = aFunction('', { id: 'Wake', afterRestart: { stays: true } })
   const all = new Losses({
-    functions: [aFunction('', { id: 'Work' }), sweep],
-    submit(_, event) {
-      if (isAtWork()) return false
+    functions: [aFunction('', { id: 'Work' }), wake, sweep],
+    submit: (_, event) => submitted.push(event),
+    async invoke(_, event) {
       events.push(event)
-      return true
+      return answers(events.length)
+    },
+    hold() {
+      holds.begun += 1
+      return () => {
+        holds.ended += 1
+      }
     },
     onNotice: (sentence) => sentences.push(sentence),
     isAlone,
     againMs: 20,
+    heldMsMax,
   })
-  return { all, sentences, events }
+  return { all, sentences, events, submitted, holds }
 }
+
+const AFTER_LOSS = '{"again":{}}'
+const AFTER_RESTART = '{"again":{"all":true}}'
 
 describe('An event that is given up', () => {
   test('names its queue and what to do, once until the function answers again.', () => {
@@ -48,6 +80,8 @@ describe('An event that is given up', () => {
     all.dropped('Work', '{"detail":{"order":1}}', 'it was full')
     expect(sentences[0]).toContain('An event for Work ({"detail":{"order":1}}) was dropped')
     expect(sentences[0]).toMatch(/mend Work, and send the event again\.$/)
+    all.dropped('Work', 'order 17', 'it failed')
+    expect(sentences[1]).toContain('An event for Work (order 17) was dropped')
     all.stop()
   })
 
@@ -65,47 +99,138 @@ describe('An event that is given up', () => {
     await until(() => events.length === 1)
     all.dropped('Work', about('a'), 'it failed')
     await until(() => events.length === 2)
-    expect(events).toEqual(['{"again":1}', '{"again":1}'])
+    expect(events).toEqual([AFTER_LOSS, AFTER_LOSS])
     all.stop()
   })
 })
 
-describe('While an announcement is at work', () => {
-  test('what gets lost is announced by another one after it: it may have passed that queue.', async () => {
-    let asked = 0
-    const { all, events } = losses({ isAtWork: () => ++asked <= 3 })
+describe('An announcement', () => {
+  test('that is at work may have passed what gets lost meanwhile, so another one follows it.', async () => {
+    const first = Promise.withResolvers<Outcome>()
+    const { all, events } = losses({ answers: (call) => (call === 1 ? first.promise : answer()) })
     all.dropped('Work', about('a'), 'it failed')
     await until(() => events.length === 1)
-    expect(asked).toBe(4)
+    all.dropped('Work', about('b'), 'it failed')
+    all.dropped('Work', about('c'), 'it failed')
     await delay(60)
-    expect(events).toEqual(['{"again":1}'])
+    expect(events).toHaveLength(1)
+    first.resolve(answer())
+    await until(() => events.length === 2)
+    await delay(60)
+    expect(events).toEqual([AFTER_LOSS, AFTER_LOSS])
     all.stop()
   })
 
-  test('a new one ends no locks: by then the functions are at work again.', async () => {
-    let asked = 0
-    const { all, events } = losses({ isAtWork: () => ++asked === 1 })
-    all.announce('afterRestart')
-    await until(() => events.length === 1)
-    expect(events).toEqual(['{"again":1}'])
+  test('that fails is repeated until it works; the user hears of that once.', async () => {
+    const { all, events, sentences } = losses({
+      answers: (call) => (call <= 8 ? fails : answer()),
+    })
+    all.happened()
+    await until(() => events.length === 9)
+    await delay(60)
+    expect(events).toEqual(Array(9).fill(AFTER_LOSS))
+    expect(sentences).toEqual([
+      'Cannot announce the items that wait because Sweep failed 3 times; it is called again until it works.',
+    ])
+    all.stop()
+  })
+
+  test('that ran out of time goes on where it stopped.', async () => {
+    const reports = [{ cursor: '3/a', failed: 0 }, { cursor: '9/b' }]
+    const { all, events } = losses({ answers: (call) => answer(reports[call - 1]) })
+    all.happened()
+    await until(() => events.length === 3)
+    await delay(60)
+    expect(events).toEqual([AFTER_LOSS, '{"again":{"cursor":"3/a"}}', '{"again":{"cursor":"9/b"}}'])
+    all.stop()
+  })
+
+  test('that failed at some queues is repeated, but not for ever: nobody may be able to read them.', async () => {
+    const { all, events } = losses({ answers: () => answer({ failed: 1 }) })
+    all.happened()
+    await until(() => events.length === 10)
+    await delay(60)
+    expect(events).toHaveLength(10)
+    // The next loss is announced as ever.
+    all.happened()
+    await until(() => events.length === 20)
     all.stop()
   })
 })
 
 describe('After a restart', () => {
-  test('the announcement that fails is repeated as it was, because it also ends locks.', async () => {
-    const { all, events } = losses()
-    all.announce('afterRestart')
-    expect(events).toEqual(['{"again":2}'])
-    all.dropped('Sweep', '{"again":2}', 'it failed')
-    await until(() => events.length === 2)
-    expect(events[1]).toBe('{"again":2}')
+  test('events wait until the locks of consumers have ended, in all queues.', async () => {
+    const rest = Promise.withResolvers<Outcome>()
+    const reports: (Outcome | Promise<Outcome>)[] = [fails, answer({ cursor: '3/a' }), rest.promise]
+    const { all, events, submitted, holds } = losses({
+      answers: (call) => reports[call - 1] as Outcome,
+    })
+    const done = all.afterRestart()
+    expect(holds).toEqual({ begun: 1, ended: 0 })
+    expect(submitted).toEqual(['{"stays":true}'])
+    await until(() => events.length === 3)
+    expect(events).toEqual([AFTER_RESTART, AFTER_RESTART, '{"again":{"all":true,"cursor":"3/a"}}'])
+    expect(holds.ended).toBe(0)
+    rest.resolve(answer())
+    await done
+    expect(holds.ended).toBe(1)
+    await delay(60)
+    expect(events).toHaveLength(3)
     all.stop()
   })
 
-  test('nothing of other stacks on the same stores is taken for dead.', () => {
-    const { all, events } = losses({ isAlone: false })
-    all.announce('afterRestart')
-    expect(events).toEqual(['{"again":1}'])
+  test('events do not wait for ever, and from then on no lock ends with an announcement.', async () => {
+    let works = false
+    const { all, events, holds } = losses({
+      heldMsMax: 100,
+      answers: () => (works ? answer() : fails),
+    })
+    await all.afterRestart()
+    expect(holds).toEqual({ begun: 1, ended: 1 })
+    expect(new Set(events.splice(0))).toEqual(new Set([AFTER_RESTART]))
+    await until(() => events.length >= 2)
+    works = true
+    const tried = events.length
+    await until(() => events.length > tried)
+    expect(new Set(events)).toEqual(new Set([AFTER_LOSS]))
+    all.stop()
+  })
+
+  test('a call that has begun may still end locks, so events wait for its answer.', async () => {
+    const late = Promise.withResolvers<Outcome>()
+    const { all, events, holds } = losses({
+      heldMsMax: 20,
+      answers: (call) => (call === 1 ? late.promise : answer()),
+    })
+    const done = all.afterRestart()
+    await delay(60)
+    expect(holds.ended).toBe(0)
+    late.resolve(answer({ cursor: '3/a' }))
+    await done
+    expect(holds.ended).toBe(1)
+    await until(() => events.length === 2)
+    expect(events).toEqual([AFTER_RESTART, AFTER_LOSS])
+    all.stop()
+  })
+
+  test('a stop ends the wait, and says nothing of functions that end with it.', async () => {
+    const { all, events, sentences } = losses({ answers: () => fails })
+    const done = all.afterRestart()
+    await until(() => events.length === 1)
+    all.stop()
+    await done
+    await delay(60)
+    expect(events).toHaveLength(1)
+    expect(sentences).toEqual([])
+  })
+
+  test('nothing of other stacks on the same stores is taken for dead.', async () => {
+    const { all, events, submitted, holds } = losses({ isAlone: false })
+    await all.afterRestart()
+    await until(() => events.length === 1)
+    expect(events).toEqual([AFTER_LOSS])
+    expect(submitted).toEqual([])
+    expect(holds.begun).toBe(0)
+    all.stop()
   })
 })

@@ -35,6 +35,11 @@ describe('a schedule', () => {
 
   test.each([
     'rate(0 minutes)',
+    'rate(1 minutes)',
+    'rate(5 minute)',
+    'cron(0 12 * * * *)',
+    'cron(0 12 1 * MON *)',
+    'cron(0 ? * * ? *)',
     'rate(5 seconds)',
     'rate(x minutes)',
     'cron(* * * * *)',

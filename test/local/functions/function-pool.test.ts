@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { writeCode } from '../a-function.ts'
 import { until } from '../a-stack.ts'
@@ -110,6 +111,17 @@ describe('a stop', () => {
   })
 })
 
+test('a process that a stop ends while it starts has not failed to start', async () => {
+  const pool = poolOf('await new Promise(() => setTimeout(() => {}, 60_000))')
+  const waiting = pool.invoke('{}')
+  await until(() => pool.size > 0)
+  await pool.stop(0)
+  expect(await waiting).toEqual({ kind: 'throttled' })
+  // Its end is heard of after a turn of the event loop.
+  await delay(20)
+  expect(texts()).toEqual([])
+})
+
 describe('whose code is replaced', () => {
   const fresh = (name: string) =>
     writeCode(directory, name, "export const handler = async () => 'new'")
@@ -126,13 +138,21 @@ describe('whose code is replaced', () => {
     expect(answer(await next)).toBe('new')
   })
 
-  test('a function gives up an event for which no caller waits: it comes again', async () => {
+  test('a function gives back an event for which no caller waits: it has not failed', async () => {
     const pool = poolOf(gated, {}, { eager: 1, processesMax: 1 })
     const old = pool.invoke(JSON.stringify({ n: 1, gate: 'never' }))
     await until(() => outputs.length === 1)
     await pool.replace({ ...pool.plan, codeDirectory: fresh('given-up') })
-    expect((await old).kind).toBe('failed')
+    expect(await old).toEqual({ kind: 'throttled' })
     expect(answer(await pool.invoke('{}'))).toBe('new')
+  })
+
+  test('a function has as many processes as the new plan lets it have', async () => {
+    const pool = poolOf(gated, { concurrencyMax: 1 })
+    await pool.replace({ ...pool.plan, concurrencyMax: 2 })
+    for (const n of [1, 2]) void pool.invoke(JSON.stringify({ n, gate: 'never' }))
+    await until(() => outputs.length === 2)
+    expect(texts().sort()).toEqual(['begun 1', 'begun 2'])
   })
 
   test('a function that did not start is started by the new code, and its error is said once', async () => {

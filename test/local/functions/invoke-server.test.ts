@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { invokeFunction } from '../../../lambdas/runtime/invoke-function.ts'
 import { type InvokeServer, startInvokeServer } from '../../../local/functions/invoke-server.ts'
 import type { FunctionPlan } from '../../../local/template/plan-functions.ts'
+import { breakOff } from '../raw-request.ts'
 
 const plan = { name: 'Stack-Wake', arn: 'arn:aws:lambda:x:1:function:Stack-Wake' } as FunctionPlan
 const submitted: string[] = []
@@ -9,11 +10,12 @@ let server: InvokeServer
 
 beforeAll(async () => {
   server = await startInvokeServer([plan], {
-    submit: (arn, event) => submitted.push(`${arn} ${event}`) > 0,
+    submit: (arn, event) => submitted.push(`${arn} ${event}`),
   })
 })
 afterAll(() => server.stop())
 
+const event = { 'x-amz-invocation-type': 'Event' }
 const invoke = (name: string, headers: Record<string, string>, body = '{}', path = '') =>
   fetch(`${server.endpoint}/2015-03-31/functions/${name}/invocations${path}`, {
     method: 'POST',
@@ -22,6 +24,14 @@ const invoke = (name: string, headers: Record<string, string>, body = '{}', path
   })
 
 describe('Invoke on one machine', () => {
+  it('goes on when a function dies in the middle of its call.', async () => {
+    await breakOff(server.endpoint, `/2015-03-31/functions/${plan.name}/invocations`, {
+      'x-amz-invocation-type': 'Event',
+    })
+    expect((await invoke('Other', event)).status).toBe(404)
+    expect(submitted).toEqual([])
+  })
+
   it('takes an event for a function of the stack, as our functions send it.', async () => {
     const environment = { AWS_REGION: 'us-east-1', AWS_ENDPOINT_URL_LAMBDA: server.endpoint }
     const before = { ...process.env }
@@ -36,11 +46,20 @@ describe('Invoke on one machine', () => {
     expect([answer.status, await answer.text()]).toEqual([202, ''])
   })
 
-  const event = { 'x-amz-invocation-type': 'Event' }
   it.each([
     ['a call that waits for an answer', plan.name, {}, '{}', '', 400, 'nobody waits for'],
     ['a function that is not there', 'Other', event, '{}', '', 404, 'no function Other'],
     ['an event that is no JSON', plan.name, event, '{', '', 400, 'must be JSON'],
+    [
+      'an event of more than 1 MiB',
+      plan.name,
+      event,
+      `"${'x'.repeat(1_048_576)}"`,
+      '',
+      413,
+      '1 MiB',
+    ],
+    ['a name that nobody can read', '%E0%A4%A', event, '{}', '', 404, 'no function %E0%A4%A'],
     ['a version', plan.name, event, '{}', '?Qualifier=1', 404, 'without a qualifier'],
     ['a web page', plan.name, { ...event, origin: 'http://x' }, '{}', '', 403, 'not for web pages'],
   ])('refuses %s in one sentence.', async (_, name, headers, body, path, status, sentence) => {

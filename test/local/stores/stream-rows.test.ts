@@ -77,4 +77,14 @@ describe.skipIf(!binary)("dynoxide's rows of a stream", () => {
     await put('orders', 4)
     expect(sequenceNumbers('orders')).toEqual([3, 4])
   })
+
+  test('stay for the next trim while DynamoDB writes: that ends nothing', async () => {
+    for (let n = 1; n <= 5; n++) await put('orders', n)
+    const writer = new DatabaseSync(file)
+    writer.exec('BEGIN IMMEDIATE')
+    expect(rows.trim('orders', '4')).toBe(0)
+    writer.exec('COMMIT')
+    writer.close()
+    expect(rows.trim('orders', '4')).toBe(4)
+  })
 })

@@ -108,7 +108,7 @@ describe('the plan of a template', () => {
     expect(apis).toEqual([
       {
         name: 'Api',
-        id: 'api',
+        id: 'shop-api',
         routes: [
           { key: 'GET /a/{id}', functionArn: arn('Serve'), timeoutMs: 30_000 },
           { key: '$default', functionArn: arn('Work'), timeoutMs: 30_000 },
@@ -202,6 +202,69 @@ describe('the plan of a template', () => {
         failureQueue: 'Failures',
       },
     ])
+  })
+
+  test('a route leads to its own function, even if the name of another one begins that name', () => {
+    const [api] = plan({
+      functions: { Serve: { code: '' }, ServeMore: { code: '' } },
+      routes: { 'GET /more': 'ServeMore' },
+      resources: {
+        Route: {
+          Type: 'AWS::ApiGatewayV2::Route',
+          Properties: {
+            ApiId: { Ref: 'Api' },
+            RouteKey: 'GET /path',
+            Target: 'integrations/Shop-Path',
+          },
+        },
+        Path: {
+          Type: 'AWS::ApiGatewayV2::Integration',
+          Properties: {
+            IntegrationUri: {
+              'Fn::Join': [
+                '',
+                [
+                  'arn:aws:apigateway:us-east-1:lambda:path/2015-03-31/functions/',
+                  { 'Fn::GetAtt': ['ServeMore', 'Arn'] },
+                  '/invocations',
+                ],
+              ],
+            },
+            PayloadFormatVersion: '2.0',
+          },
+        },
+      },
+    }).apis
+    expect(api?.routes.map(({ functionArn }) => functionArn)).toEqual([
+      arn('ServeMore'),
+      arn('ServeMore'),
+    ])
+  })
+
+  test('two stacks with the same logical ids have their own functions, routes, streams and schedules', () => {
+    const template = JSON.parse(
+      JSON.stringify(
+        shopTemplate({
+          functions: { Work: { code: '' } },
+          routes: { 'GET /a': 'Work' },
+          resources: {
+            Mapping: streamMapping('Work'),
+            Often: rule('Work', { ScheduleExpression: 'rate(1 minute)' }),
+          },
+        }),
+      ),
+    )
+    const stacks = ['Dev', 'Prod'].map((stackName) => ({ stackName, template, directory: '/out' }))
+    const { apis, functions: run, streams, schedules } = planStack(stacks)
+    expect(run.map(({ id }) => id)).toEqual(['Dev-Work', 'Prod-Work'])
+    expect(
+      apis.map(({ name, routes }) => [name, routes.map((route) => route.functionArn)]),
+    ).toEqual([
+      ['Dev-Api', [run[0]?.arn]],
+      ['Prod-Api', [run[1]?.arn]],
+    ])
+    expect(streams.map(({ id }) => id)).toEqual(['Dev-Mapping', 'Prod-Mapping'])
+    expect(schedules.map(({ id }) => id)).toEqual(['Dev-Often', 'Prod-Often'])
   })
 
   test('what is not run here is said, not passed over', () => {
@@ -333,6 +396,36 @@ describe('the plan of a template', () => {
         Mapping: streamMapping('Work', { FilterCriteria: { Filters: [{ Pattern: '{' }] } }),
       },
       /^Cannot run Mapping because of one of its filters/,
+    ],
+    [
+      'a rule whose input is no JSON',
+      {
+        Told: rule('Work', {
+          EventPattern: { source: ['till'] },
+          Targets: [{ Arn: { 'Fn::GetAtt': ['Work', 'Arn'] }, Input: 'paid' }],
+        }),
+      },
+      /^Cannot run the rule Told because the input of its target is not JSON: paid$/,
+    ],
+    [
+      'a rule whose transformer does not make JSON',
+      {
+        Told: rule('Work', {
+          EventPattern: { source: ['till'] },
+          Targets: [
+            {
+              Arn: { 'Fn::GetAtt': ['Work', 'Arn'] },
+              InputTransformer: { InputPathsMap: { n: '$.detail.n' }, InputTemplate: 'order <n>' },
+            },
+          ],
+        }),
+      },
+      /^Cannot run the rule Told because the input of its target is not JSON: order <n>$/,
+    ],
+    [
+      'a stream in tumbling windows',
+      { Mapping: streamMapping('Work', { TumblingWindowInSeconds: 30 }) },
+      /^Cannot run Mapping because it has a tumbling window, which the local stack does not have$/,
     ],
     [
       'a timeout that is no number',

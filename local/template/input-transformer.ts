@@ -1,5 +1,5 @@
-import { isObject } from '../template/assembly.ts'
-import type { InputTransformer } from '../template/plan-events.ts'
+import { isObject } from './assembly.ts'
+import type { InputTransformer } from './plan-events.ts'
 
 // How a rule's `InputTransformer` turns an event into its target's input.
 
