@@ -167,8 +167,8 @@ export class SourceWatch {
     await this.#settings.replace(plans)
     const inUse = new Set([...this.#plans.values()].map(({ codeDirectory }) => codeDirectory))
     const unused = this.#builds.filter((folder) => !inUse.has(folder))
-    // All are removed at the end.
-    for (const folder of unused.slice(0, -BUILDS_KEPT)) void remove(folder)
+    // All are removed at the end, also one that cannot be removed now.
+    for (const folder of unused.slice(0, -BUILDS_KEPT)) remove(folder).catch(() => {})
   }
 
   #say(sentence: string): void {

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll } from 'vitest'
 import { startLocalStack, startQueues, type TestQueues } from '../../testing/index.ts'
+import { keptEnvironment } from '../support/environment.ts'
 import { type Line, type RunOptions, run, spawnCli, wordsOf } from './a-run.ts'
 
 export type Started = {
@@ -25,8 +26,13 @@ export async function startStore(): Promise<Started & { readonly store: TestQueu
   const store = await startQueues({ name: 'cli' })
   const env = store.environment
   // The SDK reads the environment of the process, in a run within it too.
+  const putBack = keptEnvironment()
   Object.assign(process.env, env)
-  return { store, options: ['--table', 'cli', '--bucket', 'cli'], env, stop: () => store.stop() }
+  const stop = () => {
+    putBack()
+    return store.stop()
+  }
+  return { store, options: ['--table', 'cli', '--bucket', 'cli'], env, stop }
 }
 
 /** A place for all tests of a file, or of one `describe`, and what they do on it. */

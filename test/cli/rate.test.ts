@@ -6,6 +6,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { withRates } from '../../cli/target/open-rates.ts'
+import { clearOfMidnight } from '../support/midnight.ts'
 import { type Line, type RunOptions, run, wordsOf } from './a-run.ts'
 import { places, type Started, useFolder, usePlace, useServer } from './places.ts'
 
@@ -251,7 +252,7 @@ describe('A rate command over HTTP', () => {
   test('that is held ends with Ctrl-C', async () => {
     const ending = new AbortController()
     const held = pushpop('rate k --wait', [], { interrupt: ending.signal })
-    await expect.poll(() => seen.length).toBe(1)
+    await expect.poll(() => seen.length, { timeout: 20_000 }).toBe(1)
     ending.abort()
     const { code, stderr } = await held
     expect(code).toBe(130)
@@ -449,6 +450,7 @@ describe.each(places)('on $name', ({ start }) => {
   }
 
   test('a window goes as often as it may, then no more; who can wait has a ticket', async () => {
+    await clearOfMidnight()
     const k = key()
     const set = ['--max-requests', '2', '--window', '86400000', '--max-in-line', '3']
     expect(await json(['rate-config', k, 'set', ...set])).toMatchObject({

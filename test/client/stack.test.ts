@@ -11,6 +11,7 @@ import {
   rawJson,
 } from '../../client/index.ts'
 import { type LocalStack, startLocalStack } from '../../testing/index.ts'
+import { clearOfMidnight } from '../support/midnight.ts'
 
 let stack: LocalStack
 let client: Client
@@ -130,7 +131,8 @@ describe('the verbs', () => {
 
   test('a queue’s limits are set, told and kept, and taken away', async () => {
     const queue = newQueue<number>()
-    // A day: no run of this test ends in another window (but at midnight, UTC).
+    // A day: no run of this test ends in another window.
+    await clearOfMidnight()
     const pushLimit = { maxRequests: 1, windowMillis: 86_400_000 }
     const whole = { ...pushLimit, algorithm: 'window', burst: 1 }
     expect((await queue.configure({ pushLimit })).pushLimit).toEqual(whole)
@@ -212,6 +214,7 @@ describe('the verbs', () => {
 
 describe('a rate limit', () => {
   test('lets as many go as it may, keeps places, and is configured', async () => {
+    await clearOfMidnight()
     const limit = client.rate('partner')
     expect(await limit.configuration()).toMatchObject({
       settings: { maxRequests: 100, allowOverrides: true },

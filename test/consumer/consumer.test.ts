@@ -6,11 +6,12 @@ import { consumer } from '../../lambdas/consumer/index.ts'
 import type { Queues } from '../../lambdas/engine/queues.ts'
 import type { EventEntry, EventsPort } from '../../lambdas/runtime/put-events.ts'
 import { startQueues, type TestQueues } from '../../testing/index.ts'
+import { keptEnvironment } from '../support/environment.ts'
 
 let store: TestQueues
 let queues: Queues
 const lines: string[] = []
-const saved = { ...process.env }
+const putBack = keptEnvironment()
 
 beforeAll(async () => {
   store = await startQueues()
@@ -25,7 +26,7 @@ beforeEach(() => {
 })
 afterEach(() => {
   vi.restoreAllMocks()
-  process.env = { ...saved }
+  putBack()
 })
 
 const logged = () =>

@@ -5,6 +5,7 @@ import type { FunctionOutput } from '../../local/functions/function-output.ts'
 import { lockIn, withLock } from '../../scripts/invoke/last-lock.ts'
 import { type LocalStack, startLocalStack } from '../../testing/index.ts'
 import { checkAnswer } from '../http/documented.ts'
+import { clearOfMidnight } from '../support/midnight.ts'
 import { eventOf, folder } from './changed-event.ts'
 import { type Expected, expectedEvents } from './expected.ts'
 
@@ -12,6 +13,8 @@ let stack: LocalStack
 let lockId: string | undefined
 const output: FunctionOutput[] = []
 beforeAll(async () => {
+  // All events come within one window.
+  await clearOfMidnight(30_000)
   stack = await startLocalStack({ port: 0, listeners: { onOutput: (line) => output.push(line) } })
 })
 afterAll(() => stack?.stop())
@@ -34,7 +37,7 @@ async function replay({ event, function: functionId, outcome, logged }: Expected
   const payload = outcomeSeen.kind === 'throttled' ? '' : outcomeSeen.payload
   lockId = lockIn(payload) ?? lockId
   // The log comes another way than the answer, and may come after it.
-  await vi.waitFor(() => expect(linesOf(functionId)).toBeGreaterThan(before))
+  await vi.waitFor(() => expect(linesOf(functionId)).toBeGreaterThan(before), { timeout: 20_000 })
   const line = output.findLast((it) => it.functionId === functionId && isLast(it))
   expect(line?.json).toMatchObject(logged)
   if ('returned' in outcome) {

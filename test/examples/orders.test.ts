@@ -20,7 +20,7 @@ it('The example ships an order once, though its neighbour in the batch fails and
     ])
     const settled = async () => (await dead.peek()).items.map(({ reason }) => reason).sort()
     await expect.poll(settled, { timeout: 30_000 }).toEqual(['max_deliveries', 'no address'])
-    await expect.poll(async () => (await orders.inspect()).count).toBe(0)
+    await expect.poll(async () => (await orders.inspect()).count, { timeout: 30_000 }).toBe(0)
     const times = (what: string) => output.join('\n').split(what).length - 1
     expect(times('order 17 is shipped to Rome')).toBe(1)
     expect(times('order 20 is shipped to Oslo')).toBe(1)

@@ -11,6 +11,7 @@ import { DynamoDBDocumentClient } from '../../lib/bundling/own-commands.ts'
 import { NodeHttpHandler } from '../../lib/bundling/own-request-handler.ts'
 import { handlerFiles, handlerGroups } from '../../lib/constructs/function-settings.ts'
 import { type StorageAccess, storageAccess } from '../../lib/constructs/storage-access.ts'
+import { keptEnvironment } from '../support/environment.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -133,9 +134,9 @@ it('The stand-in for the SDK’s request handler accepts ours, and makes none it
 })
 
 describe('Credentials', () => {
-  const saved = { ...process.env }
+  const putBack = keptEnvironment()
   afterEach(() => {
-    process.env = { ...saved }
+    putBack()
   })
 
   it('are those of the environment, with a session token if there is one.', async () => {

@@ -142,6 +142,8 @@ test('what a function names as failed comes again, and the rest is deleted', asy
     MessageBody,
     MessageGroupId: 'a',
   }))
+  // On a busy machine a start may take longer than the messages stay invisible, and then they would all come again.
+  await stack.invoke('Work', { Records: [] })
   await call(stack, 'SendMessageBatch', { Entries })
   await until(() => handled().length >= 3)
   await send(stack, 'b', 'other')

@@ -11,6 +11,7 @@ import {
 import packageJson from '../../package.json' with { type: 'json' }
 import clientJson from '../../packages/client/package.json' with { type: 'json' }
 import { startQueues, type TestQueues } from '../../testing/index.ts'
+import { clearOfMidnight } from '../support/midnight.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import {
   alwaysPacked,
@@ -536,6 +537,7 @@ describe('The engine', () => {
   })
 
   it('limits rates on a table alone.', async () => {
+    await clearOfMidnight()
     const said = await plain.script(
       `
       import { DynamoDBClient } from '@aws-sdk/client-dynamodb'

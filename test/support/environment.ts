@@ -16,3 +16,15 @@ function set(name: string, value: string | undefined): void {
   if (value === undefined) delete process.env[name]
   else process.env[name] = value
 }
+
+/**
+ * What it returns puts all variables of this process back as they are now. `process.env` itself stays in its place: an
+ * ordinary object instead would not be the environment of the process any more, for all files to come.
+ */
+export function keptEnvironment(): () => void {
+  const before = { ...process.env }
+  return () => {
+    for (const name of Object.keys(process.env)) set(name, before[name])
+    Object.assign(process.env, before)
+  }
+}

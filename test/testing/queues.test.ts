@@ -7,16 +7,17 @@ import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { consumer } from '../../lambdas/consumer/index.ts'
 import { startQueues, type TestQueues } from '../../testing/index.ts'
+import { keptEnvironment } from '../support/environment.ts'
 
 let store: TestQueues
-const saved = { ...process.env }
+const putBack = keptEnvironment()
 
 beforeAll(async () => {
   store = await startQueues({ name: 'shop' })
 })
 afterAll(() => store.stop())
 afterEach(() => {
-  process.env = { ...saved }
+  putBack()
 })
 
 const item = { text: '{"order":17}' }

@@ -1,31 +1,36 @@
 import { expect } from 'vitest'
-import { type Cases, expectError, expectOk, nowSeconds } from './actions.ts'
+import { type Cases, expectError, expectOk, nowSeconds, on, withinASecond } from './actions.ts'
 
 export const laterCases: Cases = {
   'an item for later is listed until its time, and then popped with its old id and its times':
-    async ({ q, pass }) => {
-      const soon = await q.push({ item: 'soon', delay_seconds: 1 })
-      const deliver_at = Math.ceil(nowSeconds()) + 3_600
-      const { ids } = await q.push({
-        items: [{ item: 'late', deliver_at, priority: 2 }, { item: 'now' }],
+    async ({ call, queue, pass }) => {
+      const { q, soon, list } = await withinASecond(async () => {
+        const q = on(call, queue())
+        const soon = await q.push({ item: 'soon', delay_seconds: 1 })
+        const deliver_at = Math.ceil(nowSeconds()) + 3_600
+        const { ids } = await q.push({
+          items: [{ item: 'late', deliver_at, priority: 2 }, { item: 'now' }],
+        })
+        const state = await q.inspect()
+        const next_due_at = expect.any(Number)
+        expect(state).toMatchObject({ count: 1, scheduled_count: 2, next_due_at })
+        const list = expectOk(await q.call('GET', 'scheduled'))
+        expect(list).toMatchObject({
+          items: ['soon', 'late'],
+          count: 2,
+          details: [
+            { id: soon.ids[0], priority: 0 },
+            { id: ids[0], priority: 2, due_at: deliver_at },
+          ],
+        })
+        const second = expectOk(await q.call('GET', 'scheduled', { query: `from=${deliver_at}` }))
+        expect(second.items).toEqual(['late'])
+        const page = expectOk(await q.call('GET', 'scheduled', { query: 'limit=1' }))
+        const rest = expectOk(await q.call('GET', 'scheduled', { query: `cursor=${page.cursor}` }))
+        expect([...page.items, ...rest.items]).toEqual(list.items)
+        expect((await q.pop('count=10')).items).toEqual(['now'])
+        return { q, soon, list }
       })
-      const state = await q.inspect()
-      expect(state).toMatchObject({ count: 1, scheduled_count: 2, next_due_at: expect.any(Number) })
-      const list = expectOk(await q.call('GET', 'scheduled'))
-      expect(list).toMatchObject({
-        items: ['soon', 'late'],
-        count: 2,
-        details: [
-          { id: soon.ids[0], priority: 0 },
-          { id: ids[0], priority: 2, due_at: deliver_at },
-        ],
-      })
-      const second = expectOk(await q.call('GET', 'scheduled', { query: `from=${deliver_at}` }))
-      expect(second.items).toEqual(['late'])
-      const page = expectOk(await q.call('GET', 'scheduled', { query: 'limit=1' }))
-      const rest = expectOk(await q.call('GET', 'scheduled', { query: `cursor=${page.cursor}` }))
-      expect([...page.items, ...rest.items]).toEqual(list.items)
-      expect((await q.pop('count=10')).items).toEqual(['now'])
       await pass(2_000)
       const { lock_id } = await q.lock()
       const [listed] = expectOk(await q.call('GET', 'items')).details

@@ -104,7 +104,7 @@ export const manageCases: Cases = {
     expect(expectOk(await q.call('GET', 'config'))).toMatchObject(defaults)
   },
   'beyond its limits a queue answers 429 with the wait, and does nothing': async ({ q }) => {
-    // A day, so that no run of this test ends in another window (but at midnight, UTC).
+    // A day: no run of this test ends in another window.
     const limit = { max_requests: 2, window_millis: 86_400_000 }
     expectOk(await q.configure({ push_limit: limit, pop_limit: limit }))
     await q.pushItems(['a'])

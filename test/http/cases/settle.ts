@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { type Cases, expectError, expectOk, nowSeconds, on, pop } from './actions.ts'
+import { type Cases, expectError, expectOk, nowSeconds, on, pop, withinASecond } from './actions.ts'
 
 export const settleCases: Cases = {
   'acknowledging a lock settles all of it': async ({ q }) => {
@@ -136,24 +136,29 @@ export const settleCases: Cases = {
     expectError(missing, 400, 'INVALID_TTL')
   },
   'items released with a delay are shown as waiting, and are first again then': async ({
-    q,
+    call,
+    queue,
     pass,
   }) => {
-    await q.pushItems(['a', 'b', 'c'])
-    const { lock_id, details } = await q.lock('count=2')
-    const part = { lock_id, ids: [details[0].id], delay_seconds: 1, overtake: true }
-    expect(expectOk(await q.post('release', part)).items_released).toBe(1)
-    const page = expectOk(await q.call('GET', 'items'))
-    expect(page.details.map((it: { state: string }) => it.state)).toEqual([
-      'waiting',
-      'locked',
-      'ready',
-    ])
-    expect(Math.abs(page.details[0].retry_at - nowSeconds() - 1)).toBeLessThan(10)
-    expect(page.details[1]).not.toHaveProperty('retry_at')
-    const counts = { count: 3, locked_count: 1, waiting_count: 1 }
-    expect(await q.inspect()).toMatchObject(counts)
-    expect(await q.inspect()).not.toHaveProperty('blocked_until')
+    const { q, lock_id } = await withinASecond(async () => {
+      const q = on(call, queue())
+      await q.pushItems(['a', 'b', 'c'])
+      const { lock_id, details } = await q.lock('count=2')
+      const part = { lock_id, ids: [details[0].id], delay_seconds: 1, overtake: true }
+      expect(expectOk(await q.post('release', part)).items_released).toBe(1)
+      const page = expectOk(await q.call('GET', 'items'))
+      expect(page.details.map((it: { state: string }) => it.state)).toEqual([
+        'waiting',
+        'locked',
+        'ready',
+      ])
+      expect(Math.abs(page.details[0].retry_at - nowSeconds() - 1)).toBeLessThan(10)
+      expect(page.details[1]).not.toHaveProperty('retry_at')
+      const counts = { count: 3, locked_count: 1, waiting_count: 1 }
+      expect(await q.inspect()).toMatchObject(counts)
+      expect(await q.inspect()).not.toHaveProperty('blocked_until')
+      return { q, lock_id }
+    })
     await pass(1_100)
     expectOk(await q.post('acknowledge', { lock_id }))
     expect((await q.pop('count=5')).items).toEqual(['a', 'c'])

@@ -12,6 +12,12 @@ type SoakOptions = {
   readonly seed: number
   /** Kill one of the functions' processes about this often; never unless given. */
   readonly killEveryMs?: number
+  /** What it must have been through before it ends; a busy machine may need longer for that. */
+  readonly atLeast?: {
+    readonly pushed: number
+    readonly deliveries?: number
+    readonly kills?: number
+  }
   readonly onProgress?: (text: string) => void
 }
 
@@ -29,12 +35,12 @@ type SoakReport = {
   readonly gatewayAnswers: number
 }
 
-/** On a busy machine the clients go on for so long until they have met every kind of fault. */
-const EXTRA_MS_MAX = 30_000
+/** On a busy machine the clients go on for so long until they have met every kind of fault, and done enough. */
+const EXTRA_MS_MAX = 60_000
 
 /** The whole service over HTTP, with faults between the functions and their stores. */
 export async function runSoak(options: SoakOptions): Promise<SoakReport> {
-  const { seconds, clients, seed, killEveryMs, onProgress = () => {} } = options
+  const { seconds, clients, seed, killEveryMs, atLeast, onProgress = () => {} } = options
   const random = new Random(seed)
   const [dynamodb, s3] = (await Promise.all(
     (['dynamodb', 's3'] as const).map((service) => startFaultProxy(service, () => random.next())),
@@ -59,12 +65,27 @@ export async function runSoak(options: SoakOptions): Promise<SoakReport> {
       statuses: new Map(),
     }
     const endMs = performance.now() + seconds * 1000
+    let kills = 0
     const hasMetAll = (): boolean =>
       new Set(proxies.flatMap(({ seen }) => [...seen.keys()])).size === kindsOfFault
-    const isOver = (): boolean => performance.now() >= (hasMetAll() ? endMs : endMs + EXTRA_MS_MAX)
+    const isEnough = (): boolean => {
+      const { pushed, deliveries } = countsOf(soak)
+      return (
+        pushed >= (atLeast?.pushed ?? 0) &&
+        deliveries >= (atLeast?.deliveries ?? 0) &&
+        kills >= (atLeast?.kills ?? 0)
+      )
+    }
+    const isOver = (): boolean => {
+      const nowMs = performance.now()
+      return nowMs >= endMs && (nowMs >= endMs + EXTRA_MS_MAX || (hasMetAll() && isEnough()))
+    }
     onProgress(`${clients} clients for ${seconds} s`)
-    const [kills] = await Promise.all([
-      killEveryMs === undefined ? 0 : killNowAndThen(stack, random, killEveryMs, isOver),
+    const onKill = () => {
+      kills += 1
+    }
+    await Promise.all([
+      killEveryMs !== undefined && killNowAndThen(stack, random, { killEveryMs, onKill }, isOver),
       ...Array.from({ length: clients }, (_, n) => client(soak, `c${n}`, isOver)),
     ])
     onProgress('draining')
@@ -122,16 +143,14 @@ function countsOf({ accounts }: Soak): SoakReport['counts'] {
 async function killNowAndThen(
   stack: { readonly functionPids: () => readonly number[] },
   random: Random,
-  everyMs: number,
+  { killEveryMs, onKill }: { readonly killEveryMs: number; readonly onKill: () => void },
   isOver: () => boolean,
-): Promise<number> {
-  let kills = 0
+): Promise<void> {
   while (!isOver()) {
-    await new Promise((resolve) => setTimeout(resolve, everyMs * (0.5 + random.next())))
+    await new Promise((resolve) => setTimeout(resolve, killEveryMs * (0.5 + random.next())))
     const pids = stack.functionPids()
     if (isOver() || pids.length === 0) continue
     process.kill(random.pick(pids), 'SIGKILL')
-    kills += 1
+    onKill()
   }
-  return kills
 }
