@@ -98,9 +98,9 @@ export default defineConfig({
     // expire or a window to pass, and others can compute meanwhile. And one for the simulation: its processes
     // take only what the others leave (test/proofs/simulation/pool.ts), so no core is ever idle.
     maxWorkers: availableParallelism() + 2,
-    // The embedded stores start on a busy two-core machine as well.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // The embedded stores start on a busy machine of two cores as well. At a load of 20 to 30, a minute was too little.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     watch: false,
     // Node runs the tests as it runs the code, and nothing is transformed before.
     experimental: { viteModuleRunner: false },

@@ -149,12 +149,13 @@ describe.each(places)('on $name', ({ start }) => {
 
   test('an item is pushed for later by a time, or a delay with a unit', async () => {
     const q = queue()
-    await pushpop(`push ${q} --deliver-at 2028-01-01T09:00Z 1`)
+    const newYear = `${new Date().getUTCFullYear() + 1}-01-02T09:00Z`
+    await pushpop(`push ${q} --deliver-at ${newYear} 1`)
     await pushpop(`push ${q} --delay 10m --expires-in 2h 2`)
     const shown = jsonLines((await pushpop(`scheduled ${q} --json`)).stdout)
     expect(shown.map(({ item }) => item)).toEqual([2, 1])
-    expect(shown[1]).toMatchObject({ due_at: Date.parse('2028-01-01T09:00Z') / 1000 })
-    const both = await pushpop(`push ${q} --delay 10m --deliver-at 2028-01-01T09:00Z 3`)
+    expect(shown[1]).toMatchObject({ due_at: Date.parse(newYear) / 1000 })
+    const both = await pushpop(`push ${q} --delay 10m --deliver-at ${newYear} 3`)
     expect(both).toMatchObject({ code: 2 })
     expect((await pushpop(`push ${q} --deliver-at soon 3`)).code).toBe(2)
   })
