@@ -102,14 +102,17 @@ export class Losses {
       // This one ends no locks, and may stay at work.
       if (afterRestart && !afterLoss) submit(arn, JSON.stringify(afterRestart), `restart ${arn}`)
     }
-    while ((await this.#announce('afterRestart', untilMs)) !== 'all') {
-      await delay(this.#againMs, undefined, { signal: this.#stop.signal }).catch(() => {})
-      if (Date.now() < untilMs && !this.#stop.signal.aborted) continue
-      // The rest without the locks: from now on some of them may be alive.
-      this.happened()
-      break
+    try {
+      while ((await this.#announce('afterRestart', untilMs)) !== 'all') {
+        await delay(this.#againMs, undefined, { signal: this.#stop.signal }).catch(() => {})
+        if (Date.now() < untilMs && !this.#stop.signal.aborted) continue
+        // The rest without the locks: from now on some of them may be alive.
+        this.happened()
+        break
+      }
+    } finally {
+      release()
     }
-    release()
   }
 
   stop(): void {
