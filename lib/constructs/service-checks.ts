@@ -37,6 +37,11 @@ import type { PushPopProps } from './push-pop.ts'
 import { type QueueConfigLimit, type QueueConfigPattern, queueConfigText } from './queue-config.ts'
 import { sweeperCounts } from './sweep-schedule.ts'
 
+export const aTopic = must(
+  "a topic, such as Topic.fromTopicArn(this, 'Operators', arn)",
+  (value) => isObject(value) && 'topicArn' in value,
+)
+
 const environments = integer(CONCURRENCY_BOUNDS)
 
 const concurrency = settings<Concurrency>({
@@ -144,10 +149,7 @@ const checks: Checks<PushPopProps> = {
   inbox: yesOrNo,
   inboxConcurrency: integer(INBOX_CONCURRENCY_BOUNDS),
   alarms: yesOrNo,
-  alarmTopic: must(
-    "a topic, such as Topic.fromTopicArn(this, 'Operators', arn)",
-    (value) => isObject(value) && 'topicArn' in value,
-  ),
+  alarmTopic: aTopic,
   itemAgeAlarm: duration(ITEM_AGE_SECONDS),
   dashboard: yesOrNo,
 }
