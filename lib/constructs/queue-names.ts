@@ -16,12 +16,13 @@ export const queueSelection: Check = (value, name) => {
   if (!isObject(value)) {
     return mustBe(name, 'a queue id, a list of them, { prefix } or { pattern }', value)
   }
-  if ('prefix' in value && 'pattern' in value) {
-    return `\`${name}\` has a prefix and a pattern: write one of them`
-  }
-  return Object.keys(value).length === 0
-    ? selectsNone(name)
-    : settings<{ prefix?: unknown; pattern?: unknown }>({ prefix, pattern })(value, name)
+  const wrong = settings<{ prefix?: unknown; pattern?: unknown }>({ prefix, pattern })(value, name)
+  if (wrong !== undefined) return wrong
+  const given = [value.prefix, value.pattern].filter((one) => one !== undefined)
+  if (given.length === 0) return selectsNone(name)
+  return given.length === 1
+    ? undefined
+    : `\`${name}\` has a prefix and a pattern: write one of them`
 }
 
 const selectsNone = (name: string): string =>
@@ -37,7 +38,10 @@ const wrongId = (id: unknown, name: string): string | undefined => {
 
 const prefix: Check = (value, name) => {
   if (value === '') return selectsNone('queues')
-  if (typeof value === 'string' && characters.test(value)) return undefined
+  // An id may begin with what only the deployment knows.
+  if (typeof value === 'string' && (Token.isUnresolved(value) || characters.test(value))) {
+    return undefined
+  }
   const start = beforeStar(value)
   if (start !== undefined) {
     return `\`${name}\` is ${JSON.stringify(value)}, and no queue id has a "*": write ${JSON.stringify(start)}`
@@ -51,10 +55,12 @@ const prefix: Check = (value, name) => {
 
 /** Only what EventBridge compares with a whole id, or with its beginning, can be seen to match nothing. */
 const pattern: Check = (value, name) => {
+  if (Token.isUnresolved(value)) return undefined
   if (!Array.isArray(value)) return mustBe(name, 'a list of matchers', value)
   if (value.length === 0) return selectsNone('queues')
   return value
     .map((matcher: unknown, at) => {
+      if (Token.isUnresolved(matcher)) return undefined
       if (typeof matcher === 'string') return wrongId(matcher, name)
       const start = isObject(matcher) ? matcher.prefix : undefined
       return typeof start === 'string' && start !== ''

@@ -9,7 +9,7 @@ import {
   Runtime,
 } from 'aws-cdk-lib/aws-lambda'
 import { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs'
-import { Duration, type Stack } from 'aws-cdk-lib/core'
+import { Aws, Duration, type Stack } from 'aws-cdk-lib/core'
 import { describe, expect, it } from 'vitest'
 import type { PushPopProps } from '../../lib/constructs/push-pop.ts'
 import {
@@ -84,6 +84,7 @@ describe('A consumer', () => {
     [{ queues: [] }, '`queues` selects none: write the ids of queues, or how they begin'],
     [{ queues: {} }, '`queues` selects none'],
     [{ queues: { prefix: '' } }, '`queues` selects none'],
+    [{ queues: { prefix: undefined } }, '`queues` selects none'],
     [{ queues: { pattern: [] } }, '`queues` selects none'],
     [
       { queues: ['a/b'] },
@@ -133,6 +134,13 @@ describe('A consumer', () => {
   ] as [Given, string][])('is refused if nobody would ever call it: %o.', (given, sentence) => {
     expect(() => made(given)).toThrow(`Cannot make the consumer "Ship" because ${sentence}`)
   })
+
+  it.each([{ prefix: `${Aws.STACK_NAME}.` }, { pattern: [Aws.STACK_NAME, { suffix: ':' }] }])(
+    'may work queues whose names only the deployment knows: %o.',
+    (queues) => {
+      expect(() => made({ queues })).not.toThrow()
+    },
+  )
 
   it.each([
     [{ bachSize: 5 }, 'it has no property "bachSize": write `batchSize`'],
