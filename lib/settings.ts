@@ -1,24 +1,26 @@
 import { Duration } from 'aws-cdk-lib/core'
 import type { Node } from 'constructs'
+import { ISSUER_RULE, isIssuer, isOrigin, ORIGIN_RULE } from './constructs/addresses.ts'
 import type { Authorisation } from './constructs/authorisation.ts'
+import {
+  type Bounds,
+  CONCURRENCY_BOUNDS,
+  IDEMPOTENCY_TTL_SECONDS,
+  INBOX_CONCURRENCY_BOUNDS,
+  ITEM_AGE_SECONDS,
+  RATE_HOLD_SECONDS,
+  REMIND_AFTER_SECONDS,
+  SWEEP_EVERY_SECONDS,
+  WAITING_POPS,
+} from './constructs/bounds.ts'
 import {
   announceFiles,
   type Concurrency,
   functionSettings,
 } from './constructs/function-settings.ts'
-import type { LogLevel } from './constructs/functions.ts'
+import { logLevels } from './constructs/functions.ts'
 import type { PushPopProps } from './constructs/push-pop.ts'
-import {
-  CONCURRENCY_MAX,
-  INBOX_CONCURRENCY_MAX,
-  INBOX_CONCURRENCY_MIN,
-  RATE_HOLD_SECONDS_MAX,
-  REMIND_AFTER_SECONDS_MAX,
-  REMIND_AFTER_SECONDS_MIN,
-  sweepersAtOnce,
-  sweepersInWords,
-  WAITING_POPS_MAX,
-} from './constructs/service-checks.ts'
+import { sweepersAtOnce, sweepersInWords } from './constructs/service-checks.ts'
 import { type Sweepers, sweeperCounts } from './constructs/sweep-schedule.ts'
 
 export type Settings = {
@@ -41,14 +43,13 @@ export function settingsOf(node: Node): Settings {
   if (stage !== undefined && !/^[A-Za-z][A-Za-z0-9-]{0,63}$/.test(stage)) {
     throw mustBe('stage', stage, 'letters, digits and hyphens, beginning with a letter')
   }
-  const sweepEvery = seconds('sweepEvery', setting('sweepEvery'), 1, 60)
-  const idempotencyTtl = seconds('idempotencyTtl', setting('idempotencyTtl'), 60, 30 * 86_400)
-  const remindAfter = seconds(
-    'remindAfter',
-    setting('remindAfter'),
-    REMIND_AFTER_SECONDS_MIN,
-    REMIND_AFTER_SECONDS_MAX,
+  const sweepEvery = seconds('sweepEvery', setting('sweepEvery'), SWEEP_EVERY_SECONDS)
+  const idempotencyTtl = seconds(
+    'idempotencyTtl',
+    setting('idempotencyTtl'),
+    IDEMPOTENCY_TTL_SECONDS,
   )
+  const remindAfter = seconds('remindAfter', setting('remindAfter'), REMIND_AFTER_SECONDS)
   const sweepers = oneOf('sweepers', setting('sweepers'), sweeperCounts.map(String))
   const events = oneOf('events', setting('events'), ['true', 'false']) !== 'false'
   const wake = oneOf('wake', setting('wake'), ['true', 'false']) !== 'false'
@@ -56,19 +57,21 @@ export function settingsOf(node: Node): Settings {
   const inboxConcurrency = count(
     'inboxConcurrency',
     setting('inboxConcurrency'),
-    INBOX_CONCURRENCY_MIN,
-    INBOX_CONCURRENCY_MAX,
+    INBOX_CONCURRENCY_BOUNDS,
   )
   const concurrency = concurrencyOf(setting('concurrency'), { events, inbox })
   checkSweepers(Number(sweepers ?? 1), sweepEvery, concurrency)
-  const rateHold = seconds('rateHold', setting('rateHold'), 0, RATE_HOLD_SECONDS_MAX)
-  const waitingPops = count('waitingPops', setting('waitingPops'), 0, WAITING_POPS_MAX)
+  const rateHold = seconds('rateHold', setting('rateHold'), RATE_HOLD_SECONDS)
+  const waitingPops = count('waitingPops', setting('waitingPops'), WAITING_POPS)
   const logLevel = oneOf('logLevel', setting('logLevel'), logLevels)
-  const itemAgeAlarm = seconds('itemAgeAlarm', setting('itemAgeAlarm'), 1, 30 * 86_400)
+  const itemAgeAlarm = seconds('itemAgeAlarm', setting('itemAgeAlarm'), ITEM_AGE_SECONDS)
   const alarmTopicArn = setting('alarmTopic')
   if (alarmTopicArn !== undefined && !/^arn:[^:]+:sns:[^:]+:\d{12}:.+/.test(alarmTopicArn)) {
     throw mustBe('alarmTopic', alarmTopicArn, 'the ARN of an SNS topic')
   }
+  const corsOrigins = listOf(setting('corsOrigins'))
+  const page = corsOrigins.find((origin) => !isOrigin(origin))
+  if (page !== undefined) throw mustBe('corsOrigins', page, ORIGIN_RULE)
   const settings: Settings = {
     ...(alarmTopicArn !== undefined && { alarmTopicArn }),
     stackName: stage === undefined ? 'PushPop' : `PushPop-${stage}`,
@@ -89,7 +92,7 @@ export function settingsOf(node: Node): Settings {
       concurrency,
       ...(itemAgeAlarm && { itemAgeAlarm }),
       ...(logLevel && { logLevel }),
-      corsOrigins: listOf(setting('corsOrigins')),
+      corsOrigins,
     },
   }
   checkNames(Object.keys(node.getAllContext()), [...known].sort())
@@ -108,8 +111,6 @@ function checkNames(given: readonly string[], known: readonly string[]): void {
   throw new SettingError(`the setting "${unknown}" does not exist; ${instead}`)
 }
 
-const logLevels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error']
-
 function authorisationOf(setting: (name: string) => string | undefined): Authorisation {
   const kind = oneOf('auth', setting('auth'), ['iam', 'jwt', 'none']) ?? 'iam'
   const issuer = setting('issuer')
@@ -121,8 +122,8 @@ function authorisationOf(setting: (name: string) => string | undefined): Authori
     }
     return { kind }
   }
-  if (issuer === undefined || !/^https:\/\/[^/\s]+/.test(issuer)) {
-    throw mustBe('issuer', issuer, 'the https address of who issues the tokens, with auth=jwt')
+  if (!isIssuer(issuer)) {
+    throw mustBe('issuer', issuer, `${ISSUER_RULE}, with auth=jwt`)
   }
   if (audience.length === 0) {
     throw mustBe(
@@ -147,10 +148,10 @@ function concurrencyOf(
   const parts = listOf(value).map((part) => /^(\w+):(\d{1,6})$/.exec(part) ?? [])
   const counts = new Map(parts.map(([, name = '', count]) => [name, Number(count)]))
   const isMeant = [...counts].every(
-    ([name, count]) => names.includes(name) && count >= 1 && count <= CONCURRENCY_MAX,
+    ([name, count]) => names.includes(name) && count >= 1 && count <= CONCURRENCY_BOUNDS.max,
   )
   if (isMeant && counts.size === parts.length) return Object.fromEntries(counts)
-  const wanted = `functions, each once, with 1 to ${CONCURRENCY_MAX} environments, such as Rate:50,Push:200`
+  const wanted = `functions, each once, with 1 to ${CONCURRENCY_BOUNDS.max} environments, such as Rate:50,Push:200`
   throw mustBe('concurrency', value, `${wanted} (there are ${names.join(', ')})`)
 }
 
@@ -188,21 +189,15 @@ function oneOf<T extends string>(
   return found
 }
 
-function seconds(
-  name: string,
-  value: string | undefined,
-  min: number,
-  max: number,
-): Duration | undefined {
-  const number = count(name, value, min, max, 'a number of seconds')
+function seconds(name: string, value: string | undefined, bounds: Bounds): Duration | undefined {
+  const number = count(name, value, bounds, 'a number of seconds')
   return number === undefined ? undefined : Duration.seconds(number)
 }
 
 function count(
   name: string,
   value: string | undefined,
-  min: number,
-  max: number,
+  { min, max }: Bounds,
   what = 'a number',
 ): number | undefined {
   if (value === undefined) return undefined

@@ -1,4 +1,4 @@
-import { consumer, type Item } from '../../lambdas/consumer/index.ts' // in a project of yours: 'pushpop/consumer'
+import { consumer, type Item } from '../../lambdas/consumer/index.ts' // 'pushpop/consumer'
 
 type Command = { readonly step: string }
 

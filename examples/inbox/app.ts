@@ -3,9 +3,9 @@
 import { EventField, Rule, RuleTargetInput } from 'aws-cdk-lib/aws-events'
 import { SqsQueue } from 'aws-cdk-lib/aws-events-targets'
 import { App } from 'aws-cdk-lib/core'
-import type { Events } from '../../lib/constructs/events.ts'
-import type { Inbox } from '../../lib/constructs/inbox.ts'
-import { PushPopStack } from '../../lib/pushpop-stack.ts'
+import type { Events } from '../../lib/constructs/events.ts' // 'pushpop'
+import type { Inbox } from '../../lib/constructs/inbox.ts' // 'pushpop'
+import { PushPopStack } from '../../lib/pushpop-stack.ts' // 'pushpop'
 
 const app = new App()
 const stack = new PushPopStack(app, 'Alerts', {

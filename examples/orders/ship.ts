@@ -1,4 +1,4 @@
-import { consumer, type Item } from '../../lambdas/consumer/index.ts'
+import { consumer, type Item } from '../../lambdas/consumer/index.ts' // 'pushpop/consumer'
 
 type Order = { readonly order: number; readonly address?: string | null }
 

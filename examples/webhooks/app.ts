@@ -2,8 +2,8 @@
 
 import { join } from 'node:path'
 import { App, Duration } from 'aws-cdk-lib/core'
-import { PushPopConsumer } from '../../lib/constructs/push-pop-consumer.ts'
-import { PushPopStack } from '../../lib/pushpop-stack.ts'
+import { PushPopConsumer } from '../../lib/constructs/push-pop-consumer.ts' // 'pushpop'
+import { PushPopStack } from '../../lib/pushpop-stack.ts' // 'pushpop'
 
 const app = new App()
 const stack = new PushPopStack(app, 'Webhooks', {

@@ -1,4 +1,4 @@
-import { consumer } from '../../lambdas/consumer/index.ts' // in a project of yours: 'pushpop/consumer'
+import { consumer } from '../../lambdas/consumer/index.ts' // 'pushpop/consumer'
 
 type Webhook = { readonly url: string; readonly event: string; readonly data: unknown }
 

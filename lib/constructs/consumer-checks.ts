@@ -1,69 +1,119 @@
 // Refuses a consumer that cannot work while the stack is synthesised, and not at its first item.
 
+import { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import type { Duration } from 'aws-cdk-lib/core'
+import { Construct } from 'constructs'
 import { HELD_TTL_SECONDS_MIN, LOCKS_MAX } from '../../lambdas/consumer/settings.ts'
 import {
   ITEMS_PER_POP_MAX,
   LOCK_TTL_SECONDS_MAX,
   MAX_DELIVERIES_MAX,
 } from '../../lambdas/engine/core/limits.ts'
-import { isDeadLetterQueue, isQueueId } from '../../lambdas/foundation/queue-id.ts'
-import type { PushPopConsumerProps, QueueSelection } from './push-pop-consumer.ts'
+import { isDeadLetterQueue } from '../../lambdas/foundation/queue-id.ts'
+import type { Bundling } from '../bundling/bundling.ts'
+import { CONCURRENCY_BOUNDS } from './bounds.ts'
+import {
+  aService,
+  type Check,
+  type Checks,
+  checkProperties,
+  duration,
+  integer,
+  isObject,
+  listOf,
+  must,
+  mustBe,
+  settings,
+  text,
+  yesOrNo,
+} from './property-checks.ts'
+import type { ConsumerFunction, PushPopConsumerProps, QueueSelection } from './push-pop-consumer.ts'
+import { queueSelection } from './queue-names.ts'
+import { aTopic } from './service-checks.ts'
 
-/** A run keeps two seconds for its end; a pop in a cold function and a handler need some more. */
-const TIMEOUT_SECONDS_MIN = 10
+/** A run keeps two seconds for its end; a pop in a cold function and a handler need some more. Lambda's most. */
+const TIMEOUT_SECONDS = { min: 10, max: 900 }
 /** Lambda's own default. */
 const TIMEOUT_SECONDS_DEFAULT = 3
+const MEMORY_MB = { min: 128, max: 10_240 }
 
-type Limits = Omit<PushPopConsumerProps, 'service' | 'queues' | 'function'>
+const bundling = settings<Bundling>({
+  external: listOf(text),
+  minify: yesOrNo,
+  sourceMap: yesOrNo,
+  banner: text,
+  define: must('an object with a text for each name', isObject),
+})
 
-export function checkConsumer(id: string, props: Limits, timeout: Duration | undefined): void {
-  const refuse = (reason: string): never => {
-    throw new Error(`Cannot make the consumer "${id}" because ${reason}`)
+const toMake = settings<ConsumerFunction>(
+  {
+    entry: must('the file with the handler', (value) => typeof value === 'string' && value !== ''),
+    timeout: duration(TIMEOUT_SECONDS),
+    memoryMb: integer(MEMORY_MB),
+    environment: must('an object with a text for each name', isObject),
+    bundling,
+  },
+  ['entry'],
+)
+
+/** One of yours may have any properties: only its class counts. */
+const givenFunction: Check = (value, name) => {
+  if (value instanceof LambdaFunction || (typeof value === 'string' && value !== '')) {
+    return undefined
   }
-  const within = (name: string, value: number | undefined, min: number, max: number) => {
-    if (value === undefined || (Number.isInteger(value) && min <= value && value <= max)) return
-    refuse(`\`${name}\` must be an integer from ${min} to ${max}, and is ${value}`)
-  }
-  const timeoutSeconds = timeout?.toSeconds() ?? TIMEOUT_SECONDS_DEFAULT
-  if (timeoutSeconds < TIMEOUT_SECONDS_MIN) {
-    refuse(
-      `the \`timeout\` of its function must be at least ${TIMEOUT_SECONDS_MIN} seconds, and is ${timeoutSeconds}`,
-    )
-  }
-  within('batchSize', props.batchSize, 1, ITEMS_PER_POP_MAX)
-  within(
-    'lockTtl',
-    props.lockTtl?.toSeconds({ integral: false }),
-    HELD_TTL_SECONDS_MIN,
-    LOCK_TTL_SECONDS_MAX,
+  if (isObject(value) && !Construct.isConstruct(value)) return toMake(value, name)
+  return mustBe(
+    name,
+    'the file with the handler, { entry } or a Function that your app makes',
+    value,
   )
-  within('queuesAtOnce', props.queuesAtOnce, 1, 100_000)
-  within('locksAtOnce', props.locksAtOnce, 1, LOCKS_MAX)
-  within('maxDeliveries', props.maxDeliveries, 1, MAX_DELIVERIES_MAX)
+}
+
+const checks: Checks<PushPopConsumerProps> = {
+  service: aService,
+  queues: queueSelection,
+  function: givenFunction,
+  batchSize: integer({ min: 1, max: ITEMS_PER_POP_MAX }),
+  lockTtl: duration({ min: HELD_TTL_SECONDS_MIN, max: LOCK_TTL_SECONDS_MAX }),
+  queuesAtOnce: integer(CONCURRENCY_BOUNDS),
+  locksAtOnce: integer({ min: 1, max: LOCKS_MAX }),
+  maxDeliveries: integer({ min: 1, max: MAX_DELIVERIES_MAX }),
+  competing: yesOrNo,
+  alarmTopic: aTopic,
+}
+
+export function checkConsumer(id: string, props: PushPopConsumerProps): void {
+  const needed = ['service', 'queues', 'function'] as const
+  checkProperties(`consumer "${id}"`, props, checks, needed)
+  if (props.service.events === undefined) {
+    throw refusal(id, 'its service has `events: false`, and nothing else would wake it')
+  }
   if (props.competing === false && (props.locksAtOnce ?? 1) > 1) {
-    refuse('`competing: false` allows one lock, and `locksAtOnce` asks for more')
+    throw refusal(id, '`competing: false` allows one lock, and `locksAtOnce` asks for more')
   }
 }
+
+/** A function that somebody else made has its own. */
+export function checkTimeout(id: string, timeout: Duration | undefined): void {
+  const seconds = timeout?.toSeconds() ?? TIMEOUT_SECONDS_DEFAULT
+  if (seconds >= TIMEOUT_SECONDS.min) return
+  throw refusal(
+    id,
+    `the \`timeout\` of its function must be at least ${TIMEOUT_SECONDS.min} seconds, and is ${seconds}`,
+  )
+}
+
+const refusal = (id: string, reason: string): Error =>
+  new Error(`Cannot make the consumer "${id}" because ${reason}`)
 
 /** What an event's `detail.queue` has to be. */
 export function queueMatchers(queues: QueueSelection): unknown[] {
-  if (typeof queues === 'string') return idsOf([queues])
-  if (Array.isArray(queues)) return idsOf(queues as readonly string[])
-  if ('prefix' in queues && queues.prefix !== '') return [{ prefix: queues.prefix }]
-  if ('pattern' in queues && queues.pattern.length > 0) return [...queues.pattern]
-  throw new Error('Cannot tell which queues a consumer works: `queues` selects none')
+  if (typeof queues === 'string') return [queues]
+  if (Array.isArray(queues)) return [...queues]
+  return 'prefix' in queues ? [{ prefix: queues.prefix }] : [...(queues as Pattern).pattern]
 }
 
-function idsOf(ids: readonly string[]): string[] {
-  if (ids.length === 0) {
-    throw new Error('Cannot tell which queues a consumer works: `queues` selects none')
-  }
-  for (const id of ids) {
-    if (!isQueueId(id)) throw new Error(`\`queues\` has "${id}", which is not a queue id`)
-  }
-  return [...ids]
-}
+type Pattern = Extract<QueueSelection, { readonly pattern: unknown }>
 
 /** A dead-letter queue that is named is meant; but a prefix also matches the dead-letter queues of its queues. */
 export const takesDeadLetters = (queues: QueueSelection): boolean =>

@@ -23,7 +23,8 @@ import { type CommonSettings, ServiceFunction } from './service-function.ts'
 import type { Storage } from './storage.ts'
 import { type StorageAccess, storageAccess } from './storage-access.ts'
 
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
+export const logLevels = ['debug', 'info', 'warn', 'error'] as const
+export type LogLevel = (typeof logLevels)[number]
 
 type FunctionsProps = CommonSettings & {
   readonly serviceName: string
@@ -135,7 +136,7 @@ function environments({
   const onTable = { ...every, [variables.table]: storage.table.tableName }
   const rated = {
     ...onTable,
-    ...(rateHold && { [variables.rateHoldMs]: String(rateHold.toMilliseconds()) }),
+    ...(rateHold && { [variables.rateHoldMs]: String(wholeMs(rateHold)) }),
   }
   const stored = {
     ...onTable,
@@ -164,3 +165,5 @@ function environments({
   const announcing = { ...every, ...(bus && { [variables.eventBus]: bus.eventBusArn }) }
   return { every, rated, pushed, stored, popped, swept, announcing, applied }
 }
+
+const wholeMs = (time: Duration): number => Math.round(time.toMilliseconds({ integral: false }))

@@ -17,6 +17,7 @@ import { accessLogFormat } from './access-log.ts'
 import { type Authorisation, open, type Rights, rightsUnder, scopeOf } from './authorisation.ts'
 import { corsOf } from './cors.ts'
 import { kept } from './kept.ts'
+import { grantsNothing } from './queue-names.ts'
 
 export type Throttle = { readonly perSecond: number; readonly burst: number }
 
@@ -112,6 +113,9 @@ export class HttpApi extends Construct {
           `have the issuer put the scope "${scopeOf(duty)}" into the caller's`,
       )
     }
+    const reason =
+      ids === undefined ? undefined : grantsNothing(ids, duty === 'rate' ? 'key' : 'queue')
+    if (reason !== undefined) throw new Error(`Cannot grant "${duty}" because ${reason}`)
     const { apiId } = this.api
     const variable = duty === 'rate' ? '{key}' : '{id}'
     const paths = (routes as readonly Route[])

@@ -17,7 +17,7 @@ import { variables } from '../../lambdas/runtime/variables.ts'
 import type { Bundling } from '../bundling/bundling.ts'
 import { bundleFunction, ownFilesOf } from '../bundling/consumer-bundle.ts'
 import { acceptFindings } from './accept-findings.ts'
-import { checkConsumer, queueMatchers, takesDeadLetters } from './consumer-checks.ts'
+import { checkConsumer, checkTimeout, queueMatchers, takesDeadLetters } from './consumer-checks.ts'
 import type { Events } from './events.ts'
 import { BUNDLED_FROM, LOCAL } from './function-settings.ts'
 import type { PushPop } from './push-pop.ts'
@@ -85,16 +85,11 @@ export class PushPopConsumer extends Construct {
 
   constructor(scope: Construct, id: string, props: PushPopConsumerProps) {
     super(scope, id)
-    const { service } = props
-    const { events } = service
-    if (events === undefined) {
-      throw new Error(
-        `Cannot make the consumer "${id}" because its service has \`events: false\`, and nothing else would wake it`,
-      )
-    }
+    checkConsumer(id, props)
+    const events = props.service.events as Events
     const name = Names.uniqueResourceName(this, { maxLength: 64, separator: '-' })
     this.function = this.#makeFunction(props)
-    checkConsumer(id, props, this.function.timeout)
+    checkTimeout(id, this.function.timeout)
     // In the function's stack: a rule and its target need each other's ARN, and two stacks must not depend on each
     // other.
     const home =

@@ -2,7 +2,7 @@ import { Construct } from 'constructs'
 import type { Missed } from '../../lambdas/engine/core/schedule.ts'
 import { present } from '../../lambdas/foundation/shared/present.ts'
 import type { PushPop } from './push-pop.ts'
-import { checkSchedule } from './schedule-checks.ts'
+import { checkSchedule, checkScheduleProps } from './schedule-checks.ts'
 import { SchedulesInCode } from './schedules-in-code.ts'
 
 /** The same settings as for `PUT /queue/{id}/schedules/{name}`. */
@@ -43,6 +43,7 @@ export class PushPopSchedule extends Construct {
 
   constructor(scope: Construct, id: string, props: PushPopScheduleProps) {
     super(scope, id)
+    checkScheduleProps(id, props)
     const { service, startsAt, endsAt, name = id, item, ...rest } = props
     const times = present({ startsAtMs: startsAt?.getTime(), endsAtMs: endsAt?.getTime() })
     const schedule = checkSchedule(id, { ...rest, name, ...times, item })

@@ -1,5 +1,6 @@
 // Refuses a schedule that the service would refuse, while the stack is synthesised: by the engine's own checks.
 
+import { types } from 'node:util'
 import { Token } from 'aws-cdk-lib/core'
 import { Cron } from 'croner'
 import { cronTimes } from '../../lambdas/engine/core/cron.ts'
@@ -14,6 +15,8 @@ import {
 import { intervalTimes, withinBounds } from '../../lambdas/engine/core/schedule-times.ts'
 import { QueueError } from '../../lambdas/foundation/errors.ts'
 import { checkQueueId } from '../../lambdas/foundation/queue-id.ts'
+import { anything, aService, type Checks, checkProperties, must } from './property-checks.ts'
+import type { PushPopScheduleProps } from './push-pop-schedule.ts'
 import { jsonOf, ListOfTokensError } from './schedule-item.ts'
 
 /** Properties by the names that the API has for them. */
@@ -24,6 +27,28 @@ const properties: Readonly<Record<string, string>> = {
   starts_at: 'startsAt',
   ends_at: 'endsAt',
 }
+
+const aText = (example: string) =>
+  must(`a text, such as '${example}'`, (value) => typeof value === 'string')
+const aDate = must("a Date, such as new Date('2027-01-01')", types.isDate)
+
+/** What the engine's checks would not explain: they are for values of the right type. */
+const checks: Checks<PushPopScheduleProps> = {
+  service: aService,
+  queue: anything,
+  name: anything,
+  cron: aText('0 9 * * 1'),
+  timeZone: aText('Europe/Berlin'),
+  everySeconds: must('a number, such as 600', (value) => typeof value === 'number'),
+  item: anything,
+  priority: anything,
+  startsAt: aDate,
+  endsAt: aDate,
+  missed: anything,
+}
+
+export const checkScheduleProps = (id: string, props: PushPopScheduleProps): void =>
+  checkProperties(`schedule "${id}"`, props, checks, ['service'])
 
 /** Returns it as it will be deployed. */
 export function checkSchedule(id: string, given: ScheduleInCode): ScheduleInCode {
@@ -48,7 +73,9 @@ export function checkSchedule(id: string, given: ScheduleInCode): ScheduleInCode
     }
     if (!(error instanceof QueueError) || error.field === undefined) throw error
     const { field, message } = error
-    return refuse(`of \`${properties[field] ?? field}\`: ${inCamelCase(message)}`)
+    const fromId = field === 'name' && name === id
+    const instead = fromId ? ': give it a `name`, because its id cannot be one' : ''
+    return refuse(`of \`${properties[field] ?? field}\`: ${inCamelCase(message)}${instead}`)
   }
 }
 

@@ -1,118 +1,183 @@
-// Properties that no service can have: the synth refuses them, before a deployment does.
+// Properties that no service can have: the synth refuses them, before a deployment or a function does.
 
+import { RetentionDays } from 'aws-cdk-lib/aws-logs'
 import { type Duration, Token } from 'aws-cdk-lib/core'
-import { WAIT_MS_MAX } from '../../lambdas/rate/core/bounds.ts'
+import { ISSUER_RULE, isIssuer, isOrigin, ORIGIN_RULE } from './addresses.ts'
+import type { Authorisation } from './authorisation.ts'
+import {
+  CONCURRENCY_BOUNDS,
+  EVENT_ARCHIVE_DAYS,
+  IDEMPOTENCY_TTL_SECONDS,
+  INBOX_CONCURRENCY_BOUNDS,
+  ITEM_AGE_SECONDS,
+  RATE_HOLD_SECONDS,
+  REMIND_AFTER_SECONDS,
+  SWEEP_EVERY_SECONDS,
+  WAITING_POPS,
+} from './bounds.ts'
 import type { Concurrency } from './function-settings.ts'
+import { logLevels } from './functions.ts'
 import type { Throttle } from './http-api.ts'
-import { type QueueConfigPattern, queueConfigText } from './queue-config.ts'
-import { type Sweepers, sweeperCounts } from './sweep-schedule.ts'
+import {
+  anything,
+  type Check,
+  type Checks,
+  checkProperties,
+  duration,
+  integer,
+  isObject,
+  listOf,
+  must,
+  mustBe,
+  oneOf,
+  settings,
+  yesOrNo,
+} from './property-checks.ts'
+import type { PushPopProps } from './push-pop.ts'
+import { type QueueConfigLimit, type QueueConfigPattern, queueConfigText } from './queue-config.ts'
+import { sweeperCounts } from './sweep-schedule.ts'
 
-export const RATE_HOLD_SECONDS_MAX = WAIT_MS_MAX / 1_000
-/** They are all in one row, which has 2.5 KB then: three write units to take a seat, and as many to leave it. */
-export const WAITING_POPS_MAX = 200
-/** Sooner, a consumer may still be starting cold; and no pause between reminders is longer than an hour. */
-export const REMIND_AFTER_SECONDS_MIN = 10
-export const REMIND_AFTER_SECONDS_MAX = 3_600
-/** The range that Lambda accepts as the concurrency of an SQS queue. */
-export const INBOX_CONCURRENCY_MIN = 2
-export const INBOX_CONCURRENCY_MAX = 1_000
-/** More than any account has. */
-export const CONCURRENCY_MAX = 100_000
+export const aTopic = must(
+  "a topic, such as Topic.fromTopicArn(this, 'Operators', arn)",
+  (value) => isObject(value) && 'topicArn' in value,
+)
 
-export type Checked = {
-  readonly rateHold?: Duration
-  readonly waitingPops?: number
-  readonly concurrency?: Concurrency
-  readonly events?: boolean
-  readonly inbox?: boolean
-  readonly inboxConcurrency?: number
-  readonly sweepers?: number
-  readonly sweepEvery?: Duration
-  readonly remindAfter?: Duration
-  readonly queueConfig?: readonly QueueConfigPattern[]
-  readonly throttle?: Throttle
-  readonly serviceName?: string
+const environments = integer(CONCURRENCY_BOUNDS)
+
+const concurrency = settings<Concurrency>({
+  Push: environments,
+  Pop: environments,
+  Settle: environments,
+  Inspect: environments,
+  Manage: environments,
+  Rate: environments,
+  ReturnExpiredLocks: environments,
+  Housekeep: environments,
+  Health: environments,
+  Announce: environments,
+  ApplyInbox: environments,
+})
+
+const throttle = settings<Throttle>(
+  {
+    // The gateway takes 0 as well, and then refuses every call.
+    perSecond: must('a number above 0', (value) => Number.isFinite(value) && Number(value) > 0),
+    burst: must('an integer of 1 or more', (value) => Number.isInteger(value) && Number(value) > 0),
+  },
+  ['perSecond', 'burst'],
+)
+
+const forTokens = settings<Extract<Authorisation, { kind: 'jwt' }>>(
+  {
+    kind: anything,
+    issuer: must(ISSUER_RULE, isIssuer),
+    audience: must(
+      'a list of whom the tokens are for',
+      (value) => Array.isArray(value) && value.length > 0 && value.every(isText),
+    ),
+  },
+  ['issuer', 'audience'],
+)
+
+const isText = (value: unknown): boolean => typeof value === 'string' && value !== ''
+
+const authorisation: Check = (value, name) => {
+  const wanted = `{ kind: 'iam' }, { kind: 'none' } or { kind: 'jwt', issuer, audience }`
+  if (!isObject(value)) return mustBe(name, wanted, value)
+  if (value.kind === 'jwt') return forTokens(value, name)
+  const isKnown = value.kind === 'iam' || value.kind === 'none'
+  // Naming an issuer means tokens: anything else would be a surprise.
+  if (isKnown && Object.keys(value).length === 1) return undefined
+  const given = isKnown ? Object.keys(value).join(', ') : JSON.stringify(value.kind)
+  return `\`${name}\` must be ${wanted}, and has ${isKnown ? given : `the kind ${given}`}`
 }
 
-export function checkService(id: string, props: Checked): void {
-  const { rateHold, waitingPops = 0, concurrency = {}, events } = props
-  const { sweepers = 1, sweepEvery, remindAfter, queueConfig } = props
+/** The values are for `queueConfigText`: here it is the names, which the engine would not explain. */
+const limit: Check = (value, name) =>
+  isObject(value)
+    ? settings<QueueConfigLimit>({
+        maxRequests: anything,
+        windowMillis: anything,
+        algorithm: anything,
+        burst: anything,
+      })(value, name)
+    : undefined
+
+const pattern = settings<QueueConfigPattern>({
+  prefix: anything,
+  segmentSize: anything,
+  bufferSegments: anything,
+  maxDeliveries: anything,
+  capacity: anything,
+  itemTtlSeconds: anything,
+  expired: anything,
+  pushLimit: limit,
+  popLimit: limit,
+})
+
+const checks: Checks<PushPopProps> = {
+  authorisation,
+  throwaway: yesOrNo,
+  throttle,
+  wake: yesOrNo,
+  sweepEvery: duration(SWEEP_EVERY_SECONDS),
+  sweepers: oneOf(sweeperCounts),
+  remindAfter: duration(REMIND_AFTER_SECONDS),
+  queueConfig: listOf(pattern),
+  idempotencyTtl: duration(IDEMPOTENCY_TTL_SECONDS),
+  rateHold: duration(RATE_HOLD_SECONDS, { isWhole: false }),
+  waitingPops: integer(WAITING_POPS),
+  concurrency,
+  corsOrigins: listOf(must(ORIGIN_RULE, isOrigin)),
+  logLevel: oneOf(logLevels),
+  logRetention: must(
+    'one of RetentionDays, such as RetentionDays.ONE_WEEK',
+    (value) =>
+      typeof value === 'number' &&
+      (Token.isUnresolved(value) || RetentionDays[value] !== undefined),
+  ),
+  tracing: yesOrNo,
+  // The name of the bus, too.
+  serviceName: must(
+    '1 to 256 letters, digits, ".", "_" and "-"',
+    (value) =>
+      typeof value === 'string' &&
+      (Token.isUnresolved(value) || /^[A-Za-z0-9._-]{1,256}$/.test(value)),
+  ),
+  events: yesOrNo,
+  eventArchive: duration(EVENT_ARCHIVE_DAYS, { unit: 'days' }),
+  inbox: yesOrNo,
+  inboxConcurrency: integer(INBOX_CONCURRENCY_BOUNDS),
+  alarms: yesOrNo,
+  alarmTopic: aTopic,
+  itemAgeAlarm: duration(ITEM_AGE_SECONDS),
+  dashboard: yesOrNo,
+}
+
+export function checkService(id: string, props: PushPopProps): void {
+  checkProperties(`service "${id}"`, props, checks)
   const refuse = (reason: string): never => {
     throw new Error(`Cannot make the service "${id}" because ${reason}`)
   }
-  const seconds = rateHold?.toSeconds({ integral: false }) ?? 0
-  if (seconds < 0 || seconds > RATE_HOLD_SECONDS_MAX) {
-    refuse(`\`rateHold\` must be 0 to ${RATE_HOLD_SECONDS_MAX} seconds, and is ${seconds}`)
-  }
-  if (!Number.isInteger(waitingPops) || waitingPops < 0 || waitingPops > WAITING_POPS_MAX) {
-    refuse(
-      `\`waitingPops\` must be an integer from 0 to ${WAITING_POPS_MAX}, and is ${waitingPops}`,
-    )
-  }
-  if (!sweeperCounts.includes(sweepers as Sweepers)) {
-    refuse(`\`sweepers\` must be one of ${sweeperCounts.join(', ')}, and is ${sweepers}`)
-  }
-  const reminded = remindAfter?.toSeconds({ integral: false }) ?? REMIND_AFTER_SECONDS_MIN
-  if (reminded < REMIND_AFTER_SECONDS_MIN || reminded > REMIND_AFTER_SECONDS_MAX) {
-    refuse(
-      `\`remindAfter\` must be ${REMIND_AFTER_SECONDS_MIN} to ${REMIND_AFTER_SECONDS_MAX} seconds, and is ${reminded}`,
-    )
-  }
+  const { concurrency = {}, events, inbox, sweepers = 1, sweepEvery, queueConfig = [] } = props
   try {
-    queueConfigText(queueConfig ?? [])
+    queueConfigText(queueConfig)
   } catch (error) {
     refuse(`of \`queueConfig\`: ${(error as Error).message}`)
   }
-  for (const [name, count] of Object.entries(concurrency)) {
-    if (Number.isInteger(count) && count >= 1 && count <= CONCURRENCY_MAX) continue
-    refuse(
-      `\`concurrency.${name}\` must be an integer from 1 to ${CONCURRENCY_MAX}, and is ${count}`,
-    )
-  }
-  const { ReturnExpiredLocks: reserved = CONCURRENCY_MAX } = concurrency
+  const { ReturnExpiredLocks: reserved = CONCURRENCY_BOUNDS.max } = concurrency
   const needed = sweepersAtOnce(sweepers, sweepEvery)
   if (reserved < needed) {
     refuse(
       `\`concurrency.ReturnExpiredLocks\` must be ${needed} or more for ${sweepersInWords(sweepers, sweepEvery)}, and is ${reserved}`,
     )
   }
-  checkGateway(props, refuse)
-  checkInbox(props, refuse)
+  if (inbox !== true && concurrency.ApplyInbox !== undefined) {
+    refuse('`concurrency.ApplyInbox` is for a function that is there with `inbox: true`')
+  }
   if (events === false && concurrency.Announce !== undefined) {
     refuse('`concurrency.Announce` is for a function that is not there with `events: false`')
   }
-}
-
-function checkGateway({ throttle, serviceName }: Checked, refuse: (reason: string) => never): void {
-  const { perSecond, burst } = throttle ?? { perSecond: 1, burst: 1 }
-  // The gateway takes 0 as well, and then refuses every call.
-  if (!(perSecond > 0 && perSecond < Number.POSITIVE_INFINITY)) {
-    refuse(`\`throttle.perSecond\` must be a number above 0, and is ${perSecond}`)
-  }
-  if (!Number.isInteger(burst) || burst < 1) {
-    refuse(`\`throttle.burst\` must be an integer of 1 or more, and is ${burst}`)
-  }
-  // The name of the bus, too.
-  if (serviceName === undefined || Token.isUnresolved(serviceName)) return
-  if (!/^[A-Za-z0-9._-]{1,256}$/.test(serviceName)) {
-    refuse(
-      `\`serviceName\` must be 1 to 256 letters, digits, ".", "_" and "-", and is "${serviceName}"`,
-    )
-  }
-}
-
-function checkInbox(
-  { inbox = false, inboxConcurrency: count = INBOX_CONCURRENCY_MIN, concurrency = {} }: Checked,
-  refuse: (reason: string) => never,
-): void {
-  if (!Number.isInteger(count) || count < INBOX_CONCURRENCY_MIN || count > INBOX_CONCURRENCY_MAX) {
-    refuse(
-      `\`inboxConcurrency\` must be an integer from ${INBOX_CONCURRENCY_MIN} to ${INBOX_CONCURRENCY_MAX}, and is ${count}`,
-    )
-  }
-  const { ApplyInbox: reserved } = concurrency
-  if (reserved === undefined) return
-  if (!inbox) refuse('`concurrency.ApplyInbox` is for a function that is there with `inbox: true`')
 }
 
 const isFiner = (sweepEvery: Duration | undefined): boolean =>

@@ -16,6 +16,7 @@ const data = {
     'lambdas/foundation/node-version.ts',
     'lambdas/foundation/errors.ts',
     'lambdas/foundation/queue-id.ts',
+    'lambdas/foundation/shared/known-options.ts',
     'lambdas/foundation/shared/present.ts',
     'lambdas/foundation/table.ts',
     'lambdas/http/routes.ts',

@@ -182,33 +182,6 @@ it.each(packs)('The rules of %s find nothing in a consumer.', (pack) => {
   expect(found.filter((objection) => objection.includes('/Ship/'))).toEqual([])
 })
 
-describe('Settings that a consumer cannot have', () => {
-  const timeout = (seconds: number): Given => ({
-    function: { entry: ship, timeout: Duration.seconds(seconds) },
-  })
-  it.each([
-    ['`timeout` of its function must be at least 10 seconds, and is 9', timeout(9)],
-    ['`lockTtl` must be an integer from 5 to 300, and is 4', { lockTtl: Duration.seconds(4) }],
-    ['`lockTtl` must be an integer from 5 to 300, and is 600', { lockTtl: Duration.minutes(10) }],
-    ['`batchSize` must be an integer from 1 to 100, and is 0', { batchSize: 0 }],
-    ['`queuesAtOnce` must be an integer from 1', { queuesAtOnce: 0 }],
-    ['`locksAtOnce` must be an integer from 1 to 100', { locksAtOnce: 101 }],
-    ['`maxDeliveries` must be an integer from 1 to 1000', { maxDeliveries: 0 }],
-    ['`competing: false` allows one lock', { competing: false, locksAtOnce: 2 }],
-    ['`queues` selects none', { queues: [] }],
-    ['`queues` selects none', { queues: { prefix: '' } }],
-    ['`queues` has "a/b", which is not a queue id', { queues: ['a/b'] }],
-  ] as [string, Given][])('is said when it is synthesised: %s.', (sentence, given) => {
-    expect(() => shop(given)).toThrow(sentence)
-  })
-
-  it('without events is said when it is synthesised.', () => {
-    expect(() => shop({}, { events: false })).toThrow(
-      'Cannot make the consumer "Ship" because its service has `events: false`',
-    )
-  })
-})
-
 describe('A consumer in somebody’s app', () => {
   const inline = (stack: Stack) =>
     new LambdaFunction(stack, 'Own Function', {

@@ -70,6 +70,7 @@ describe('A setting that cannot be meant', () => {
     ],
     [{ sweepevery: '5' }, '"sweepevery" does not exist; write "sweepEvery"'],
     [{ cors: 'https://a' }, '"cors" does not exist; there are alarmTopic, audience, auth, '],
+    [{ corsOrigins: 'https://a.b,a.b' }, '"corsOrigins" must be an origin as a browser sends it'],
     [{ alarmTopic: 'operators' }, `"alarmTopic" must be ${topic}, and it is "operators"`],
   ] as [Record<string, string>, string][])(
     '%o is refused in one sentence.',

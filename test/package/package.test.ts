@@ -186,6 +186,7 @@ const useConstruct = `
   queues.grantPop(worker, ['orders'])
   queues.storage.grantPush(worker)
   export const names: string[] = [queues.url, new Storage(stack, 'Own', { throwaway: true }).table.tableName]
+  export const places: (string | undefined)[] = [queues.storage.bucket.bucketName, queues.inbox?.queue.queueUrl, queues.events?.bus.eventBusName]
   new PushPopConsumer(stack, 'Ship', { service: queues, queues: 'orders', function: 'src/ship.ts' })
   new PushPopStack(new App(), 'Queues', { service: props })
   // @ts-expect-error

@@ -17,14 +17,18 @@ export function checkOptions(
   )
   if (unknown === undefined) return
   const known = Object.keys(names)
-  const [first] = known
-    .map((name) => ({ name, unlike: lettersApart(unknown, name) }))
-    .filter(({ name, unlike }) => unlike <= name.length / 3 && beginsAlike(unknown, name))
-    .sort((one, other) => one.unlike - other.unlike)
-  const instead = first ? `it is ${first.name}` : `there are ${known.join(', ')}`
+  const meant = nameMeant(unknown, known)
+  const instead = meant ? `it is ${meant}` : `there are ${known.join(', ')}`
   const where = within === undefined ? '' : ` in ${within}`
   throw new TypeError(`Unknown option ${JSON.stringify(unknown)}${where}: ${instead}`)
 }
+
+/** The known name that was probably meant by this one. */
+export const nameMeant = (given: string, known: readonly string[]): string | undefined =>
+  known
+    .map((name) => ({ name, unlike: lettersApart(given, name) }))
+    .filter(({ name, unlike }) => unlike <= name.length / 3 && beginsAlike(given, name))
+    .sort((one, other) => one.unlike - other.unlike)[0]?.name
 
 /** People seldom mistype the first letter; without this rule, `region` would be close to `linger`. */
 const beginsAlike = (given: string, name: string): boolean =>
