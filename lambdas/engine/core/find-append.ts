@@ -31,10 +31,6 @@ export function findNoted(append: Append, record: QueueRecord): Placed | undefin
   return placed
 }
 
-/** If it is not, some of its notes may be receipts by now, which tell the rest. */
-export const isWhole = ({ lanes }: Append, placed: Placed): boolean =>
-  [...lanes.keys()].every((priority) => placed.has(priority))
-
 /**
  * The same, from the place of one of its pushes. Meanwhile a lane may have been made anew with another epoch; the
  * push's own place says which one it was. `others`: what its other pushes told. The result lacks a lane if none of

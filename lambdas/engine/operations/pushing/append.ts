@@ -9,7 +9,7 @@ import {
   placedAt,
   startsAfterAppend,
 } from '../../core/append.ts'
-import { findNoted, isWhole } from '../../core/find-append.ts'
+import { findNoted } from '../../core/find-append.ts'
 import { recordKey } from '../../core/keys.ts'
 import { LANES_PER_APPEND } from '../../core/limits.ts'
 import type { QueueRecord } from '../../core/record.ts'
@@ -122,12 +122,12 @@ function sendUntilIn(appending: Appending, limit: LimitedCall): Promise<Appended
   })
 }
 
-/** What the record says about an append whose keys and sequence must be new; undefined if they are. */
+/** What the record says about an append with keys or a sequence; undefined if they are new. Receipts tell the rest. */
 function knownOf({ addition, newBy }: Appending, { record, inDoubt }: View): Appended | undefined {
   if (newBy === undefined) return undefined
   if (record !== undefined && inDoubt) {
     const placed = findNoted(addition, record)
-    if (placed !== undefined && isWhole(addition, placed)) return { kind: 'placed', placed }
+    if (placed?.size === addition.lanes.size) return { kind: 'placed', placed }
   }
   return record !== undefined && isNew(addition, newBy, record)
     ? undefined

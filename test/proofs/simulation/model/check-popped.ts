@@ -26,7 +26,9 @@ export function checkPopped(answer: Answer<'pop'>): void {
     checkCombined(queueModel, operation, request.acknowledge, outcome.itemsAcknowledged, say)
   }
   if (outcome.kind !== 'items') {
-    if (take !== undefined) say('an empty answer took nothing', JSON.stringify(take))
+    if (take !== undefined && idsOf(take).some((id) => !isPurged(model, queue, id))) {
+      say('an empty answer took nothing', JSON.stringify(take))
+    }
     if (outcome.kind === 'locked') {
       const settled = operation.effects.settledByLock.size
       if (settled > 0) say('a definite error changed nothing', 'locked, and a lock was settled')
@@ -53,14 +55,9 @@ function checkTaken({ model, operation, say }: Answer<'pop'>, take: Take, outcom
   const { queue } = operation.command
   const answered = outcome.items.map(({ id }) => id)
   const told = new Set(answered)
-  const ids: string[] = []
-  for (const { priority, epoch, from, to } of take.stretches) {
-    for (const sequence of numbersOf([{ from, to }])) {
-      const id = itemId({ priority, epoch, sequence })
-      if (!told.has(id) && isPurged(model, queue, id)) continue
-      if (told.has(id) || !take.maybe.has(id)) ids.push(id)
-    }
-  }
+  const ids = idsOf(take).filter(
+    (id) => told.has(id) || !(take.maybe.has(id) || isPurged(model, queue, id)),
+  )
   if (ids.join() !== answered.join()) {
     say('a pop answers what it took', `answered ${answered.join()}, took ${ids.join()}`)
   }
@@ -68,6 +65,11 @@ function checkTaken({ model, operation, say }: Answer<'pop'>, take: Take, outcom
     say('a pop answers its lock', `${outcome.lock?.id}, made ${take.lockId}`)
   }
 }
+
+const idsOf = ({ stretches }: Take): string[] =>
+  stretches.flatMap(({ priority, epoch, from, to }) =>
+    Array.from(numbersOf([{ from, to }]), (sequence) => itemId({ priority, epoch, sequence })),
+  )
 
 /** A purge by ids took it out of the lock before the claim, whose answer was lost or late, could read it. */
 function isPurged(model: Model, queue: string, id: string): boolean {
