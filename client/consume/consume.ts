@@ -43,7 +43,7 @@ export async function consume<T>(
     halt()
   }
   const shift: Shift<T> = {
-    retry: options.retry && retryOf(options.retry),
+    retry: options.retry === undefined ? undefined : retryOf(options.retry),
     competing,
     stop,
     graceOver,

@@ -1,5 +1,5 @@
-import { refusingUnknown } from '../foundation/refusing-unknown.ts'
 import { checkOptions } from '../foundation/shared/known-options.ts'
+import { refusingUnknown } from '../foundation/shared/refusing-unknown.ts'
 import type { QueuesOptions } from './create-engine.ts'
 import { createQueues as createTrustingQueues } from './queues.ts'
 import { optionNames, requestNames } from './request-names.ts'

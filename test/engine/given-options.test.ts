@@ -36,7 +36,7 @@ async function withItem() {
 }
 
 const places = Object.entries(requestNames).flatMap(([verb, rows]) =>
-  rows.map(({ at }) => [verb, at] as const),
+  rows.flatMap(({ at, names }) => (names === undefined ? [] : [[verb, at] as const])),
 )
 
 describe('An option that the engine does not know is refused', () => {
@@ -51,20 +51,36 @@ describe('An option that the engine does not know is refused', () => {
 
   it.each(places)('by %s, wherever it takes its request.', async (verb, at) => {
     const { queues } = await withItem()
-    const given = Array.from({ length: at + 1 }, (_, i) => (i === at ? { zzz: 1 } : undefined))
+    const before = verb === 'deploySchedules' ? [] : {}
+    const given = Array.from({ length: at + 1 }, (_, i) => (i === at ? { zzz: 1 } : before))
     await expect((queues as Any)[verb](...given)).rejects.toThrow('Unknown option "zzz": there are')
   })
 
-  it.each([
-    ['acknowledge', 'aLock', 'acknowledge takes an object with lockId, ids, and got string'],
-    [
-      'push',
-      [{ text: '1' }],
-      'push takes an object with items, idempotencyKey, receivedMs, and got',
-    ],
-  ])('by %s of %j, which is no object.', async (verb, request, words) => {
+  it.each<readonly [string, readonly unknown[], string]>([
+    ['acknowledge', ['aLock'], 'takes an object with lockId, ids, and got a string'],
+    ['acknowledge', [], 'takes an object with lockId, ids, and got undefined'],
+    ['acknowledge', [{ lockId: 'l', ids: 'i' }], 'ids of acknowledge must be a list, and got a st'],
+    ['acknowledgeMany', ['aLock'], 'lockIds of acknowledgeMany must be a list, and got a string'],
+    ['push', [[{ text: '1' }]], 'takes an object with items, idempotencyKey, receivedMs, and got'],
+    ['push', [], 'takes an object with items, idempotencyKey, receivedMs, and got undefined'],
+    ['push', [{ items: { text: '1' } }], 'items of push must be a list, and got an object'],
+    ['push', [{}], 'items of push must be a list, and got undefined'],
+    ['push', [{ items: [null] }], 'items[0] must be an object, and got null'],
+    ['transact', [[{ text: '1' }]], 'send of transact must be a function, and got undefined'],
+    ['transact', [], 'items of transact must be a list, and got undefined'],
+    ['pushTransactItem', ['x'], 'the item must be an object, and got a string'],
+    ['cancel', ['i'], 'ids of cancel must be a list, and got a string'],
+    ['move', [{ ids: 'i' }], 'ids of move must be a list, and got a string'],
+    ['purge', [{ ids: 'i' }], 'ids of purge must be a list, and got a string'],
+    ['configure', [], 'the change must be an object, and got undefined'],
+    ['pop', [null], 'and got null'],
+  ])('by %s of %j, which is not what it takes.', async (verb, given, words) => {
     const { queues, queue } = await withItem()
-    await expect((queues as Any)[verb](queue, request)).rejects.toThrow(words)
+    const before = await queues.inspect(queue)
+    const error = await (queues as Any)[verb](queue, ...given).catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(TypeError)
+    expect(error.message).toContain(words)
+    expect(await queues.inspect(queue)).toEqual(before)
   })
 
   it('by a schedule, which would begin at once without the time that it is to start.', async () => {
