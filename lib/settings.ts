@@ -1,5 +1,11 @@
 import { Duration } from 'aws-cdk-lib/core'
 import type { Node } from 'constructs'
+import {
+  IDEMPOTENCY_TTL_SECONDS_MAX,
+  IDEMPOTENCY_TTL_SECONDS_MIN,
+  REMIND_AFTER_SECONDS_MAX,
+  REMIND_AFTER_SECONDS_MIN,
+} from '../lambdas/engine/core/limits.ts'
 import type { Authorisation } from './constructs/authorisation.ts'
 import {
   announceFiles,
@@ -13,8 +19,6 @@ import {
   INBOX_CONCURRENCY_MAX,
   INBOX_CONCURRENCY_MIN,
   RATE_HOLD_SECONDS_MAX,
-  REMIND_AFTER_SECONDS_MAX,
-  REMIND_AFTER_SECONDS_MIN,
   sweepersAtOnce,
   sweepersInWords,
   WAITING_POPS_MAX,
@@ -42,7 +46,12 @@ export function settingsOf(node: Node): Settings {
     throw mustBe('stage', stage, 'letters, digits and hyphens, beginning with a letter')
   }
   const sweepEvery = seconds('sweepEvery', setting('sweepEvery'), 1, 60)
-  const idempotencyTtl = seconds('idempotencyTtl', setting('idempotencyTtl'), 60, 30 * 86_400)
+  const idempotencyTtl = seconds(
+    'idempotencyTtl',
+    setting('idempotencyTtl'),
+    IDEMPOTENCY_TTL_SECONDS_MIN,
+    IDEMPOTENCY_TTL_SECONDS_MAX,
+  )
   const remindAfter = seconds(
     'remindAfter',
     setting('remindAfter'),

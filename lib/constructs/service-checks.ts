@@ -1,6 +1,10 @@
 // Properties that no service can have: the synth refuses them, before a deployment does.
 
 import { type Duration, Token } from 'aws-cdk-lib/core'
+import {
+  REMIND_AFTER_SECONDS_MAX,
+  REMIND_AFTER_SECONDS_MIN,
+} from '../../lambdas/engine/core/limits.ts'
 import { WAIT_MS_MAX } from '../../lambdas/rate/core/bounds.ts'
 import type { Concurrency } from './function-settings.ts'
 import type { Throttle } from './http-api.ts'
@@ -10,9 +14,6 @@ import { type Sweepers, sweeperCounts } from './sweep-schedule.ts'
 export const RATE_HOLD_SECONDS_MAX = WAIT_MS_MAX / 1_000
 /** They are all in one row, which has 2.5 KB then: three write units to take a seat, and as many to leave it. */
 export const WAITING_POPS_MAX = 200
-/** Sooner, a consumer may still be starting cold; and no pause between reminders is longer than an hour. */
-export const REMIND_AFTER_SECONDS_MIN = 10
-export const REMIND_AFTER_SECONDS_MAX = 3_600
 /** The range that Lambda accepts as the concurrency of an SQS queue. */
 export const INBOX_CONCURRENCY_MIN = 2
 export const INBOX_CONCURRENCY_MAX = 1_000

@@ -98,6 +98,38 @@ describe('An option that the engine does not know is refused', () => {
     )
   })
 
+  it.each([
+    ['idempotencyTtlSeconds', 0, 'a whole number from 60 to 2592000, and is 0'],
+    ['idempotencyTtlSeconds', -5, 'and is -5'],
+    ['idempotencyTtlSeconds', 59, 'and is 59'],
+    ['idempotencyTtlSeconds', 90.5, 'and is 90.5'],
+    ['idempotencyTtlSeconds', '1d', 'and is "1d"'],
+    ['idempotencyTtlSeconds', null, 'and is null'],
+    ['idempotencyTtlSeconds', 2_592_001, 'and is 2592001'],
+    ['remindAfterSeconds', 0, 'a whole number from 10 to 3600, and is 0'],
+    ['waitingPopsMax', -1, 'a whole number from 0 on, and is -1'],
+    ['events', 'false', 'a boolean, and got a string'],
+    ['random', 5, 'a function, and got a number'],
+    ['onBackgroundError', console, 'a function, and got an object'],
+    ['dynamodb', 't', 'a client of DynamoDB, and got a string'],
+    ['s3', undefined, 'a client .*, and got undefined'],
+    ['clock', Date.now, 'an object, and got a function'],
+  ])('by createQueues whose %s is %j.', (name, value, words) => {
+    const options: Any = { tableName: 't', bucketName: 'b', dynamodb: { send: unsent }, s3: unsent }
+    createQueues(options)
+    createQueues({ ...options, idempotencyTtlSeconds: 60, remindAfterSeconds: 10 })
+    createQueues({ ...options, idempotencyTtlSeconds: 2_592_000, waitingPopsMax: 0 })
+    expect(() => createQueues({ ...options, [name]: value })).toThrow(
+      new RegExp(`^${name} must be .*${words}$`),
+    )
+  })
+
+  it('by createQueues without options.', () => {
+    expect(() => (createQueues as Any)('table')).toThrow(
+      'The options must be an object with tableName, bucketName, dynamodb, s3, clock, random',
+    )
+  })
+
   it('by the rate limiter, which would decide by other numbers.', async () => {
     const limits = createRateLimits({ tableName: 't', dynamodb: { send: unsent } })
     const calls: readonly (readonly [() => Promise<unknown>, string])[] = [
