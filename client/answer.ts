@@ -2,7 +2,8 @@
 
 import type { ErrorBody } from './api-types.ts'
 import { type ErrorCode, fromErrorBody, PushPopError } from './errors.ts'
-import type { Failure } from './retry.ts'
+import { isAnswerTo } from './expected-fields.ts'
+import type { Failure, Verb } from './retry.ts'
 
 type RawAnswer = {
   readonly status: number
@@ -21,14 +22,14 @@ export type Answer = {
   readonly isReplay: boolean
 }
 
-export function interpret(raw: RawAnswer, denialIsAnswer = false): Answer | Failure {
+export function interpret(raw: RawAnswer, verb: Verb, denialIsAnswer = false): Answer | Failure {
   const { status, text } = raw
   const body = parsed(text)
   const isObject = typeof body === 'object' && body !== null
   const isSuccess = status >= 200 && status < 300
   const retryAfterMs = secondsOf(raw.header('retry-after'))
   const isDenial = status === 429 && isObject && 'allowed' in body
-  if (isObject && (isSuccess || (isDenial && denialIsAnswer))) {
+  if (isObject && (isSuccess ? isAnswerTo(verb, body) : isDenial && denialIsAnswer)) {
     const etag = raw.header('etag') ?? undefined
     const isReplay = raw.header('idempotency-replayed') === 'true'
     return { kind: 'answer', body, text, etag, isReplay, retryAfterMs }

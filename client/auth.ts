@@ -1,4 +1,8 @@
-import { checkOptions, type Names } from '../lambdas/foundation/shared/known-options.ts'
+import {
+  checkFields,
+  checkOptions,
+  type Names,
+} from '../lambdas/foundation/shared/known-options.ts'
 import { cannotSendCredentials, isSafeForCredentials } from './address.ts'
 import { PushPopError } from './errors.ts'
 import { type AwsCredentials, signedHeaders } from './sigv4.ts'
@@ -35,6 +39,7 @@ const namesOf: { readonly [Kind in Auth['kind']]: Names<OfKind<Kind>> } = {
 
 /** In JavaScript, no compiler checks this, and the service could only refuse `Bearer undefined` without a reason. */
 function checkAuth(auth: Auth): void {
+  checkFields(auth, undefined, 'auth')
   const names = Object.hasOwn(namesOf, auth.kind) ? namesOf[auth.kind] : undefined
   if (names === undefined) {
     throw new TypeError(

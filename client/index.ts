@@ -3,16 +3,19 @@
 import type { ConsumeManyOptions, Which } from '../lambdas/consumer/core/many-options.ts'
 import { checkOptions, type Names } from '../lambdas/foundation/shared/known-options.ts'
 import { batchingOf, type LingerOptions } from '../lambdas/foundation/shared/linger/options.ts'
+import { refusingUnknown } from '../lambdas/foundation/shared/refusing-unknown.ts'
 import type { HealthAnswer, ListAnswer } from './api-types.ts'
 import { type ClientOptions, connect } from './connect.ts'
 import type { BatchHandler } from './consume/many.ts'
 import type { Consumed } from './consume/options.ts'
 import { isPushPopError } from './errors.ts'
+import { call, optional, queuePatternRules, queueRules, scheduleRules } from './option-names.ts'
 import { pushCalls, pusherOf } from './pushing.ts'
 import type { CallOptions, Json, Queue } from './queue.ts'
 import { idsOf, pathOf, queueCalls } from './queue-calls.ts'
 import { type QueuePatternVerbs, queuePatternsOf } from './queue-patterns.ts'
 import { type RateLimit, type RatePatternVerbs, rateOf, ratePatternsOf } from './rate/limit.ts'
+import { ratePatternRules, rateRules } from './rate/option-names.ts'
 import { schedulesOf } from './schedules.ts'
 import type { Send } from './transport.ts'
 import { viewOf } from './view-of.ts'
@@ -62,6 +65,8 @@ export interface Client extends RatePatternVerbs, QueuePatternVerbs {
   flush(): Promise<void>
 }
 
+const clientRules = { ...queuePatternRules, ...ratePatternRules, health: optional(0, call) }
+
 const PAGE_SIZE = 100
 /** From 100 queues to one in four steps. */
 const SMALLER = 4
@@ -69,14 +74,13 @@ const SMALLER = 4
 export function createClient(options: ClientOptions): Client {
   const { base, send } = connect(options)
   const pusher = pusherOf(send, batchingOf(options.linger))
-  return {
+  const client: Client = {
     url: String(base),
-    queue: <T = Json>(id: string) =>
-      wholeQueue<T>({
-        ...queueCalls<T>(send, id),
-        ...pushCalls<T>(pusher, id),
-        schedules: schedulesOf<T>(send, pathOf(id)),
-      }),
+    queue: <T = Json>(id: string) => {
+      const schedules = refusingUnknown(schedulesOf<T>(send, pathOf(id)), scheduleRules)
+      const verbs = { ...queueCalls<T>(send, id), ...pushCalls<T>(pusher, id), schedules }
+      return refusingUnknown(wholeQueue<T>(verbs), queueRules)
+    },
     queues: (request = {}) => allQueues(send, request),
     consumeMany: async (which, handler, request) => {
       // The work decides when to try again, and looks at other queues meanwhile.
@@ -85,7 +89,7 @@ export function createClient(options: ClientOptions): Client {
       const once = connect({ ...options, retry: { ...options.retry, attemptsMax: 1 } })
       return consumeMany(once.send, which, handler, request)
     },
-    rate: (key) => rateOf(send, key),
+    rate: (key) => refusingUnknown(rateOf(send, key), rateRules),
     flush: pusher.flush,
     ...queuePatternsOf(send),
     ...ratePatternsOf(send),
@@ -94,6 +98,7 @@ export function createClient(options: ClientOptions): Client {
       return body as HealthAnswer
     },
   }
+  return refusingUnknown(client, clientRules)
 }
 
 async function* allQueues(send: Send, options: QueuesOptions): AsyncGenerator<QueueSummary> {

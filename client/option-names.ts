@@ -1,11 +1,13 @@
-// The options that each call knows. TypeScript checks that they are all here, and nothing else.
+// What each call takes, and the options that it knows. TypeScript checks that they are all here, and nothing else.
 
 import type { Names } from '../lambdas/foundation/shared/known-options.ts'
+import type { Requests } from '../lambdas/foundation/shared/refusing-unknown.ts'
 import type { BulkOptions } from './bulk.ts'
 import type { ClientOptions } from './connect.ts'
 import type { CallOptions, ItemOptions, MatchOptions, PushItem, Queue } from './queue.ts'
+import type { QueuePattern, QueuePatternVerbs } from './queue-patterns.ts'
 import type { RetryOptions } from './retry.ts'
-import type { ScheduleInput } from './schedules.ts'
+import type { ScheduleInput, Schedules } from './schedules.ts'
 
 type First<Verb extends keyof Queue> = Names<NonNullable<Parameters<Queue[Verb] & Call>[0]>>
 type Second<Verb extends keyof Queue> = Names<NonNullable<Parameters<Queue[Verb] & Call>[1]>>
@@ -26,9 +28,9 @@ export const createClientNames: Names<ClientOptions> = {
   linger: 0,
 }
 export const retryNames: Names<RetryOptions> = { attemptsMax: 0, totalMs: 0, onRetry: 0 }
-export const matchNames: Names<MatchOptions> = { ifMatch: 0, ...call }
+export const match: Names<MatchOptions> = { ifMatch: 0, ...call }
 export const bulkNames: Names<BulkOptions> = { prefix: 0, atOnce: 0, ...call }
-export const schedule: Names<ScheduleInput<unknown>> = {
+const schedule: Names<ScheduleInput<unknown>> = {
   item: 0,
   priority: 0,
   cron: 0,
@@ -47,7 +49,7 @@ const item: Names<ItemOptions> = {
   delaySeconds: 0,
   deliverAt: 0,
 }
-export const pushItem: Names<PushItem<unknown>> = { item: 0, ...item }
+const pushItem: Names<PushItem<unknown>> = { item: 0, ...item }
 const push: Second<'push'> = { ...item, ...pushMany }
 const pop: First<'pop'> = {
   count: 0,
@@ -61,30 +63,58 @@ const pop: First<'pop'> = {
   hurry: 0,
   ...key,
 }
+const pattern: Names<QueuePattern> = { prefix: 0, settings: 0 }
 const deadLetter: Second<'deadLetter'> = { reason: 0, ...settle }
 const inspect: First<'inspect'> = { consistent: 0, oldest: 0, ...call }
-const peek: First<'peek'> = { priority: 0, limit: 0, cursor: 0, from: 0, order: 0, ...call }
+export const peek: First<'peek'> = { priority: 0, limit: 0, cursor: 0, from: 0, order: 0, ...call }
 const move: Second<'move'> = { priority: 0, queue: 0, deliverAt: 0, ...call }
 const purge: First<'purge'> = { priority: 0, ids: 0, ...call }
 const redrive: First<'redrive'> = { limit: 0, ids: 0, ...call }
 const scheduled: First<'scheduled'> = { limit: 0, cursor: 0, from: 0, to: 0, ...call }
 
-/** By verb. */
-export const optionNames = {
-  push,
-  pushMany,
-  pop,
-  acknowledge: settle,
-  acknowledgeMany: call,
-  extend: call,
-  release,
-  deadLetter,
-  inspect,
-  peek,
-  scheduled,
-  configuration: call,
-  cancel: call,
-  move,
-  purge,
-  redrive,
+export const optional = (at: number, names: Readonly<Record<string, 0>>) => [{ at, names }] as const
+const needed = { isNeeded: true } as const
+const list = { is: 'a list', ...needed } as const
+/** A limit, or a queue, is configured by what the service checks. */
+export const configure = [
+  { at: 0, called: 'the settings', ...needed },
+  { at: 1, names: match },
+] as const
+
+export const queueRules: Requests<Queue> = {
+  push: optional(1, push),
+  pushMany: [{ at: 0, called: 'items', ...list, each: pushItem }, ...optional(1, pushMany)],
+  pop: optional(0, pop),
+  acknowledge: optional(1, settle),
+  acknowledgeMany: optional(1, call),
+  extend: optional(2, call),
+  release: optional(1, release),
+  deadLetter: optional(1, deadLetter),
+  inspect: optional(0, inspect),
+  peek: optional(0, peek),
+  scheduled: optional(0, scheduled),
+  configuration: optional(0, call),
+  configure,
+  unconfigure: optional(0, match),
+  cancel: optional(1, call),
+  move: [{ at: 1, names: move, ...needed }],
+  purge: optional(0, purge),
+  redrive: optional(0, redrive),
+}
+export const scheduleRules: Requests<Schedules<unknown>> = {
+  list: optional(0, call),
+  get: optional(1, call),
+  put: [{ at: 1, called: 'the schedule', names: schedule, ...needed }, ...optional(2, match)],
+  delete: optional(1, match),
+  run: optional(1, call),
+  pause: optional(1, call),
+  resume: optional(1, call),
+}
+export const patterns = [
+  { at: 0, called: 'patterns', ...list, each: pattern },
+  ...optional(1, match),
+] as const
+export const queuePatternRules: Requests<QueuePatternVerbs> = {
+  queuePatterns: optional(0, call),
+  configureQueuePatterns: patterns,
 }

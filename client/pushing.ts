@@ -8,7 +8,6 @@ import {
   PRIORITY_MAX,
   PUSH_BYTES_MAX,
 } from '../lambdas/foundation/shared/bounds.ts'
-import { checkOptions } from '../lambdas/foundation/shared/known-options.ts'
 import { blameOf } from '../lambdas/foundation/shared/linger/deliver.ts'
 import type { Batching, Load } from '../lambdas/foundation/shared/linger/line.ts'
 import { Lingering } from '../lambdas/foundation/shared/linger/lingering.ts'
@@ -16,7 +15,6 @@ import { present } from '../lambdas/foundation/shared/present.ts'
 import type { PushAnswer } from './api-types.ts'
 import { delay } from './delay.ts'
 import { PushPopError } from './errors.ts'
-import { optionNames, pushItem } from './option-names.ts'
 import type { AsyncOptions, CallOptions, KeyOptions, PushItem, Queue } from './queue.ts'
 import { newKey, pathOf } from './queue-calls.ts'
 import { textOf } from './raw-json.ts'
@@ -48,7 +46,6 @@ export function pushCalls<T>(pusher: Pusher, id: string): Pick<Queue<T>, 'push' 
   const path = pathOf(id)
   return {
     async push(item, options = {}) {
-      checkOptions(options, optionNames.push)
       const { priority, expiresInSeconds, expiresAt, delaySeconds, deliverAt } = options
       const items = [{ item, priority, expiresInSeconds, expiresAt, delaySeconds, deliverAt }]
       const call = { verb: 'push', items, options } as const
@@ -57,8 +54,6 @@ export function pushCalls<T>(pusher: Pusher, id: string): Pick<Queue<T>, 'push' 
       return present({ id: ids[0], repeated: isReplay || undefined })
     },
     async pushMany(items, options = {}) {
-      checkOptions(options, optionNames.pushMany)
-      for (const [index, item] of items.entries()) checkOptions(item, pushItem, `items[${index}]`)
       const call = { verb: 'pushMany', items, options } as const
       const { ids, isReplay, inInbox } = await pusher.push(path, call)
       if (inInbox !== undefined) return { itemsPushed: 0, ids, ...inInbox }

@@ -1,6 +1,5 @@
 // The verbs of a queue as HTTP calls.
 
-import { checkOptions } from '../lambdas/foundation/shared/known-options.ts'
 import { ID_RULE } from '../lambdas/foundation/shared/queue-id.ts'
 import { camelCased } from '../lambdas/foundation/shared/wire-names.ts'
 import type {
@@ -21,7 +20,6 @@ import type {
   UnconfigureAnswer,
 } from './api-types.ts'
 import { PushPopError } from './errors.ts'
-import { matchNames, optionNames } from './option-names.ts'
 import type { CallOptions, KeyOptions, MatchOptions, Queue } from './queue.ts'
 import type { Verb } from './retry.ts'
 import { secondsOf } from './times.ts'
@@ -38,7 +36,6 @@ import {
 } from './views.ts'
 import { type Asked, waitForItems } from './wait-for-items.ts'
 
-type Known = Exclude<keyof typeof optionNames, Pushes>
 type Request = Omit<Call, 'verb' | 'method' | 'path'>
 
 type Pushes = 'push' | 'pushMany'
@@ -50,17 +47,9 @@ export function queueCalls<T>(
   const path = pathOf(id)
   const post = (verb: Verb, action: string, request: Request) =>
     send({ verb, method: 'POST', path: `${path}/${action}`, ...request })
-  const get = (verb: Known, below: string, query: Call['query'] & {}, options: CallOptions) => {
-    checkOptions(options, optionNames[verb])
-    return send({ verb, method: 'GET', path: `${path}${below}`, query, signal: options.signal })
-  }
-  const settle = async <Body>(
-    verb: Known,
-    action: string,
-    fields: object,
-    options: CallOptions,
-  ) => {
-    checkOptions(options, optionNames[verb])
+  const get = (verb: Verb, below: string, query: Call['query'] & {}, options: CallOptions) =>
+    send({ verb, method: 'GET', path: `${path}${below}`, query, signal: options.signal })
+  const settle = async <Body>(verb: Verb, action: string, fields: object, options: CallOptions) => {
     const body = JSON.stringify(fields)
     return (await post(verb, action, { body, signal: options.signal })).body as Body
   }
@@ -68,7 +57,6 @@ export function queueCalls<T>(
   return {
     id,
     async pop(options = {}) {
-      checkOptions(options, optionNames.pop)
       const { count, ack, requireAck = ack, ttlSeconds, competing, acknowledge } = options
       const { waitForLockMs, waitSeconds, hurry } = options
       const key = keyOf(options)
@@ -223,7 +211,6 @@ function keyOf({ idempotent, idempotencyKey, signal }: KeyOptions & CallOptions)
 
 /** A revision makes a second copy of a change have no effect. */
 export function matchOf(options: MatchOptions): Request {
-  checkOptions(options, matchNames)
   const { ifMatch, signal } = options
   return ifMatch === undefined
     ? { signal }

@@ -1,6 +1,5 @@
 // The settings of prefixes, which apply to queues without their own settings.
 
-import { checkOptions, type Names } from '../lambdas/foundation/shared/known-options.ts'
 import { present } from '../lambdas/foundation/shared/present.ts'
 import { snakeCased } from '../lambdas/foundation/shared/wire-names.ts'
 import type { ConfigureQueuePatternsAnswer, QueuePatternsAnswer } from './api-types.ts'
@@ -53,15 +52,9 @@ export const queuePatternRequests = (send: Send) => ({
     }) as Promise<Answered<ConfigureQueuePatternsAnswer>>,
 })
 
-const patternNames: Names<QueuePattern> = { prefix: 0, settings: 0 }
-
-/** In the API a pattern's settings stand beside its prefix. Here they would be ignored there, and a limit be gone. */
+/** In the API a pattern's settings stand beside its prefix. */
 export const patternBodies = (patterns: readonly QueuePattern<object>[]) =>
-  patterns.map((pattern, index) => {
-    checkOptions(pattern, patternNames, `patterns[${index}]`)
-    const { prefix, settings } = pattern
-    return { prefix, ...snakeCased(settings) }
-  })
+  patterns.map(({ prefix, settings }) => ({ prefix, ...snakeCased(settings) }))
 
 export function queuePatternsOf(send: Send): QueuePatternVerbs {
   const { patterns, configurePatterns } = queuePatternRequests(send)

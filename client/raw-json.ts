@@ -30,12 +30,11 @@ export function textOf(item: unknown): string {
   let cause: unknown
   try {
     text = JSON.stringify(item)
-    // A value that silently became null has left the word "null" in the text.
-    if (text?.includes('null')) JSON.stringify(item, refuseNull)
   } catch (error) {
     cause = error
-    if (error instanceof PushPopError) throw error
   }
+  // A value that silently became null has left the word "null" in the text.
+  if (cause !== undefined || text?.includes('null')) refuseWithPlace(item)
   if (text !== undefined) return text
   const what = item === undefined ? 'undefined' : `${nounFor[typeof item]} that JSON cannot say`
   throw new PushPopError('NOT_JSON', `Cannot push this item because it is ${what}`, {
@@ -48,27 +47,51 @@ const nounFor: Readonly<Record<string, string>> = {
   object: 'an object',
   function: 'a function',
   symbol: 'a symbol',
-  bigint: 'a bigint',
 }
 
 /**
- * `JSON.stringify` turns NaN, Infinity, an invalid date, and undefined in a list into null.
- * `value` is the value after `toJSON`.
+ * Throws an error with the place of what an item cannot have in it: a bigint, and what `JSON.stringify` turns into
+ * null, which is NaN, Infinity, an invalid date, and undefined in a list.
  */
-function refuseNull(this: unknown, key: string, value: unknown): unknown {
-  const given = (this as Readonly<Record<string, unknown>>)[key]
+function refuseWithPlace(item: unknown): void {
+  const places = new Map<unknown, string>()
+  /** `value` is the value after `toJSON`. */
+  function look(this: unknown, key: string, value: unknown): unknown {
+    const around = places.get(this)
+    const place = around === undefined ? '' : placeIn(around, this, key)
+    if (typeof value === 'object' && value !== null) places.set(value, place)
+    const fault = faultOf(this, key, value)
+    if (fault === undefined) return value
+    const where = around === undefined ? 'is' : `has, at ${place},`
+    throw new PushPopError('NOT_JSON', `Cannot push this item because it ${where} ${fault}`, {
+      field: 'item',
+    })
+  }
+  try {
+    JSON.stringify(item, look)
+  } catch (error) {
+    // Anything else, such as a cycle, has no place to tell.
+    if (error instanceof PushPopError) throw error
+  }
+}
+
+/** `a.b[1]`, and `a["b c"]` */
+function placeIn(around: string, holder: unknown, key: string): string {
+  if (Array.isArray(holder)) return `${around}[${key}]`
+  if (!/^[\w$]+$/.test(key)) return `${around}[${JSON.stringify(key)}]`
+  return around === '' ? key : `${around}.${key}`
+}
+
+function faultOf(holder: unknown, key: string, value: unknown): string | undefined {
+  const given = (holder as Readonly<Record<string, unknown>>)[key]
+  if (typeof value === 'bigint') return 'a bigint that JSON cannot say'
   const plain = value instanceof Number ? Number(value) : value
   const isNoNumber = typeof plain === 'number' && !Number.isFinite(plain)
   const isNothing = value === undefined || typeof value === 'function' || typeof value === 'symbol'
   const isMadeNull = value === null && given !== null
-  if (!isNoNumber && !isMadeNull && !(isNothing && Array.isArray(this))) return value
+  if (!isNoNumber && !isMadeNull && !(isNothing && Array.isArray(holder))) return undefined
   const what = isNoNumber || isMadeNull ? String(isNoNumber ? plain : given) : typeof value
-  const where = key === '' ? 'is' : `has, at "${key}",`
-  throw new PushPopError(
-    'NOT_JSON',
-    `Cannot push this item because it ${where} ${what}, which JSON would turn into null`,
-    { field: 'item' },
-  )
+  return `${what}, which JSON would turn into null`
 }
 
 /**

@@ -1,6 +1,5 @@
 // Schedules, by which PushPop pushes to a queue by the clock.
 
-import { checkOptions } from '../lambdas/foundation/shared/known-options.ts'
 import type {
   DeleteScheduleAnswer,
   PauseScheduleAnswer,
@@ -9,7 +8,6 @@ import type {
   SchedulesAnswer,
 } from './api-types.ts'
 import { PushPopError } from './errors.ts'
-import { call, schedule as scheduleNames } from './option-names.ts'
 import type { CallOptions, MatchOptions } from './queue.ts'
 import { isSegment, matchOf, shown } from './queue-calls.ts'
 import { type RawJson, textOf } from './raw-json.ts'
@@ -64,14 +62,11 @@ export function scheduleRequests(send: Send, queuePath: string) {
       field: 'name',
     })
   }
-  const read = <B>(verb: 'schedules' | 'schedule', path: string, options: CallOptions) => {
-    checkOptions(options, call)
-    return send({ verb, method: 'GET', path, signal: options.signal }) as Promise<Answered<B>>
-  }
+  const read = <B>(verb: 'schedules' | 'schedule', path: string, options: CallOptions) =>
+    send({ verb, method: 'GET', path, signal: options.signal }) as Promise<Answered<B>>
   const act =
     <B>(action: 'run' | 'pause' | 'resume') =>
     (name: string, options: CallOptions = {}) => {
-      checkOptions(options, call)
       const path = `${pathOf(name)}/${action}`
       const verb = `${action}Schedule` as const
       return send({ verb, method: 'POST', path, signal: options.signal }) as Promise<Answered<B>>
@@ -127,7 +122,6 @@ function whole<T>({ body }: Answered<ScheduleAnswer>): Schedule & { readonly ite
 }
 
 export function scheduleBodyOf<T>(schedule: ScheduleInput<T>): string {
-  checkOptions(schedule, scheduleNames, 'the schedule')
   const { item, priority, cron, timeZone, everySeconds, startsAt, endsAt, missed } = schedule
   const fields = {
     priority,

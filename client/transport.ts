@@ -117,7 +117,7 @@ function told(error: PushPopError, sent: number, lost: boolean): PushPopError {
 }
 
 async function sendOnce(transport: Transport, call: Call): Promise<Answer | Failure> {
-  const { method, body, signal, denialIsAnswer = false } = call
+  const { verb, method, body, signal, denialIsAnswer } = call
   const timeoutMs = answerMs(transport, call)
   const url = urlOf(transport.base, call)
   let headers: Readonly<Record<string, string>> = {
@@ -149,7 +149,7 @@ async function sendOnce(transport: Transport, call: Call): Promise<Answer | Fail
     const text = await response.text()
     if (isRedirect(response)) return { kind: 'refused', error: redirected(url, response) }
     const header = (name: string) => response.headers.get(name)
-    return interpret({ status: response.status, text, header }, denialIsAnswer)
+    return interpret({ status: response.status, text, header }, verb, denialIsAnswer)
   } catch (cause) {
     if (signal?.aborted) return { kind: 'lost', error: aborted(signal) }
     // A browser does not give the cause.

@@ -1,4 +1,6 @@
+import { checkOptions } from '../lambdas/foundation/shared/known-options.ts'
 import { consume } from './consume/consume.ts'
+import { peek } from './option-names.ts'
 import type { PeekOptions, Queue } from './queue.ts'
 
 /** Every verb of a queue, and consume on top of them. */
@@ -6,6 +8,7 @@ export function wholeQueue<T>(verbs: Omit<Queue<T>, 'consume' | 'items'>): Queue
   const queue: Queue<T> = {
     ...verbs,
     async *items(options: PeekOptions = {}) {
+      checkOptions(options, peek)
       let cursor = options.cursor
       do {
         const page = await verbs.peek({ ...options, cursor })

@@ -1,3 +1,4 @@
+import { checkHandler } from '../../lambdas/consumer/core/handler.ts'
 import { inShort } from '../../lambdas/consumer/core/in-short.ts'
 import { retryOf } from '../../lambdas/consumer/core/retry.ts'
 import { untilGrace } from '../../lambdas/consumer/core/stop.ts'
@@ -27,6 +28,7 @@ export async function consume<T>(
   handler: Handler<T>,
   options: ConsumeOptions<T> = {},
 ): Promise<Consumed> {
+  checkHandler(handler)
   checkOptions(options, consumeNames)
   const { concurrency = 1, signal, graceMs } = options
   const batch = options.batchSize ?? options.batch ?? 1
@@ -41,7 +43,7 @@ export async function consume<T>(
     halt()
   }
   const shift: Shift<T> = {
-    retry: options.retry && retryOf(options.retry),
+    retry: options.retry === undefined ? undefined : retryOf(options.retry),
     competing,
     stop,
     graceOver,

@@ -1,6 +1,4 @@
-import { checkOptions, type Names } from '../../lambdas/foundation/shared/known-options.ts'
 import { snakeCased } from '../../lambdas/foundation/shared/wire-names.ts'
-import { call } from '../option-names.ts'
 import type { CallOptions, MatchOptions } from '../queue.ts'
 import { patternBodies } from '../queue-patterns.ts'
 import type { Send } from '../transport.ts'
@@ -46,18 +44,6 @@ export type DecideOptions = CallOptions & {
   readonly repeatLost?: boolean | undefined
 }
 
-const waitNames: Names<WaitOptions> = {
-  maxWaitMs: 0,
-  cost: 0,
-  caller: 0,
-  maxRequests: 0,
-  maxRequestsInQueue: 0,
-  windowMillis: 0,
-  repeatLost: 0,
-  ...call,
-}
-const decideNames: Names<DecideOptions> = { canWait: 0, ...waitNames }
-
 /** Absent settings have their defaults. */
 export type RateSettingsInput = Partial<RateSettings>
 
@@ -93,28 +79,22 @@ export function rateOf(send: Send, key: string): RateLimit {
   const limit: RateLimit = {
     key,
     async decide(options = {}) {
-      checkOptions(options, decideNames)
       const { repeatLost = true, signal, ...parameters } = options
       return decisionOf((await requests.decide(parameters, { repeatLost, signal })).body)
     },
     async wait(options = {}) {
-      checkOptions(options, waitNames)
       return wait(limit, options)
     },
     async verify(ticket, options) {
-      checkOptions(options, call)
       return ticketStateOf((await requests.verify(ticket, options)).body)
     },
     async giveUp(ticket, options) {
-      checkOptions(options, call)
       return givenUpOf((await requests.giveUp(ticket, options)).body)
     },
     async state(options) {
-      checkOptions(options, call)
       return rateStateOf((await requests.state(options)).body)
     },
     async configuration(options) {
-      checkOptions(options, call)
       return rateConfigurationOf(await requests.configuration(options))
     },
     configure: async (settings, options) =>

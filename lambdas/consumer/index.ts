@@ -9,7 +9,7 @@ import { describeError, type Log } from '../runtime/log.ts'
 import { createServices } from '../runtime/services.ts'
 import { currentTally, Tally, usageOf, withTally } from '../runtime/tally.ts'
 import { callNextOn } from './call-next.ts'
-import type { Handler } from './core/handler.ts'
+import { checkHandler, type Handler } from './core/handler.ts'
 import { type Counts, type Ending, noCounts } from './core/run.ts'
 import type { Edge, Engine } from './edge.ts'
 import { type ConsumerEvent, queueOf } from './event.ts'
@@ -38,6 +38,7 @@ export function consumer<T = unknown>(
   handler: Handler<T>,
   options: ConsumerOptions = {},
 ): (event: ConsumerEvent, context?: InvocationContext) => Promise<RunReport> {
+  checkHandler(handler)
   const { env } = process
   const settings = settingsOf(options, env)
   const logFor = logsOf(env)

@@ -1,8 +1,8 @@
-import { refusingUnknown } from '../foundation/refusing-unknown.ts'
-import { checkOptions } from '../foundation/shared/known-options.ts'
+import { refusingUnknown } from '../foundation/shared/refusing-unknown.ts'
+import { checkQueuesOptions } from './check-options.ts'
 import type { QueuesOptions } from './create-engine.ts'
 import { createQueues as createTrustingQueues } from './queues.ts'
-import { optionNames, requestNames } from './request-names.ts'
+import { requestNames } from './request-names.ts'
 import type { Queues } from './verbs.ts'
 
 /**
@@ -10,7 +10,7 @@ import type { Queues } from './verbs.ts'
  * items: a pop whose `require_ack` we do not see is for good.
  */
 export function createQueues(options: QueuesOptions): Queues {
-  checkOptions(options, optionNames)
+  checkQueuesOptions(options)
   return careful(createTrustingQueues(options))
 }
 

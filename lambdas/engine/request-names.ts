@@ -1,7 +1,7 @@
 // The names that requests may have. TypeScript checks that all of them are here, and nothing else.
 
-import type { Requests } from '../foundation/refusing-unknown.ts'
 import type { Names } from '../foundation/shared/known-options.ts'
+import type { Requests } from '../foundation/shared/refusing-unknown.ts'
 import type { ScheduleInput } from './core/schedule.ts'
 import type { QueuesOptions } from './create-engine.ts'
 import type {
@@ -63,7 +63,7 @@ const release: Names<ReleaseRequest> = { ...settle, delaySeconds: 0, overtake: 0
 const deadLetter: Given<'deadLetter', 1> = { ...settle, reason: 0 }
 const inspect: Names<InspectRequest> = { consistent: 0, oldest: 0 }
 const browse: Names<BrowseRequest> = { priority: 0, limit: 0, cursor: 0, from: 0, order: 0 }
-const list: Names<ListRequest> = { prefix: 0, ids: 0, detail: 0, limit: 0, cursor: 0 }
+const page: Names<ListRequest> = { prefix: 0, ids: 0, detail: 0, limit: 0, cursor: 0 }
 const scheduled: Names<ScheduledRequest> = { limit: 0, cursor: 0, fromMs: 0, toMs: 0 }
 const move: Names<MoveRequest> = { ids: 0, priority: 0, queue: 0, deliverAtMs: 0 }
 const purge: Names<PurgeRequest> = { priority: 0, ids: 0 }
@@ -92,30 +92,56 @@ const wake: Names<WakeRequest> = { ...deadline, untilMs: 0, takesOver: 0 }
 const announce: Names<AnnounceRequest> = { ...deadline, consumersAreGone: 0, prefix: 0, cursor: 0 }
 const housekeep: Names<HousekeepRequest> = { leaveStuck: 0 }
 
+const needed = { isNeeded: true } as const
+const list = { is: 'a list' } as const
+const someIds = { at: 1, field: 'ids', ...list } as const
+
 /** By verb. The names in an item of a push are checked with the item, those in settings with the settings. */
 export const requestNames: Requests<Queues> = {
-  push: [{ at: 1, names: push }],
+  push: [
+    { at: 1, names: push, ...needed },
+    { at: 1, field: 'items', ...list, each: 'an object', ...needed },
+  ],
+  pushTransactItem: [{ at: 1, called: 'the item', ...needed }],
+  transact: [
+    { at: 1, called: 'items', ...list, each: 'an object', ...needed },
+    { at: 2, called: 'send', is: 'a function', ...needed },
+  ],
   pop: [{ at: 1, names: pop }],
-  acknowledge: [{ at: 1, names: settle }],
-  extend: [{ at: 1, names: extend }],
-  release: [{ at: 1, names: release }],
-  deadLetter: [{ at: 1, names: deadLetter }],
+  acknowledge: [{ at: 1, names: settle, ...needed }, someIds],
+  acknowledgeMany: [{ at: 1, called: 'lockIds', ...list, ...needed }],
+  extend: [{ at: 1, names: extend, ...needed }],
+  release: [{ at: 1, names: release, ...needed }, someIds],
+  deadLetter: [{ at: 1, names: deadLetter, ...needed }, someIds],
   inspect: [{ at: 1, names: inspect }],
   browse: [{ at: 1, names: browse }],
-  list: [{ at: 0, names: list }],
+  list: [
+    { at: 0, names: page },
+    { at: 0, field: 'ids', ...list },
+  ],
   scheduled: [{ at: 1, names: scheduled }],
-  move: [{ at: 1, names: move }],
-  purge: [{ at: 1, names: purge }],
-  redrive: [{ at: 1, names: redrive }],
-  configure: [{ at: 2, names: match }],
+  cancel: [{ at: 1, called: 'ids', ...list, ...needed }],
+  move: [
+    { at: 1, names: move, ...needed },
+    { ...someIds, ...needed },
+  ],
+  purge: [{ at: 1, names: purge }, someIds],
+  redrive: [{ at: 1, names: redrive }, someIds],
+  configure: [
+    { at: 1, called: 'the change', ...needed },
+    { at: 2, names: match },
+  ],
   unconfigure: [{ at: 1, names: match }],
   configurePatterns: [{ at: 1, names: match }],
   putSchedule: [
-    { at: 2, names: schedule },
+    { at: 2, names: schedule, ...needed },
     { at: 3, names: match },
   ],
   deleteSchedule: [{ at: 2, names: match }],
-  deploySchedules: [{ at: 2, names: deadline }],
+  deploySchedules: [
+    { at: 0, called: 'schedules', ...list, ...needed },
+    { at: 2, names: deadline },
+  ],
   apply: [{ at: 2, names: apply }],
   returnExpiredLocks: [{ at: 0, names: sweep }],
   wake: [{ at: 0, names: wake }],

@@ -142,8 +142,12 @@ function nearnessOf(
   const [one, other] = both
     ? [given.replace(SECONDS, ''), name.replace(SECONDS, '')]
     : [given, name]
-  return { edits: editsBetween(one, other), most: Math.floor(other.length / 3) }
+  const most = Math.floor(other.length / 3)
+  // Letters that changed places count as one edit: `itme`.
+  return { edits: sorted(one) === sorted(other) ? 1 : editsBetween(one, other), most }
 }
+
+const sorted = (letters: string): string => [...letters].sort().join('')
 
 const SECONDS = /seconds?$/
 

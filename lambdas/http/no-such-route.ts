@@ -18,7 +18,7 @@ export function noSuchRoute(event: HttpEvent): RequestError {
 
 /** Names the calls that callers look for first; the page in the repository has them all. */
 const nothingHere =
-  'There is nothing at this address. Calls are such as POST /queue/{id}/push, POST /queue/{id}/pop and ' +
+  'There is nothing at this address. Calls are such as POST /queue/{id}/push, /pop and /acknowledge, and ' +
   'GET /queues; docs/api.md in the repository of PushPop has them all'
 
 /** The gateway puts a stage's name before the path, unless it is the default one. */

@@ -1,5 +1,5 @@
-import { type Requests, refusingUnknown } from '../foundation/refusing-unknown.ts'
 import { checkOptions, type Names } from '../foundation/shared/known-options.ts'
+import { type Requests, refusingUnknown } from '../foundation/shared/refusing-unknown.ts'
 import type { Overrides } from './core/settings.ts'
 import type { ConfigureRequest } from './operations/configure.ts'
 import type { TicketRequest } from './operations/tickets.ts'

@@ -158,15 +158,24 @@ describe('what cannot be meant', () => {
     expect(() => client.rate(key as string)).toThrow(/A rate limit's key must be/)
   })
 
+  const cycle: Record<string, unknown> = {}
+  cycle.cycle = cycle
+
   test.each([
     [Number.NaN, 'it is NaN'],
     [Number.POSITIVE_INFINITY, 'it is Infinity'],
-    [{ total: Number.NaN }, 'it has, at "total", NaN'],
-    [[1, undefined], 'it has, at "1", undefined'],
-    [[() => 1], 'it has, at "0", function'],
+    [{ total: Number.NaN }, 'it has, at total, NaN'],
+    [[1, undefined], 'it has, at [1], undefined'],
+    [[() => 1], 'it has, at [0], function'],
     [undefined, 'it is undefined'],
     [() => 1, 'it is a function that JSON cannot say'],
-    [{ n: 1n }, 'it is an object that JSON cannot say'],
+    [{ a: { b: [1, Number.NaN] } }, 'it has, at a.b[1], NaN, which JSON would turn into null'],
+    [{ '': { 'b c': [[Number.NaN]] } }, 'it has, at [""]["b c"][0][0], NaN'],
+    [{ at: { toJSON: () => ({ ms: Number.NaN }) } }, 'it has, at at.ms, NaN'],
+    [{ n: 1n }, 'it has, at n, a bigint that JSON cannot say'],
+    [{ a: [null, { n: 1n }] }, 'it has, at a[1].n, a bigint that JSON cannot say'],
+    [1n, 'it is a bigint that JSON cannot say'],
+    [cycle, 'it is an object that JSON cannot say'],
   ])('is no item: %o', async (item, why) => {
     const { queue, asked } = once(answers(200, { success: true, items_pushed: 1, ids: ['a'] }))
     const error = await failureOf(queue.push(item))

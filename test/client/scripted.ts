@@ -119,6 +119,8 @@ export const succeeds = answers(200, {
   not_before: 1,
   good_until: 2,
   given_up: true,
+  name: 's',
+  max_requests: 1,
 })
 
 export const pops = (text: string, more: object = {}): Reply =>

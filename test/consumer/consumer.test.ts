@@ -84,6 +84,13 @@ describe('A consumer', () => {
     expect(logged()).toEqual([expect.objectContaining({ level: 'error', message: 'run' })])
   })
 
+  it('refuses at its start to be without a handler, which would take items only to fail them.', () => {
+    // biome-ignore lint/suspicious/noExplicitAny: what no compiler has checked.
+    const handler: any = undefined
+    const refusal = new TypeError('The handler must be a function, and is undefined')
+    expect(() => consumer(handler)).toThrow(refusal)
+  })
+
   it('refuses what it cannot be when it is made, not at its first event.', () => {
     expect(() => consumer(() => {}, { batchSize: 0 })).toThrow('batchSize')
     process.env.PUSHPOP_CONSUMER_LOCKS = 'many'

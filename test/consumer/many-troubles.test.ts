@@ -269,6 +269,40 @@ describe('A handler that never ends', () => {
   })
 })
 
+describe('Credentials that cannot be had for a moment', () => {
+  const unsigned = () => Object.assign(new Error('away'), { name: 'CredentialsProviderError' })
+
+  it('end no work on the table: neither the looks, nor a queue, nor its acknowledgement.', async () => {
+    const place = new Place()
+    await place.pushTo('q', 1)
+    const failing = new Set(['list', 'pop', 'acknowledge'])
+    const failsOnce = (verb: string) => {
+      if (failing.delete(verb)) throw unsigned()
+    }
+    let handled = 0
+    const count = () => {
+      handled += 1
+    }
+    const many = place.many({ queues: ['q'] }, count, {
+      through: (engine) => ({
+        async list(request) {
+          failsOnce('list')
+          return engine.list(request)
+        },
+        async pop(queue, request) {
+          failsOnce(request?.acknowledge === undefined ? 'pop' : 'acknowledge')
+          return engine.pop(queue, request)
+        },
+      }),
+    })
+    await place.pass(20_000)
+    many.stop()
+    expect(await place.in(many.ended)).toMatchObject({ acknowledged: 1, released: 0 })
+    expect([handled, [...failing]]).toEqual([1, []])
+    expect(many.troubles.map(({ kind }) => kind)).toEqual(['look', 'request', 'request'])
+  })
+})
+
 describe('A stop', () => {
   it('does not wait for a look that hangs.', async () => {
     const place = new Place()

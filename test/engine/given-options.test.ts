@@ -36,7 +36,7 @@ async function withItem() {
 }
 
 const places = Object.entries(requestNames).flatMap(([verb, rows]) =>
-  rows.map(({ at }) => [verb, at] as const),
+  rows.flatMap(({ at, names }) => (names === undefined ? [] : [[verb, at] as const])),
 )
 
 describe('An option that the engine does not know is refused', () => {
@@ -51,20 +51,36 @@ describe('An option that the engine does not know is refused', () => {
 
   it.each(places)('by %s, wherever it takes its request.', async (verb, at) => {
     const { queues } = await withItem()
-    const given = Array.from({ length: at + 1 }, (_, i) => (i === at ? { zzz: 1 } : undefined))
+    const before = verb === 'deploySchedules' ? [] : {}
+    const given = Array.from({ length: at + 1 }, (_, i) => (i === at ? { zzz: 1 } : before))
     await expect((queues as Any)[verb](...given)).rejects.toThrow('Unknown option "zzz": there are')
   })
 
-  it.each([
-    ['acknowledge', 'aLock', 'acknowledge takes an object with lockId, ids, and got string'],
-    [
-      'push',
-      [{ text: '1' }],
-      'push takes an object with items, idempotencyKey, receivedMs, and got',
-    ],
-  ])('by %s of %j, which is no object.', async (verb, request, words) => {
+  it.each<readonly [string, readonly unknown[], string]>([
+    ['acknowledge', ['aLock'], 'takes an object with lockId, ids, and got a string'],
+    ['acknowledge', [], 'takes an object with lockId, ids, and got undefined'],
+    ['acknowledge', [{ lockId: 'l', ids: 'i' }], 'ids of acknowledge must be a list, and got a st'],
+    ['acknowledgeMany', ['aLock'], 'lockIds of acknowledgeMany must be a list, and got a string'],
+    ['push', [[{ text: '1' }]], 'takes an object with items, idempotencyKey, receivedMs, and got'],
+    ['push', [], 'takes an object with items, idempotencyKey, receivedMs, and got undefined'],
+    ['push', [{ items: { text: '1' } }], 'items of push must be a list, and got an object'],
+    ['push', [{}], 'items of push must be a list, and got undefined'],
+    ['push', [{ items: [null] }], 'items[0] must be an object, and got null'],
+    ['transact', [[{ text: '1' }]], 'send of transact must be a function, and got undefined'],
+    ['transact', [], 'items of transact must be a list, and got undefined'],
+    ['pushTransactItem', ['x'], 'the item must be an object, and got a string'],
+    ['cancel', ['i'], 'ids of cancel must be a list, and got a string'],
+    ['move', [{ ids: 'i' }], 'ids of move must be a list, and got a string'],
+    ['purge', [{ ids: 'i' }], 'ids of purge must be a list, and got a string'],
+    ['configure', [], 'the change must be an object, and got undefined'],
+    ['pop', [null], 'and got null'],
+  ])('by %s of %j, which is not what it takes.', async (verb, given, words) => {
     const { queues, queue } = await withItem()
-    await expect((queues as Any)[verb](queue, request)).rejects.toThrow(words)
+    const before = await queues.inspect(queue)
+    const error = await (queues as Any)[verb](queue, ...given).catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(TypeError)
+    expect(error.message).toContain(words)
+    expect(await queues.inspect(queue)).toEqual(before)
   })
 
   it('by a schedule, which would begin at once without the time that it is to start.', async () => {
@@ -79,6 +95,38 @@ describe('An option that the engine does not know is refused', () => {
     const options: Any = { tableName: 't', bucketName: 'b', idempotencyTtl: 60 }
     expect(() => createQueues(options)).toThrow(
       'Unknown option "idempotencyTtl": it is idempotencyTtlSeconds',
+    )
+  })
+
+  it.each([
+    ['idempotencyTtlSeconds', 0, 'a whole number from 60 to 2592000, and is 0'],
+    ['idempotencyTtlSeconds', -5, 'and is -5'],
+    ['idempotencyTtlSeconds', 59, 'and is 59'],
+    ['idempotencyTtlSeconds', 90.5, 'and is 90.5'],
+    ['idempotencyTtlSeconds', '1d', 'and is "1d"'],
+    ['idempotencyTtlSeconds', null, 'and is null'],
+    ['idempotencyTtlSeconds', 2_592_001, 'and is 2592001'],
+    ['remindAfterSeconds', 0, 'a whole number from 10 to 3600, and is 0'],
+    ['waitingPopsMax', -1, 'a whole number from 0 on, and is -1'],
+    ['events', 'false', 'a boolean, and got a string'],
+    ['random', 5, 'a function, and got a number'],
+    ['onBackgroundError', console, 'a function, and got an object'],
+    ['dynamodb', 't', 'a client of DynamoDB, and got a string'],
+    ['s3', undefined, 'a client .*, and got undefined'],
+    ['clock', Date.now, 'an object, and got a function'],
+  ])('by createQueues whose %s is %j.', (name, value, words) => {
+    const options: Any = { tableName: 't', bucketName: 'b', dynamodb: { send: unsent }, s3: unsent }
+    createQueues(options)
+    createQueues({ ...options, idempotencyTtlSeconds: 60, remindAfterSeconds: 10 })
+    createQueues({ ...options, idempotencyTtlSeconds: 2_592_000, waitingPopsMax: 0 })
+    expect(() => createQueues({ ...options, [name]: value })).toThrow(
+      new RegExp(`^${name} must be .*${words}$`),
+    )
+  })
+
+  it('by createQueues without options.', () => {
+    expect(() => (createQueues as Any)('table')).toThrow(
+      'The options must be an object with tableName, bucketName, dynamodb, s3, clock, random',
     )
   })
 

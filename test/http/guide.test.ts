@@ -117,6 +117,13 @@ describe('A name that is nearly right', () => {
     ],
     ['acknowledge', { lockId: 'a' }, 'lock_id is missing; "lockId" is not its name'],
     ['push', { message: 1 }, 'item is missing; "message" is not its name'],
+    ['push', { itme: 1 }, 'item is missing; "itme" is not its name'],
+    ['push', { items: [{ itme: 1 }] }, 'items[0].item is missing; "itme" is not its name'],
+    [
+      'push',
+      { items: [{ item: 1, prioirty: 2 }] },
+      'Unknown field "items[0].prioirty": it is priority, in the body',
+    ],
     ['push', { priority: 1 }, 'item is missing'],
   ])('of %s, %j', async (verb, body, message) => {
     expect(await httpCall(verb, { body: JSON.stringify(body) })).toMatchObject({ message })

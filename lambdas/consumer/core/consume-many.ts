@@ -1,6 +1,6 @@
 import { checkOptions, type Names } from '../../foundation/shared/known-options.ts'
 import type { Edge } from './edge.ts'
-import type { Handler } from './handler.ts'
+import { checkHandler, type Handler } from './handler.ts'
 import { inShort } from './in-short.ts'
 import { type List, lookerOf } from './look.ts'
 import { type ConsumeManyOptions, checkWhich, manySettingsOf, type Which } from './many-options.ts'
@@ -32,6 +32,7 @@ export async function consumeManyWith(
   options: ConsumeManyOptions,
 ): Promise<Omit<Counts, 'batches'>> {
   checkWhich(which)
+  checkHandler(handler)
   checkOptions(options, names)
   const settings = manySettingsOf(options)
   const { signal, graceMs, onError = toConsole } = options

@@ -27,6 +27,13 @@ export type HandlerContext = {
   release(item: Item | string): void
 }
 
+/** In JavaScript no compiler checks it, and a worker without a handler would take items only to fail them. */
+export function checkHandler(handler: unknown): void {
+  if (typeof handler === 'function') return
+  const what = handler === null || handler === undefined ? handler : `of type ${typeof handler}`
+  throw new TypeError(`The handler must be a function, and is ${what}`)
+}
+
 /**
  * For code between a worker and a handler. It means that the batch was not worked, or not finished, because the
  * work is stopping. Its items come again, and none of them has failed.

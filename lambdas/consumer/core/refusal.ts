@@ -14,9 +14,15 @@ const isRefusal = (error: unknown): error is Refusal =>
 export const refusalIn = (error: unknown): Refusal | undefined =>
   isRefusal(error) ? error : undefined
 
+/** The SDK's names, and those of our lean client, for when there is nothing to sign a request with. */
+const unsigned = new Set(['CredentialsProviderError', 'TokenProviderError', 'ProviderError'])
+
+/** Nothing was sent. A metadata service or an issuer of credentials may be away for a moment. */
+const isUnsigned = (error: unknown): boolean => error instanceof Error && unsigned.has(error.name)
+
 /** Whether another try makes sense: the store is busy or out of reach, or the answer was lost. */
 export const isPassing = (error: unknown): boolean =>
-  isRefusal(error) && (error.retryable || error.outcome === 'unknown')
+  isUnsigned(error) || (isRefusal(error) && (error.retryable || error.outcome === 'unknown'))
 
 /** For work that goes on by itself, even a fault of the service may pass. */
 export const mayPass = (error: unknown): boolean =>

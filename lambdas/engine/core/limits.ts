@@ -140,6 +140,9 @@ export const FORGET_AFTER_MS = 10 * 60_000
  * a consumer that starts cold and fails once, short enough for a person who waits.
  */
 export const REMIND_AFTER_SECONDS = 5 * 60
+/** Sooner, a consumer may still be starting cold; and no pause between reminders is longer than an hour. */
+export const REMIND_AFTER_SECONDS_MIN = 10
+export const REMIND_AFTER_SECONDS_MAX = 3_600
 /** When housekeeping could not finish, the sweeper looks again after this long. */
 export const HOUSEKEEPING_RETRY_MS = 60_000
 /** How long a starving fenced write keeps claims away: some fifty round trips. */
@@ -147,6 +150,9 @@ export const HOLD_MS = 300
 
 /** Receipts answer a repeated push for a day unless configured otherwise. */
 export const IDEMPOTENCY_TTL_SECONDS = 24 * 60 * 60
+/** Sooner, a caller that waits out some trouble before it repeats its push would push twice. */
+export const IDEMPOTENCY_TTL_SECONDS_MIN = 60
+export const IDEMPOTENCY_TTL_SECONDS_MAX = 30 * 24 * 60 * 60
 
 export const SEGMENT_SIZE_DEFAULT = 100
 /** Offloading holds a segment in memory: 250 items of 256 KiB are 64 MB. */

@@ -1,5 +1,5 @@
 import { QueueError } from '../../foundation/errors.ts'
-import { checkOptions, type Names } from '../../foundation/shared/known-options.ts'
+import { type Names, refuseUnknown } from '../../foundation/shared/known-options.ts'
 import { checkExpiry, checkOutlasts } from './item-expiry.ts'
 import {
   DELAY_SECONDS_MAX,
@@ -87,7 +87,7 @@ export function checkPush(items: readonly PushItem[]): void {
 function checkNames(item: PushItem, field: string): void {
   for (const name in item) {
     if (Object.hasOwn(itemNames, name) || Object.hasOwn(toldNames, name)) continue
-    checkOptions({ [name]: item[name as keyof PushItem] }, itemNames, field)
+    refuseUnknown({ [name]: item[name as keyof PushItem] }, itemNames, field)
   }
 }
 

@@ -3,7 +3,7 @@
 
 import { RequestNotMadeError } from '../network/request-errors.ts'
 import { createRequestHandler, type RequestHandler } from '../network/request-handler.ts'
-import { checkOptions, type Names } from '../shared/known-options.ts'
+import { type Names, refuseUnknown } from '../shared/known-options.ts'
 import { bodyOf, DynamodbError, type Response } from './answer.ts'
 import {
   type Credentials,
@@ -35,7 +35,7 @@ export type LeanDynamodb = {
 }
 
 export function createLeanDynamodb(options: LeanDynamodbOptions = {}): LeanDynamodb {
-  checkOptions(options, names)
+  refuseUnknown(options, names)
   return new Lean(options)
 }
 

@@ -1,17 +1,47 @@
 /** The options of a call by name. TypeScript checks that none is missing; the values mean nothing. */
 export type Names<Options> = Readonly<Record<keyof Options, 0>>
 
+type Known = Readonly<Record<string, 0>>
+
+/** Throws if these are no options at all, such as a number, or if one of them has an unknown name. */
+export function checkOptions(options: unknown, names: Known, within?: string): void {
+  if (options !== undefined) checkFields(options, names, within)
+}
+
+/** The same where absent is wrong, too. A number or a text has no fields, so we would take it for no options. */
+export function checkFields(
+  value: unknown,
+  names: Known | undefined,
+  within: string | undefined,
+  lead = `${within ?? 'The options'} must be`,
+): void {
+  checkIs('an object', value, lead, names && ` with ${Object.keys(names).join(', ')}`)
+  if (names !== undefined) refuseUnknown(value as object, names, within)
+}
+
+/** The error does not tell the value: somebody may have given the id of a lock. */
+export function checkIs(is: string, value: unknown, lead: string, more = ''): void {
+  const got = kindOf(value)
+  if (got !== is) throw new TypeError(`${lead} ${is}${more}, and got ${got}`)
+}
+
+function kindOf(value: unknown): string {
+  if (value === undefined || value === null) return String(value)
+  if (Array.isArray(value)) return 'a list'
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`
+}
+
 /**
  * Throws if a name is not one of these. In JavaScript, or with a spread object, no compiler complains, and an option
  * that we ignored may be the one that keeps items safe: a pop without `requireAck` is final.
  */
-export function checkOptions(
-  options: object | undefined,
-  names: Readonly<Record<string, 0>>,
+export function refuseUnknown(
+  options: object,
+  names: Known,
   /** The option that these are inside of. */
   within?: string,
-) {
-  const given = (options ?? {}) as Readonly<Record<string, unknown>>
+): void {
+  const given = options as Readonly<Record<string, unknown>>
   const unknown = Object.keys(given).find(
     (name) => given[name] !== undefined && !Object.hasOwn(names, name),
   )

@@ -15,6 +15,8 @@ export const requestCases: Cases = {
       expectError(await call('GET', at), 404, 'NOT_FOUND')
     }
     expectError(await call('POST', `/queue/${id}/peek`), 404, 'NOT_FOUND')
+    const near = expectError(await call('POST', `/queue/${id}/ack`), 404, 'NOT_FOUND')
+    expect(near.message).toContain('/acknowledge')
     const wrongMethods = [
       ['GET', path(id, 'push'), 'POST'],
       ['DELETE', path(id), 'GET'],

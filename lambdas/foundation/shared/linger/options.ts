@@ -1,5 +1,5 @@
 import { ITEMS_PER_PUSH_MAX, PUSH_BYTES_MAX } from '../bounds.ts'
-import { checkOptions, type Names } from '../known-options.ts'
+import { type Names, refuseUnknown } from '../known-options.ts'
 import type { Batching } from './line.ts'
 
 export type LingerOptions = {
@@ -30,7 +30,7 @@ export function batchingOf(linger: boolean | LingerOptions | undefined): Batchin
   if (typeof options !== 'object' || options === null) {
     throw new TypeError(`Cannot use ${String(linger)} as linger: say true, or { waitMs: 5 }`)
   }
-  checkOptions(options, names)
+  refuseUnknown(options, names)
   const within = (name: keyof LingerOptions, unset: number, least: number, most: number) => {
     const value = options[name] ?? unset
     if (typeof value === 'number' && value >= least && value <= most) return value
