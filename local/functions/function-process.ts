@@ -138,8 +138,8 @@ export class FunctionProcess {
   }
 
   #take(stream: 'stdout' | 'stderr', text: string): void {
-    const json = stream === 'stdout' ? parseLine(text) : undefined
-    if (json?.message === 'request') this.#summary = json
+    const json = parseLine(text)
+    if (stream === 'stdout' && json?.message === 'request') this.#summary = json
     this.#onOutput({ functionId: this.plan.id, stream, text, json })
   }
 }
