@@ -127,7 +127,8 @@ export class SourceWatch {
     const outdir = join(cache, `watch-${process.pid}-${randomUUID()}`)
     this.#builds.push(outdir)
     try {
-      const files = await runRebuild(root, { entry, bundling, outdir }, this.#stop.signal)
+      const request = { entry, bundling, outdir, before: plan.codeDirectory }
+      const files = await runRebuild(root, request, this.#stop.signal)
       await this.#run([
         { ...plan, codeDirectory: outdir, bundledFrom: { ...plan.bundledFrom, files } },
       ])
