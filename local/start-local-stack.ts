@@ -81,7 +81,7 @@ export const PORT = 8000
 
 /** `docker stop` and its like give 10 s in all. */
 const REQUESTS_GRACE_MS = 7_000
-/** After this, we no longer wait for events: they are delivered again. */
+/** After this, we no longer wait for events: they are delivered again. A consumer's run takes no further batch. */
 const EVENTS_GRACE_MS = 1_000
 /** Enough to look at; a queue on AWS would keep them for days. */
 const GIVEN_UP_MAX = 100

@@ -8,7 +8,14 @@ import { join } from 'node:path'
 import type { FunctionPlan } from '../template/plan-functions.ts'
 import { type Endpoints, environmentOf, heapMb } from './environment.ts'
 import { type FunctionOutput, parseLine, readLines } from './function-output.ts'
-import { failure, type Invocation, type LogLine, type Outcome, type Report } from './messages.ts'
+import {
+  type Ending,
+  failure,
+  type Invocation,
+  type LogLine,
+  type Outcome,
+  type Report,
+} from './messages.ts'
 
 export type ProcessSettings = {
   readonly plan: FunctionPlan
@@ -91,6 +98,12 @@ export class FunctionProcess {
       // If it cannot be sent the process is dying, and its end is what settles this.
       this.#child.send(invocation, () => {})
     })
+  }
+
+  /** Tells its event that it has no more time than until then. */
+  endSoon(endsAtMs: number): void {
+    const ending: Ending = { endsAtMs }
+    this.#child.send(ending, () => {})
   }
 
   kill(): void {
