@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { nearest } from '../../cli/arguments/nearest.ts'
 import { commands } from '../../cli/commands.ts'
 import { exitCodes } from '../../cli/exit-codes.ts'
 import { placeOf } from '../../cli/target/open-target.ts'
+import { nearest } from '../../local/terminal/nearest.ts'
 import { run, spawnCli } from './a-run.ts'
 
 describe('a sentence says what is wrong with a command line, with exit code 2', () => {
