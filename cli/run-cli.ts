@@ -1,7 +1,7 @@
 // One run: from the words of a command line to an exit code. Nothing here knows the process.
 
+import { nearest } from '../local/terminal/nearest.ts'
 import { paintFor } from '../local/terminal/paint.ts'
-import { nearest } from './arguments/nearest.ts'
 import { readOptions } from './arguments/read-options.ts'
 import { readWords } from './arguments/read-words.ts'
 import { targetOptions } from './arguments/target-options.ts'

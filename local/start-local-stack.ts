@@ -16,13 +16,7 @@ import { type EventSources, startEventSources } from './start-event-sources.ts'
 import { type Stores, type StoresOptions, startStores } from './stores/start-stores.ts'
 import type { StoreEndpoints } from './stores/store-environment.ts'
 import type { GivenUp } from './streams/stream-mapping.ts'
-import {
-  cacheOf,
-  projectOf,
-  pushPop,
-  type SynthesisOptions,
-  synthesiseApp,
-} from './synthesis/synthesise-app.ts'
+import { cacheOf, projectOf, pushPop, synthesiseApp } from './synthesis/synthesise-app.ts'
 import { readAssembly } from './template/assembly.ts'
 import { apiEndpoint } from './template/identities.ts'
 import { type Plan, planStack } from './template/plan.ts'
@@ -45,6 +39,8 @@ export type LocalStackOptions = StoresOptions & {
   readonly scheduleSpeed?: number | undefined
   /** Puts something between the functions and their stores, such as faults for a test. */
   readonly interpose?: ((endpoints: StoreEndpoints) => StoreEndpoints) | undefined
+  /** Files that do not count as sources of the app, although they are among them. */
+  readonly noSource?: readonly string[] | undefined
   readonly listeners?: Partial<Listeners> | undefined
   /** Aborts the start. */
   readonly signal?: AbortSignal | undefined
@@ -81,7 +77,7 @@ export const PORT = 8000
 
 /** `docker stop` and its like give 10 s in all. */
 const REQUESTS_GRACE_MS = 7_000
-/** After this, we no longer wait for events: they are delivered again. */
+/** After this, we no longer wait for events: they are delivered again. A consumer's run takes no further batch. */
 const EVENTS_GRACE_MS = 1_000
 /** Enough to look at; a queue on AWS would keep them for days. */
 const GIVEN_UP_MAX = 100
@@ -196,7 +192,7 @@ function watchSources(
   const root = projectOf(resolve(app))
   return new SourceWatch({
     root,
-    except: directory,
+    except: [directory],
     cache: cacheOf(root),
     plan,
     async synthesise(signal) {
@@ -231,19 +227,18 @@ function stackOf(running: Running, { gateways, functions, ...parts }: Parts): Lo
 }
 
 async function assemblyOf(
-  { assembly, app = pushPop, context, signal }: LocalStackOptions,
+  { assembly, app = pushPop, context, noSource = [], signal }: LocalStackOptions,
   dataDirectory: string,
   onProgress: Listeners['onProgress'],
 ): Promise<string> {
   if (assembly !== undefined) return assembly
-  const options: SynthesisOptions = {
+  return synthesiseApp({
     app,
-    except: dataDirectory,
+    except: [dataDirectory, ...noSource.map((file) => resolve(file))],
     onStart: () => onProgress('Synthesising the stack'),
     context,
     signal,
-  }
-  return synthesiseApp(options)
+  })
 }
 
 const ignore = () => {}

@@ -68,8 +68,12 @@ function isStale() {
   return missing(lock, readLock(join(root, 'node_modules/.package-lock.json'))).length > 0
 }
 
+/** @param {boolean} isThere whether there is a node_modules */
+export const installing = (isThere) =>
+  `Installing dependencies (npm ci)${isThere ? ': node_modules differs from package-lock.json' : ''}`
+
 function install() {
-  console.error('Installing dependencies (npm ci): node_modules differs from package-lock.json')
+  console.error(installing(existsSync(join(root, 'node_modules'))))
   const options = [
     'ci',
     '--include=dev', // NODE_ENV=production would leave Node 24 out

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
+import { nearest } from '../../local/terminal/nearest.ts'
 import { wrongUsage } from '../failure.ts'
 import { doing } from './doing.ts'
-import { nearest } from './nearest.ts'
 import { type Given, type Option, type OptionTable, usageOf } from './option-table.ts'
 
 type ReadOptions<T extends OptionTable> = {

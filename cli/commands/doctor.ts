@@ -33,7 +33,10 @@ export const doctor = command({
     const [queue = ''] = words
     const place = placeOf(given, io.env)
     if (place.kind !== 'store') {
-      throw wrongUsage('The doctor works on the store itself: give --table and --bucket')
+      throw wrongUsage(
+        'The doctor works on the store itself: give --table and --bucket (pushpop start --env FILE writes those ' +
+          'of a local stack)',
+      )
     }
     const surgery = openSurgery(place, awsOf(given))
     const bar = progressBarOn(io.stderr, `Examining ${queue}`)

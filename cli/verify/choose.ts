@@ -1,4 +1,4 @@
-import { nearest } from '../arguments/nearest.ts'
+import { nearest } from '../../local/terminal/nearest.ts'
 import { wrongUsage } from '../failure.ts'
 import type { Check } from './check.ts'
 import { allChecks } from './checks.ts'

@@ -1,27 +1,36 @@
-import { existsSync } from 'node:fs'
-import { relative, resolve } from 'node:path'
+import { existsSync, readFileSync } from 'node:fs'
+import { join, relative, resolve } from 'node:path'
 import type { BuildFailure, Message } from 'esbuild'
 import { type Bundle, bundle, type FunctionFiles, root, writeBundle } from './bundle.ts'
 import type { Bundling } from './bundling.ts'
 import { nativePackagesIn, packageOf } from './native-packages.ts'
 
-/** One handler on its own, in a file of this or another project, written to a folder. */
-export function bundleFunction(entry: string, outdir: string, bundling: Bundling = {}): Bundle {
-  const { banner = '' } = bundling
-  const [plain, needed] = withoutOptional(entry, bundling)
+/**
+ * One handler on its own, in a file of this or another project, written to a folder. `before`: a folder with an earlier
+ * bundle of it. What it was made with is likely to do again, and if it does, one build is enough.
+ */
+export function bundleFunction(
+  entry: string,
+  outdir: string,
+  bundling: Bundling = {},
+  before?: string,
+): Bundle {
+  const wasCommonJs = before !== undefined && hasCommonJs(before)
+  const [first, needed] = withoutOptional(entry, wasCommonJs ? withCommonJs(bundling) : bundling)
   // For a CommonJS file, esbuild exports only `default`: the other names are known only once the file runs.
-  if (!plain.exports.includes('handler')) {
+  if (!first.exports.includes('handler')) {
     throw errorOf(
       entry,
       'it does not export "handler" as an ES module does, and Lambda would not find it: write ' +
         '"export const handler = …" (in CommonJS, "exports.handler = …" is not enough)',
     )
   }
+  const isCommonJs = needsCommonJs(first)
   // Built again rather than edited: esbuild knows where a banner may stand. A bundle without CommonJS
   // gets none.
-  const made = needsCommonJs(plain)
-    ? build(entry, { ...needed, banner: `${COMMON_JS}${banner}` })
-    : plain
+  const again = { ...bundling, external: needed.external ?? [] }
+  const made =
+    isCommonJs === wasCommonJs ? first : build(entry, isCommonJs ? withCommonJs(again) : again)
   writeBundle(made, outdir)
   return made
 }
@@ -137,9 +146,21 @@ const COMMON_JS =
   'const require=pushPopCreateRequire(import.meta.url),' +
   '__filename=import.meta.filename,__dirname=import.meta.dirname;'
 
+const withCommonJs = ({ banner = '', ...bundling }: Bundling): Bundling => ({
+  ...bundling,
+  banner: `${COMMON_JS}${banner}`,
+})
+
 const needsCommonJs = ({ files }: FunctionFiles): boolean =>
   [...files].some(
     ([name, contents]) =>
       name.endsWith('.mjs') &&
-      /Dynamic require of|\b__(?:dirname|filename)\b/.test(Buffer.from(contents).toString()),
+      /Dynamic require of|\b__(?:dirname|filename)\b/.test(
+        Buffer.from(contents).toString().replace(COMMON_JS, ''),
+      ),
   )
+
+function hasCommonJs(folder: string): boolean {
+  const file = join(folder, 'index.mjs')
+  return existsSync(file) && readFileSync(file, 'utf8').startsWith(COMMON_JS)
+}

@@ -37,7 +37,7 @@ const HELD_MS_MAX = 10_000
 const CALLS_MAX = 100
 /** A busy store gives all queues by then. We would walk for ever to one that nobody can read. */
 const IN_PART_MAX = 10
-/** A function may fail once because the store was busy; nobody need mend that. */
+/** A function may fail once because the store was busy; nobody need fix that. */
 const FAILURES_UNTIL_SAID = 3
 
 export class Losses {
@@ -59,6 +59,8 @@ export class Losses {
 
   /** An event was given up. The same sentence comes once, until the function answers again. */
   dropped(functionId: string, event: string, reason: string): void {
+    const plan = this.#settings.functions.find(({ id }) => id === functionId)
+    if (plan && wouldIgnore(plan, event)) return
     this.happened()
     const subject = subjectOf(event)
     const said = this.#said.get(functionId) ?? new Set()
@@ -69,8 +71,8 @@ export class Losses {
     this.#settings.onNotice(
       `An event for ${functionId} ${subject} was dropped because ${reason}. ` +
         (isAnnounced && subject.startsWith('about the queue')
-          ? `On AWS it would be in a failure queue now; here the queue is announced again soon, and again until it works: mend ${functionId}, and its items are handled.`
-          : `On AWS it would be in the function's failure queue, if it has one: mend ${functionId}, and send the event again.`),
+          ? `On AWS it would be in a failure queue now; here the queue is announced again soon, and again until it works: fix ${functionId}, and its items are handled.`
+          : `On AWS it would be in the function's failure queue, if it has one: fix ${functionId}, and send the event again.`),
     )
   }
 
@@ -181,14 +183,27 @@ const SUBJECTS_MAX = 5
 
 const EVENT_CHARACTERS_MAX = 200
 
+/**
+ * A consumer of a prefix gets events of the dead-letter queues with that prefix too, and leaves them alone. So nothing
+ * is lost.
+ */
+const wouldIgnore = ({ environment }: FunctionPlan, event: string): boolean =>
+  environment.PUSHPOP_CONSUMER_DEAD_LETTERS === 'no' &&
+  (queueOf(event)?.endsWith('-deadletter') ?? false)
+
 /** What an event is about, for a person: a queue, if it names one. */
 function subjectOf(text: string): string {
-  const event = parsed(text)
-  const detail = isObject(event) && isObject(event.detail) ? event.detail : {}
-  if (typeof detail.queue === 'string') return `about the queue "${detail.queue}"`
+  const queue = queueOf(text)
+  if (queue !== undefined) return `about the queue "${queue}"`
   const shown =
     text.length > EVENT_CHARACTERS_MAX ? `${text.slice(0, EVENT_CHARACTERS_MAX)}…` : text
   return `(${shown})`
+}
+
+function queueOf(text: string): string | undefined {
+  const event = parsed(text)
+  const detail = isObject(event) && isObject(event.detail) ? event.detail : {}
+  return typeof detail.queue === 'string' ? detail.queue : undefined
 }
 
 /** An event is JSON, unless a rule made something else of it. */

@@ -129,11 +129,11 @@ export class FunctionPool {
     clearTimeout(this.#patience)
     for (const { resolve } of this.#waiting.splice(0)) resolve({ kind: 'throttled' })
     if (this.#busy.size > 0) {
-      let impatience: NodeJS.Timeout | undefined
-      await new Promise<void>((resolve) => {
-        this.#onQuiet = resolve
-        impatience = setTimeout(resolve, graceMs)
-      })
+      for (const process of this.#busy.keys()) process.endSoon(Date.now() + graceMs)
+      const { promise, resolve } = Promise.withResolvers<void>()
+      this.#onQuiet = resolve
+      const impatience = setTimeout(resolve, graceMs)
+      await promise
       clearTimeout(impatience)
     }
     const processes = [...this.#processes]

@@ -8,7 +8,14 @@ import { join } from 'node:path'
 import type { FunctionPlan } from '../template/plan-functions.ts'
 import { type Endpoints, environmentOf, heapMb } from './environment.ts'
 import { type FunctionOutput, parseLine, readLines } from './function-output.ts'
-import { failure, type Invocation, type LogLine, type Outcome, type Report } from './messages.ts'
+import {
+  type Ending,
+  failure,
+  type Invocation,
+  type LogLine,
+  type Outcome,
+  type Report,
+} from './messages.ts'
 
 export type ProcessSettings = {
   readonly plan: FunctionPlan
@@ -93,6 +100,12 @@ export class FunctionProcess {
     })
   }
 
+  /** Tells its event that it has no more time than until then. */
+  endSoon(endsAtMs: number): void {
+    const ending: Ending = { endsAtMs }
+    this.#child.send(ending, () => {})
+  }
+
   kill(): void {
     this.#isUsable = false
     this.#child.kill('SIGKILL')
@@ -138,8 +151,8 @@ export class FunctionProcess {
   }
 
   #take(stream: 'stdout' | 'stderr', text: string): void {
-    const json = stream === 'stdout' ? parseLine(text) : undefined
-    if (json?.message === 'request') this.#summary = json
+    const json = parseLine(text)
+    if (stream === 'stdout' && json?.message === 'request') this.#summary = json
     this.#onOutput({ functionId: this.plan.id, stream, text, json })
   }
 }

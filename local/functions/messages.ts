@@ -10,6 +10,9 @@ export type Invocation = {
   readonly event: string
 }
 
+/** The process is killed then, whatever it has: an event has no more time than until then. */
+export type Ending = { readonly endsAtMs: number }
+
 export type Report =
   | { readonly kind: 'ready' }
   /** The code could not be loaded; `payload` as with `failed`. */

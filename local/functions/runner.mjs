@@ -10,6 +10,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 
 /**
  * @typedef {import('./messages.ts').Invocation} Invocation
+ * @typedef {import('./messages.ts').Ending} Ending
  * @typedef {import('./messages.ts').Report} Report
  * @typedef {(event: unknown, context: object) => unknown} Handler
  */
@@ -116,6 +117,9 @@ function toPayload(result) {
   )
 }
 
+/** When the stack ends us. A consumer's run that sees its time run out finishes its batch and takes no other. */
+let endsAtMs = Number.POSITIVE_INFINITY
+
 /** @param {Invocation} invocation */
 function contextOf({ requestId, arn, deadlineMs }) {
   return {
@@ -129,7 +133,7 @@ function contextOf({ requestId, arn, deadlineMs }) {
     identity: undefined,
     invokedFunctionArn: arn,
     awsRequestId: requestId,
-    getRemainingTimeInMillis: () => Math.max(0, deadlineMs - Date.now()),
+    getRemainingTimeInMillis: () => Math.max(0, Math.min(deadlineMs, endsAtMs) - Date.now()),
   }
 }
 
@@ -152,8 +156,10 @@ function named(name, message) {
 
 try {
   const handler = await load()
-  process.on('message', async (invocation) => {
-    report(await invoke(handler, /** @type {Invocation} */ (invocation)))
+  process.on('message', async (message) => {
+    const told = /** @type {Invocation | Ending} */ (message)
+    if ('endsAtMs' in told) endsAtMs = told.endsAtMs
+    else report(await invoke(handler, told))
   })
   report({ kind: 'ready' })
 } catch (error) {

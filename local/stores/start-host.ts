@@ -24,16 +24,20 @@ export type Host = {
   stop(): Promise<void>
 }
 
+export function checkNode(running: string): void {
+  if (Number.parseInt(running, 10) >= NODE_MIN) return
+  throw new StartError(
+    `Cannot start the embedded stores because they need Node ${NODE_MIN} or newer, and this is v${running}; switch to ` +
+      `a newer one, or put it into your project: npm install --save-dev node@${NODE_MIN}`,
+  )
+}
+
 /**
  * `ownGroup` keeps the host out of reach of Ctrl-C, which goes to all processes of a terminal's foreground
  * group: the parent first answers its requests in flight, and then stops the stores.
  */
 export async function startHost(request: HostRequest, { ownGroup = false } = {}): Promise<Host> {
-  if (Number.parseInt(process.versions.node, 10) < NODE_MIN) {
-    throw new StartError(
-      `Cannot start the embedded stores because they need Node ${NODE_MIN} or newer, and this is ${process.version}`,
-    )
-  }
+  checkNode(process.versions.node)
   const child = fork(hostFile, [JSON.stringify(request)], {
     execArgv: [],
     detached: ownGroup,

@@ -10,8 +10,8 @@ export type HashedProject = {
   readonly root: string
   /** What else determines the result, such as the app and its context. */
   readonly more: readonly string[]
-  /** A folder that is no source. */
-  readonly except?: string | undefined
+  /** Folders and files that are no sources. */
+  readonly except?: readonly string[] | undefined
   /** An app that is not ours may read any file: the others count by their size and time. */
   readonly isForeign?: boolean | undefined
 }
@@ -53,14 +53,19 @@ function ifThere<T>(read: () => T): T | undefined {
 }
 
 /** Relative to the root, without what is in folders of tools. */
-export function* filesOf(root: string, except?: string, folder = ''): Generator<string> {
+export function* filesOf(
+  root: string,
+  except: readonly string[] = [],
+  folder = '',
+): Generator<string> {
   const entries = ifThere(() => readdirSync(join(root, folder), { withFileTypes: true })) ?? []
   // In one order on every machine and every day.
   for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
     const path = join(folder, entry.name)
+    if (except.includes(join(root, path))) continue
     if (entry.isFile()) yield path
     // Dot folders are tools', and the data of `npm start`.
     if (!entry.isDirectory() || entry.name.startsWith('.') || elsewhere.has(entry.name)) continue
-    if (join(root, path) !== except) yield* filesOf(root, except, path)
+    yield* filesOf(root, except, path)
   }
 }

@@ -24,8 +24,8 @@ export type SynthesisOptions = {
   readonly context?: Readonly<Record<string, unknown>> | undefined
   /** Where to keep results. Default: `node_modules/.cache` of the project. */
   readonly cacheDirectory?: string | undefined
-  /** A folder that is not a source, wherever it is: the data. */
-  readonly except?: string | undefined
+  /** What is no source, wherever it is: the data, and what a start writes. */
+  readonly except?: readonly string[] | undefined
   /** Called if it will take seconds. */
   readonly onStart?: (() => void) | undefined
   readonly signal?: AbortSignal | undefined

@@ -1,5 +1,7 @@
 import type { LocalStack } from '../start-local-stack.ts'
+import { isObject } from '../template/assembly.ts'
 import { type RoutePlan, SERVICE_ROUTE } from '../template/plan-api.ts'
+import type { EventRulePlan } from '../template/plan-events.ts'
 import type { Paint } from './paint.ts'
 import type { Typed } from './start-options.ts'
 
@@ -10,11 +12,13 @@ type BannerSettings = Pick<LocalStack, 'url' | 'urls' | 'plan'> & {
   readonly directory?: string | undefined
   /** Another app in this folder, and how to run it. */
   readonly appHere?: string | undefined
+  /** As typed. */
+  readonly envFile?: string | undefined
 }
 
 /** The address, lines to paste, and where the data is; the README has the rest. */
 export function banner(
-  { url, urls, plan, seconds, typed, directory, appHere }: BannerSettings,
+  { url, urls, plan, seconds, typed, directory, appHere, envFile }: BannerSettings,
   paint: Paint,
 ): string {
   const lines = [
@@ -28,6 +32,11 @@ export function banner(
     directory === undefined
       ? 'Data is forgotten at the end.'
       : `Data is kept in ${directory}; ${typed} --memory forgets it.`,
+    ...(envFile === undefined
+      ? []
+      : [
+          `${envFile} says where the table and the bucket are: \`. ${sourced(envFile)}\` in a shell.`,
+        ]),
     ...plan.leftOut,
     ...(appHere === undefined ? [] : [appHere]),
     'Ctrl-C ends it.',
@@ -35,15 +44,31 @@ export function banner(
   return `${lines.join('\n')}\n`
 }
 
+/** A shell looks for a bare name among its commands. */
+const sourced = (file: string): string => (file.includes('/') ? file : `./${file}`)
+
 /** A push, a look and a pop; for another app's API, its routes. */
-function tryLines(url: string, { apis }: LocalStack['plan']): readonly string[] {
+function tryLines(url: string, { apis, eventRules }: LocalStack['plan']): readonly string[] {
   const routes = apis[0]?.routes ?? []
   if (!routes.some(({ key }) => key === SERVICE_ROUTE)) return routesOf(routes)
+  const queue = `${url}/queue/${encodeURIComponent(workedQueue(eventRules) ?? 'orders')}`
   return [
-    `  curl -X POST ${url}/queue/orders/push -H 'content-type: application/json' -d '{"item":{"order":17}}'`,
-    `  curl ${url}/queue/orders`,
-    `  curl -X POST ${url}/queue/orders/pop`,
+    `  curl -X POST ${queue}/push -H 'content-type: application/json' -d '{"item":{"order":17}}'`,
+    `  curl ${queue}`,
+    `  curl -X POST ${queue}/pop`,
   ]
+}
+
+/** One that a consumer of the app works: what is pushed there shows that it does. */
+function workedQueue(rules: readonly EventRulePlan[]): string | undefined {
+  for (const { detail } of rules.map(({ pattern }) => pattern)) {
+    const matchers = isObject(detail) && Array.isArray(detail.queue) ? detail.queue : []
+    for (const matcher of matchers) {
+      if (typeof matcher === 'string') return matcher
+      if (isObject(matcher) && typeof matcher.prefix === 'string') return `${matcher.prefix}1`
+    }
+  }
+  return undefined
 }
 
 const routesOf = (routes: readonly RoutePlan[]): string[] => routes.map(({ key }) => `  ${key}`)

@@ -1,13 +1,10 @@
-// One line for each request, and one for each warning or error that a function logs.
+// One line for each request, and one for each notice.
 
-import { type FunctionOutput, parseLine } from '../functions/function-output.ts'
 import type { LogLine } from '../functions/messages.ts'
 import type { RequestRecord } from '../gateway/gateway.ts'
-import { isObject } from '../template/assembly.ts'
 import { type Colour, type Paint, printable } from './paint.ts'
 
 const PATH_CHARACTERS_MAX = 120
-const LINE_CHARACTERS_MAX = 2_000
 
 /** `10:04:12  POST   /queue/orders/push  200  12 ms  2 WRU` */
 export function requestLine(request: RequestRecord, paint: Paint): string {
@@ -66,81 +63,13 @@ function unitsOf(summary: LogLine): string {
 export const noticeLine = (sentence: string, paint: Paint, atMs = Date.now()): string =>
   `${paint('dim', clockTime(atMs))}  ${paint('yellow', sentence)}`
 
-/**
- * `10:04:12  [Ship] sent 17`; `undefined` for a function's routine log lines, which nobody needs to see here.
- */
-export function outputLine(
-  output: FunctionOutput,
-  paint: Paint,
-  atMs = Date.now(),
-): string | undefined {
-  const { functionId, text, json, stream } = output
-  const name = paint('dim', `${clockTime(atMs)}  [${functionId}]`)
-  if (!json) {
-    const error = thrownIn(text)
-    if (error) return `${name} ${paint('red', error)}`
-    const shown = printable(text.slice(0, LINE_CHARACTERS_MAX))
-    return `${name} ${stream === 'stderr' ? paint('yellow', shown) : shown}`
-  }
-  const { level } = json
-  if (level !== 'warn' && level !== 'error') return undefined
-  // We print a separate line for the request, with its status and code.
-  if (json.message === 'request') return undefined
-  const shown = `${printable(String(json.message))} ${fieldsOf(json)}`.trimEnd()
-  return `${name} ${paint(level === 'error' ? 'red' : 'yellow', shown)}`
-}
-
-/** Enough to find the line; the function's own frames come first. */
-const FRAMES_MAX = 5
-
-/** For a function that throws or does not start: the runtime's message, and the places in the function's own files. */
-function thrownIn(text: string): string | undefined {
-  const [, kind, payload = ''] = /^(Init|Invoke) Error (\{.*\})$/.exec(text) ?? []
-  const error = kind === undefined ? undefined : parseLine(payload)
-  if (error === undefined) return undefined
-  const { errorType, errorMessage, trace } = error
-  const frames = (Array.isArray(trace) ? trace.map(String) : [])
-    .filter((line) => /^\s+at /.test(line) && !/node:internal|\/runner\.mjs/.test(line))
-    .slice(0, FRAMES_MAX)
-    .map((line) => `\n    ${printable(inProject(line.trim()))}`)
-  const does = kind === 'Init' ? 'does not start: ' : ''
-  return `${does}${printable(`${errorType}: ${errorMessage}`)}${frames.join('')}`
-}
-
-/** Source maps name files from where the app runs, below the folder that the bundle is in. */
-const inProject = (frame: string): string =>
-  frame.replace(/(?:file:\/\/)?\/[^\s()]*\/(?:asset\.[\da-f]{64}|watch-\d+-[\da-f-]{36})\//g, '')
-
-/** Metrics, and fields that every line has, say nothing about this one. */
-const routine = new Set(['level', 'message', 'function', 'invocation_id', 'cold_start', '_aws'])
-
-function fieldsOf(json: LogLine): string {
-  return Object.entries(json)
-    .filter(([name]) => !routine.has(name) && !/^[A-Z]/.test(name))
-    .map(([name, value]) => `${name}=${describe(value)}`)
-    .join(' ')
-    .slice(0, LINE_CHARACTERS_MAX)
-}
-
-/** An error as its message, with the place that threw it. */
-function describe(value: unknown): string {
-  if (!isObject(value) || typeof value.message !== 'string') {
-    return printable(typeof value === 'string' ? value : JSON.stringify(value))
-  }
-  const place = /\n\s+(at .*)/.exec(String(value.stack ?? ''))?.[1]
-  const cause = value.cause === undefined ? '' : ` because ${describe(value.cause)}`
-  return (
-    printable(`${value.name}: ${value.message}${place ? ` (${inProject(place)})` : ''}`) + cause
-  )
-}
-
 function colourOf(status: number): Colour {
   if (status >= 500) return 'red'
   return status >= 400 ? 'yellow' : 'green'
 }
 
 /** In the time zone of this machine. */
-function clockTime(ms: number): string {
+export function clockTime(ms: number): string {
   const time = new Date(ms)
   return [time.getHours(), time.getMinutes(), time.getSeconds()]
     .map((part) => String(part).padStart(2, '0'))

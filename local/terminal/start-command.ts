@@ -6,7 +6,9 @@ import { messageOf, StartError } from '../start-error.ts'
 import { type LocalStack, startLocalStack } from '../start-local-stack.ts'
 import { appHere } from './app-here.ts'
 import { banner } from './banner.ts'
-import { noticeLine, outputLine, requestLine, withoutRepeated } from './lines.ts'
+import { checkEnvFile, writeEnvFile } from './env-file.ts'
+import { noticeLine, requestLine, withoutRepeated } from './lines.ts'
+import { outputLine } from './output-line.ts'
 import { paintFor } from './paint.ts'
 import { progressOn } from './progress.ts'
 import { SAME_SIGNAL_MS } from './same-signal.ts'
@@ -43,7 +45,8 @@ export async function startCommand(
   }
 }
 
-async function run({ port, directory, app, watch }: StartOptions, typed: Typed): Promise<number> {
+async function run(options: StartOptions, typed: Typed): Promise<number> {
+  const { port, directory, app, watch, envFile } = options
   const startedMs = performance.now()
   const paint = paintFor(process.stdout, process.env)
   const progress = progressOn(process.stdout)
@@ -55,11 +58,13 @@ async function run({ port, directory, app, watch }: StartOptions, typed: Typed):
 
   let stack: LocalStack | undefined
   try {
+    if (envFile !== undefined) checkEnvFile(envFile)
     const starting = startLocalStack({
       port,
       directory,
       app,
       watch,
+      ...(envFile !== undefined && { noSource: [envFile] }),
       signal: asked.signal,
       listeners: {
         onProgress: progress.step,
@@ -87,7 +92,8 @@ async function run({ port, directory, app, watch }: StartOptions, typed: Typed):
   const shown = directory === undefined ? {} : { directory: asTyped(stack.directory) }
   const { url, urls, plan } = stack
   const alone = app === undefined && { appHere: appHere(process.cwd(), typed) }
-  print(banner({ url, urls, plan, seconds, typed, ...shown, ...alone }, paint))
+  if (envFile !== undefined) writeEnvFile(envFile, stack)
+  print(banner({ url, urls, plan, seconds, typed, envFile, ...shown, ...alone }, paint))
   const failure = await Promise.race([stack.failed, asked.toEnd])
   if (failure) process.stderr.write(`${explain(failure)}\n`)
   else progress.step('Stopping')

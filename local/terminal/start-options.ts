@@ -1,6 +1,7 @@
 // The arguments of `npm start`, and of `pushpop start`.
 
 import { PORT } from '../start-local-stack.ts'
+import { nearest } from './nearest.ts'
 
 export type StartOptions = {
   readonly port: number
@@ -8,6 +9,8 @@ export type StartOptions = {
   readonly directory?: string | undefined
   readonly app?: string | undefined
   readonly watch: boolean
+  /** Where to write what other programs need to reach the stores. */
+  readonly envFile?: string | undefined
 }
 
 /** The command that the user typed the options after. */
@@ -27,6 +30,12 @@ const options = [
   { name: 'memory', help: 'forget all data at the end' },
   { name: 'app', value: 'FILE', help: "run the CDK app in FILE instead of PushPop's own" },
   { name: 'watch', help: 'run changed handlers as soon as their files are written' },
+  {
+    // Not `env-file`, which Node takes for itself, even behind the script's name.
+    name: 'env',
+    value: 'FILE',
+    help: 'write to FILE how other programs reach the table and the bucket',
+  },
   { name: 'help', help: 'print this' },
 ] as const
 
@@ -57,7 +66,7 @@ export function readArguments(
     const [flag = '', inline] = splitOnce(args[at] ?? '', '=')
     if (flag === '-h') return { kind: 'help' }
     const option = options.find(({ name }) => flag === `--${name}`)
-    if (!option) return wrong(`there is no option ${JSON.stringify(args[at])}${meantApp(flag)}`)
+    if (!option) return wrong(`there is no option ${JSON.stringify(args[at])}${meantBy(flag)}`)
     if (!('value' in option)) {
       if (inline !== undefined) return wrong(`${flag} takes no value`)
       given.set(option.name, '')
@@ -71,8 +80,12 @@ export function readArguments(
   return readOptions(given, wrong)
 }
 
-const meantApp = (word: string): string =>
-  /^[^-].*\.[cm]?[jt]s$/.test(word) ? `; did you mean --app ${word}?` : ''
+function meantBy(word: string): string {
+  if (/^[^-].*\.[cm]?[jt]s$/.test(word)) return `; did you mean --app ${word}?`
+  const names = options.map(({ name }) => name)
+  const meant = word.startsWith('--') ? nearest(word.slice(2), names) : undefined
+  return meant === undefined ? '' : `; did you mean --${meant}?`
+}
 
 /**
  * Options that npm took for its own: `npm start --port=8102` gives us none of it, but a variable. With nothing said
@@ -118,6 +131,7 @@ function readOptions(given: ReadonlyMap<Name, string>, wrong: Wrong): ReadArgume
       directory,
       app,
       watch: given.has('watch'),
+      envFile: given.get('env'),
     },
   }
 }

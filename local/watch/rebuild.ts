@@ -5,9 +5,9 @@ import { bundleFunction, ownFilesOf } from '../../lib/bundling/consumer-bundle.t
 import { messageOf } from '../start-error.ts'
 import type { RebuildRequest } from './run-rebuild.ts'
 
-const { entry, outdir, bundling } = JSON.parse(process.argv[2] ?? '{}') as RebuildRequest
+const { entry, outdir, bundling, before } = JSON.parse(process.argv[2] ?? '{}') as RebuildRequest
 try {
-  process.stdout.write(JSON.stringify(ownFilesOf(bundleFunction(entry, outdir, bundling))))
+  process.stdout.write(JSON.stringify(ownFilesOf(bundleFunction(entry, outdir, bundling, before))))
 } catch (error) {
   process.stderr.write(messageOf(error))
   process.exitCode = 1

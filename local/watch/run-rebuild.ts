@@ -3,7 +3,11 @@ import { extname, join } from 'node:path'
 import { StartError } from '../start-error.ts'
 import type { BundledFrom } from '../template/plan-functions.ts'
 
-export type RebuildRequest = Pick<BundledFrom, 'entry' | 'bundling'> & { readonly outdir: string }
+export type RebuildRequest = Pick<BundledFrom, 'entry' | 'bundling'> & {
+  readonly outdir: string
+  /** The folder of the bundle that runs now. */
+  readonly before: string
+}
 
 /** JavaScript in the package. */
 const script = join(import.meta.dirname, `rebuild${extname(import.meta.filename)}`)

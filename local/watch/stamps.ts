@@ -4,7 +4,7 @@ import { filesOf, isSource, stampOf } from '../synthesis/source-hash.ts'
 /** When each file was last written, by its full path. */
 export type Stamps = ReadonlyMap<string, string>
 
-export function stampsOf(root: string, except: string, more: readonly string[]): Stamps {
+export function stampsOf(root: string, except: readonly string[], more: readonly string[]): Stamps {
   const sources = [...filesOf(root, except)].filter(isSource).map((path) => join(root, path))
   return new Map([...sources, ...more].map((file) => [file, stampOf(file)]))
 }

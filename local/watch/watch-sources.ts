@@ -14,9 +14,9 @@ import { runRebuild } from './run-rebuild.ts'
 import { changedBetween, type Stamps, stampsOf } from './stamps.ts'
 
 type WatchSettings = {
-  /** The project of the app, and a folder in it that is no source. */
+  /** The project of the app, and folders in it that are no sources. */
   readonly root: string
-  readonly except: string
+  readonly except: readonly string[]
   /** The folder for new bundles. */
   readonly cache: string
   readonly plan: Plan
@@ -127,7 +127,8 @@ export class SourceWatch {
     const outdir = join(cache, `watch-${process.pid}-${randomUUID()}`)
     this.#builds.push(outdir)
     try {
-      const files = await runRebuild(root, { entry, bundling, outdir }, this.#stop.signal)
+      const request = { entry, bundling, outdir, before: plan.codeDirectory }
+      const files = await runRebuild(root, request, this.#stop.signal)
       await this.#run([
         { ...plan, codeDirectory: outdir, bundledFrom: { ...plan.bundledFrom, files } },
       ])

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { nearest } from '../../cli/arguments/nearest.ts'
+import { msIn } from '../../cli/arguments/time.ts'
 import { commands } from '../../cli/commands.ts'
 import { exitCodes } from '../../cli/exit-codes.ts'
 import { placeOf } from '../../cli/target/open-target.ts'
+import { nearest } from '../../local/terminal/nearest.ts'
 import { run, spawnCli } from './a-run.ts'
 
 describe('a sentence says what is wrong with a command line, with exit code 2', () => {
@@ -167,3 +168,10 @@ async function spawned(args: readonly string[], env: Record<string, string>) {
   const process = spawnCli(args, env)
   return { code: await process.ended, stderr: process.stderr() }
 }
+
+test('a time that is none is refused with one that is', () => {
+  expect(() => msIn('push', 'deliver-at', 'tomorrow')).toThrow(
+    'Cannot push because --deliver-at is no time: "tomorrow"; write it as 2027-01-01T09:00Z',
+  )
+  expect(msIn('push', 'deliver-at', '2027-01-01T09:00Z')).toBe(Date.UTC(2027, 0, 1, 9))
+})

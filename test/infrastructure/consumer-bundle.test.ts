@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
 import { buildSync } from 'esbuild'
 import { describe, expect, it } from 'vitest'
@@ -22,6 +23,31 @@ function runIn(folder: string, program: string): { stdout: string; stderr: strin
     env: {},
   })
   return { stdout, stderr }
+}
+
+const contentsOf = (folder: string) =>
+  Object.fromEntries(
+    readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')]),
+  )
+
+/** How often esbuild runs. Its own object lets nobody replace what it has. */
+function countBuilds(work: () => void): number {
+  const require = createRequire(import.meta.url)
+  const loaded = require.cache[require.resolve('esbuild')] as NodeJS.Module
+  const { exports: esbuild } = loaded
+  let count = 0
+  loaded.exports = {
+    buildSync(options: object) {
+      count += 1
+      return esbuild.buildSync(options)
+    },
+  }
+  try {
+    work()
+  } finally {
+    loaded.exports = esbuild
+  }
+  return count
 }
 
 describe('The bundle of a consumer', () => {
@@ -107,6 +133,22 @@ describe('The bundle of a consumer', () => {
     expect(stderr).toBe('')
     const names = { pg: 'db.example', name: 'index.mjs', util: '17' }
     expect(JSON.parse(stdout)).toEqual(['function', names])
+  })
+
+  it.each([
+    ['needs CommonJS again', 'packages', 'packages', 1],
+    ['needs it no more', 'packages', 'plain', 2],
+    ['needs it for the first time', 'plain', 'packages', 2],
+    ['needs none again', 'plain', 'plain', 1],
+  ])('is made from one before as it would be without, where it %s.', (_, before, now, builds) => {
+    const [folder, fresh, again] = [temporaryFolder(), temporaryFolder(), temporaryFolder()]
+    const fileOf = (name: string) => (name === 'plain' ? ship : handlerFile(name))
+    bundleFunction(fileOf(before), folder)
+    bundleFunction(fileOf(now), fresh)
+    const count = countBuilds(() => bundleFunction(fileOf(now), again, {}, folder))
+    // Each has its handler, and S3's client beside it.
+    expect(count).toBe(2 * builds)
+    expect(contentsOf(again)).toEqual(contentsOf(fresh))
   })
 
   it('has nothing more if no package is CommonJS.', () => {

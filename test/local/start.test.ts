@@ -1,6 +1,7 @@
 // `npm start` with PushPop itself: what is printed can be pasted, and what was pushed stays.
 
 import { spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -59,6 +60,38 @@ describe('npm start', () => {
     first.child.kill('SIGTERM')
     expect(await first.ended).toBe(0)
     expect(await pop(await startHere(...args).url())).toEqual(['kept'])
+  })
+
+  test('says on demand how other programs reach its stores, and never over the file of somebody else', async () => {
+    const file = join(directory, 'local.env')
+    const args = ['--memory', '--env', file]
+    const first = startHere(...args)
+    await push(await first.url(), 'seen')
+    expect(first.stdout()).toContain(`${file} says where the table and the bucket are`)
+    const doctor = (env: Record<string, string>) =>
+      spawnSync('sh', ['-c', `. ${file} && node cli/main.ts doctor q`], {
+        cwd: join(import.meta.dirname, '../..'),
+        env: { PATH: process.env.PATH, ...env },
+        encoding: 'utf8',
+      })
+    const others = { PUSHPOP_ENDPOINT: 'http://localhost:9', AWS_PROFILE: 'none', AWS_REGION: 'x' }
+    for (const env of [{}, others]) {
+      expect(doctor(env)).toMatchObject({
+        status: 0,
+        stderr: expect.stringMatching(/^q: 1 item, nothing wrong\.$/m),
+      })
+    }
+    // The next start writes it again.
+    first.child.kill('SIGTERM')
+    await first.ended
+    await startHere(...args).url()
+    expect(doctor({}).stderr).toMatch(/^There is no queue q\b/m)
+
+    writeFileSync(file, 'SECRET=1\n')
+    const refused = startHere(...args)
+    expect(await refused.ended).toBe(1)
+    expect(refused.stderr()).toMatch(/^Cannot write the environment to .*local\.env because/)
+    expect(readFileSync(file, 'utf8')).toBe('SECRET=1\n')
   })
 
   test('forgets it where it was told to', async () => {

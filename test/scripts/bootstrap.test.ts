@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { missing } from '../../scripts/bootstrap.mjs'
+import { installing, missing } from '../../scripts/bootstrap.mjs'
 
 const path = 'node_modules/a'
 const wanted = { version: '1.0.0', integrity: 'sha512-x' }
@@ -35,4 +35,9 @@ describe('what bootstrap has to install', () => {
     const packages = { '': { version: '9.9.9' }, dynoxide: { version: '1.0.0' } }
     expect(missing({ packages }, {})).toEqual([])
   })
+})
+
+test('A fresh clone has nothing that could differ from the lock file.', () => {
+  expect(installing(false)).toBe('Installing dependencies (npm ci)')
+  expect(installing(true)).toMatch(/: node_modules differs from package-lock\.json$/)
 })

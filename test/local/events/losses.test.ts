@@ -34,9 +34,11 @@ function losses({
     id: 'Sweep',
     ...(announcing && { afterLoss: { again: {} }, afterRestart: { again: { all: true } } }),
   })
+  const environment = { PUSHPOP_CONSUMER_DEAD_LETTERS: 'no' }
+  const ofAPrefix = aFunction('', { id: 'WorkDevices', environment })
   const wake = aFunction('', { id: 'Wake', afterRestart: { stays: true } })
   const all = new Losses({
-    functions: [aFunction('', { id: 'Work' }), wake, sweep],
+    functions: [aFunction('', { id: 'Work' }), ofAPrefix, wake, sweep],
     submit: (_, event) => submitted.push(event),
     async invoke(_, event) {
       events.push(event)
@@ -67,7 +69,7 @@ describe('An event that is given up', () => {
     expect(sentences).toEqual([
       'An event for Work about the queue "orders" was dropped because the function failed 3 times. On AWS it ' +
         'would be in a failure queue now; here the queue is announced again soon, and again until it works: ' +
-        'mend Work, and its items are handled.',
+        'fix Work, and its items are handled.',
     ])
     all.answered('Work')
     all.dropped('Work', about('orders'), 'the function failed 3 times')
@@ -79,9 +81,20 @@ describe('An event that is given up', () => {
     const { all, sentences } = losses()
     all.dropped('Work', '{"detail":{"order":1}}', 'it was full')
     expect(sentences[0]).toContain('An event for Work ({"detail":{"order":1}}) was dropped')
-    expect(sentences[0]).toMatch(/mend Work, and send the event again\.$/)
+    expect(sentences[0]).toMatch(/fix Work, and send the event again\.$/)
     all.dropped('Work', 'order 17', 'it failed')
     expect(sentences[1]).toContain('An event for Work (order 17) was dropped')
+    all.stop()
+  })
+
+  test('is not worth a word if its function would have ignored it.', async () => {
+    const { all, sentences, events } = losses()
+    all.dropped('WorkDevices', about('device.1-deadletter'), 'the function failed 3 times')
+    await delay(60)
+    expect([...sentences, ...events]).toEqual([])
+    all.dropped('WorkDevices', about('device.1'), 'the function failed 3 times')
+    all.dropped('Work', about('orders-deadletter'), 'the function failed 3 times')
+    expect(sentences).toHaveLength(2)
     all.stop()
   })
 

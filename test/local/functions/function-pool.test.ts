@@ -101,6 +101,20 @@ describe('a stop', () => {
     expect(await pool.invoke('{}')).toEqual({ kind: 'throttled' })
   })
 
+  test('tells what has begun how little time is left', async () => {
+    const code = `
+      export const handler = async (_, { getRemainingTimeInMillis }) => {
+        console.log('begun')
+        while (getRemainingTimeInMillis() > 60_000) await new Promise((done) => setTimeout(done, 5))
+        return 'ended'
+      }`
+    const pool = poolOf(code, { timeoutMs: 900_000 })
+    const running = pool.invoke('{}')
+    await until(() => outputs.length === 1)
+    await pool.stop(60_000)
+    expect(answer(await running)).toBe('ended')
+  })
+
   test('does not wait longer than it was told to', async () => {
     const pool = poolOf(gated)
     const running = pool.invoke(JSON.stringify({ n: 1, gate: 'never' }))

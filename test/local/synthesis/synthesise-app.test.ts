@@ -74,6 +74,14 @@ describe('an app', () => {
     },
   )
 
+  test('does not run again for a file that a start writes', async () => {
+    const except = [join(directory, 'local.env')]
+    await synthesise({ except })
+    write('local.env', 'A=1')
+    await synthesise({ except })
+    expect(runs()).toBe(1)
+  })
+
   test('runs again when its environment changes, and not for another terminal', async () => {
     const { env } = process
     const before = { ...env }

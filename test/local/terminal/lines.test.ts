@@ -1,10 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import {
-  noticeLine,
-  outputLine,
-  requestLine,
-  withoutRepeated,
-} from '../../../local/terminal/lines.ts'
+import { noticeLine, requestLine, withoutRepeated } from '../../../local/terminal/lines.ts'
 import { type Paint, paintFor } from '../../../local/terminal/paint.ts'
 
 const plain: Paint = (_, text) => text
@@ -76,72 +71,9 @@ describe('requests of a consumer that polls', () => {
   })
 })
 
-describe('what a function has to say', () => {
-  const line = (text: string, json?: object, stream: 'stdout' | 'stderr' = 'stdout') =>
-    outputLine(
-      { functionId: 'Push', stream, text, ...(json && { json: { ...json } }) },
-      plain,
-    )?.slice('00:00:00  '.length)
-
-  test('plain text as it is', () => {
-    expect(line('hello\tyou')).toBe('[Push] hello you')
-    expect(line('oh', undefined, 'stderr')).toBe('[Push] oh')
-  })
-
-  test.each([
-    ['routine', { level: 'info', message: 'run' }],
-    ['metrics alone', { _aws: {}, ItemsPushed: 1 }],
-    ['a request, which has a line of its own', { level: 'warn', message: 'request', status: 404 }],
-  ])('nothing of %s', (_, json) => {
-    expect(line('{}', json)).toBeUndefined()
-  })
-
-  test('an error with its fields, its place and its cause, without metrics', () => {
-    const error = {
-      name: 'TypeError',
-      message: 'x is undefined',
-      stack: 'TypeError: x is undefined\n    at push (push.ts:3:7)\n    at other',
-      cause: { name: 'Error', message: 'deeper' },
-    }
-    const json = {
-      level: 'error',
-      message: 'request failed',
-      request_id: 'r=',
-      error,
-      _aws: {},
-      Errors5xx: 1,
-    }
-    expect(line('{}', json)).toBe(
-      '[Push] request failed request_id=r= error=TypeError: x is undefined (at push (push.ts:3:7)) because Error: deeper',
-    )
-  })
-
-  test('what it threw, with the places in its own files', () => {
-    const bundle = `/project/node_modules/.cache/pushpop/1/asset.${'0a'.repeat(32)}`
-    const error = JSON.stringify({
-      errorType: 'TypeError',
-      errorMessage: 'no \u001b[2J',
-      trace: [
-        'TypeError: no',
-        `    at ship (file://${bundle}/src/ship.ts:3:7)`,
-        `    at ${bundle}/src/index.ts:9:1`,
-        '    at invoke (file:///stack/local/functions/runner.mjs:1:1)',
-        '    at node:internal/process:1:1',
-      ],
-    })
-    const places = '\n    at ship (src/ship.ts:3:7)\n    at src/index.ts:9:1'
-    expect(line(`Invoke Error ${error}`)).toBe(`[Push] TypeError: no \ufffd[2J${places}`)
-    expect(line(`Init Error ${error}`)).toBe(
-      `[Push] does not start: TypeError: no \ufffd[2J${places}`,
-    )
-  })
-
-  test('a notice, and every line, with the time of day where somebody reads it', () => {
-    const atMs = new Date(2026, 10, 18, 9, 5, 7).getTime()
-    const output = { functionId: 'Push', stream: 'stdout', text: 'hello' } as const
-    expect(outputLine(output, plain, atMs)).toBe('09:05:07  [Push] hello')
-    expect(noticeLine('Rebuilt.', plain, atMs)).toBe('09:05:07  Rebuilt.')
-  })
+test('a notice begins with the time of day where somebody reads it', () => {
+  const atMs = new Date(2026, 10, 18, 9, 5, 7).getTime()
+  expect(noticeLine('Rebuilt.', plain, atMs)).toBe('09:05:07  Rebuilt.')
 })
 
 describe('colours', () => {

@@ -14,6 +14,11 @@ describe('the arguments of npm start', () => {
     ['a folder', ['--data', 'a=b'], { port: 8000, directory: 'a=b', watch: false }],
     ['no folder', ['--memory'], { port: 8000, watch: false }],
     ['an app', ['--app', 'x.ts', '--memory'], { port: 8000, app: 'x.ts', watch: false }],
+    [
+      'a file for others',
+      ['--env', 'a.env', '--memory'],
+      { port: 8000, watch: false, envFile: 'a.env' },
+    ],
     ['watching', ['--watch', '--memory'], { port: 8000, watch: true }],
     [
       'the last of two',
@@ -27,7 +32,8 @@ describe('the arguments of npm start', () => {
   })
 
   test.each([
-    [['--prot', '1'], 'there is no option "--prot"'],
+    [['--prot', '1'], 'there is no option "--prot"; did you mean --port?'],
+    [['--colour'], 'there is no option "--colour"'],
     [['8000'], 'there is no option "8000"'],
     [['bin/app.ts'], 'there is no option "bin/app.ts"; did you mean --app bin/app.ts?'],
     [['--port'], '--port needs a value'],
@@ -44,7 +50,7 @@ describe('the arguments of npm start', () => {
   })
 
   test('help has a line for each option', () => {
-    for (const name of ['--port N', '--data DIR', '--memory', '--app FILE', '--watch', '--help']) {
+    for (const name of ['--port N', '--data DIR', '--memory', '--watch', '--env FILE', '--help']) {
       expect(helpOf('npm start --')).toMatch(new RegExp(`^ {2}${name} `, 'm'))
     }
   })

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest'
+import { planStack } from '../../../local/template/plan.ts'
+import { banner } from '../../../local/terminal/banner.ts'
+
+const service = {
+  name: 'Api',
+  id: 'api',
+  routes: [{ key: 'POST /queue/{id}/push', functionArn: 'arn', timeoutMs: 1_000 }],
+}
+
+/** The queues in the lines to paste, of an app with a consumer of these. */
+function queuesFor(matchers: readonly unknown[] | undefined): readonly string[] {
+  const pattern = matchers === undefined ? { source: ['shop'] } : { detail: { queue: matchers } }
+  const plan = {
+    ...planStack([]),
+    apis: [service],
+    eventRules: [{ id: 'Rule', busName: 'bus', pattern, targets: [] }],
+  }
+  const [url, seconds] = ['http://localhost:8000', 1]
+  const text = banner({ url, urls: {}, plan, seconds, typed: 'pushpop start' }, (_, shown) => shown)
+  return [...text.matchAll(/^ {2}curl .*\/queue\/([^/\s]+)/gm)].map(([, queue = '']) => queue)
+}
+
+test.each([
+  ['one queue', ['mails'], 'mails'],
+  ['a prefix', [{ prefix: 'device.' }], 'device.1'],
+  ['a pattern', [{ wildcard: 'tenant-*-mails' }], 'orders'],
+  ['none', undefined, 'orders'],
+])('The lines to paste push to what a consumer works: %s.', (_, matchers, queue) => {
+  expect(queuesFor(matchers)).toEqual([queue, queue, queue])
+})
