@@ -1,10 +1,12 @@
 import { type Clock, systemClock } from '../lambdas/foundation/system.ts'
 
+export type MovableClock = Clock & { move(ms: number): void }
+
 /**
  * The system's time, and as much later as a test has moved it. It runs on between moves, and its sleeps are
  * real: code that pauses for a moment before it tries again does so here too.
  */
-export function movableClock(): Clock & { move(ms: number): void } {
+export function movableClock(): MovableClock {
   let movedMs = 0
   return {
     nowMs: () => systemClock.nowMs() + movedMs,

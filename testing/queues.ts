@@ -6,7 +6,8 @@ import type { Clock } from '../lambdas/foundation/system.ts'
 import { storeEnvironment } from '../local/stores/store-environment.ts'
 import { movableClock } from './clock.ts'
 import { type Embedded, type EmbeddedOptions, startEmbedded } from './embedded.ts'
-import { type FakeContext, fakeContext, type LogLevel } from './fake-context.ts'
+import type { LogLevel } from './fake-context.ts'
+import { type TestedHandler, wakeOn } from './wake.ts'
 
 type Tuning = Omit<QueuesOptions, 'tableName' | 'bucketName' | 'dynamodb' | 's3' | 'clock'>
 
@@ -35,7 +36,7 @@ export type TestQueues = Embedded & {
   newQueue(): string
   /**
    * Wakes a consumer, as EventBridge does when there are items in the queue: calls the handler, and resolves
-   * to what it returns.
+   * to what it returns. It does not wait for retries that the run itself waits for: there the time moves on at once.
    */
   wake<Run>(queue: string, handler: TestedHandler<Run>): Promise<Run>
   /**
@@ -46,9 +47,6 @@ export type TestQueues = Embedded & {
   /** The time that `moveTime` moves, for a `fakeContext` that you make. */
   readonly clock: Clock
 }
-
-type TestedHandler<Run> = (event: ConsumerEvent, context: FakeContext) => Promise<Run>
-type ConsumerEvent = { readonly 'detail-type': string; readonly detail: { readonly queue: string } }
 
 /** More than a sweep leaves for the next one in any test. */
 const SWEEPS_MAX = 100
@@ -86,11 +84,7 @@ export async function startQueues(options: TestQueuesOptions = {}): Promise<Test
       made += 1
       return `queue-${made}`
     },
-    wake: (queue, handler) =>
-      handler(
-        { 'detail-type': 'Items Available', detail: { queue } },
-        fakeContext({ clock, logLevel }),
-      ),
+    wake: wakeOn(clock, logLevel),
     async moveTime(ms) {
       clock.move(ms)
       return swept(queues)

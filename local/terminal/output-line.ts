@@ -122,6 +122,12 @@ function thrownIn(text: string): string | undefined {
 const isOthersFrame = (line: string): boolean =>
   /^\s+at .*(?:node:internal|\/runner\.mjs).*[\d)]$/.test(line)
 
-/** Source maps name files from where the app runs, below the folder that the bundle is in. */
+/**
+ * Source maps name files from where the app runs, below the folder that the bundle is in. A file outside of the
+ * project, such as a package of the workspace, comes out some folders higher.
+ */
 const inProject = (text: string): string =>
-  text.replace(/(?:file:\/\/)?\/[^\s()]*\/(?:asset\.[\da-f]{64}|watch-\d+-[\da-f-]{36})\//g, '')
+  text.replace(
+    /(?:file:\/\/)?\/[^\s()]*\/(?:asset\.[\da-f]{64}|watch-\d+-[\da-f-]{36}|node_modules\/\.cache(?:\/pushpop)?)\//g,
+    '',
+  )

@@ -72,7 +72,7 @@ describe('npm start says what is wrong', () => {
   test('with its arguments', async () => {
     expect(await refusalOf(['--prot', '1'])).toEqual({
       code: 2,
-      text: 'Cannot start because there is no option "--prot"; npm start -- --help lists what there is\n',
+      text: 'Cannot start because there is no option "--prot"; did you mean --port?; npm start -- --help lists what there is\n',
     })
   })
 

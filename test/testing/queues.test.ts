@@ -71,6 +71,67 @@ describe('Queues for a test', () => {
     expect(seen).toEqual([{ deliveries: 2, lockedCount: 1 }])
   })
 
+  it('do not wait for retries, which come in the time of the test, in their order and within the run’s time.', async () => {
+    Object.assign(process.env, store.environment)
+    const { clock } = store
+    const tried: { order: number; atMs: number }[] = []
+    const handler = consumer<{ order: number }>(
+      ([first]) => {
+        if (first === undefined) return
+        tried.push({ order: first.value.order, atMs: clock.nowMs() })
+        if (first.value.order === 17) throw new Error('not now')
+      },
+      { retry: { delays: ['5s'] }, maxDeliveries: 4 },
+    )
+    const queue = store.newQueue()
+    await store.queues.push(queue, { items: [item, { text: '{"order":18}' }] })
+    expect(await store.wake(queue, handler)).toMatchObject({
+      ended: 'empty',
+      released: 3,
+      deadLettered: 1,
+      acknowledged: 1,
+    })
+    expect(tried.map(({ order }) => order)).toEqual([17, 17, 17, 17, 18])
+    for (const [at, { atMs }] of tried.slice(1, 4).entries()) {
+      expect(atMs - (tried[at]?.atMs ?? 0)).toBeGreaterThanOrEqual(5_000)
+    }
+
+    // What always fails is tried for the minute of a run, and not for ever.
+    const failing = consumer(
+      () => {
+        throw new Error('never')
+      },
+      { retry: { delays: ['5s'] } },
+    )
+    await store.queues.push(queue, { items: [item] })
+    const { ended, released } = await store.wake(queue, failing)
+    expect(ended).toBe('waiting')
+    expect(released).toBeLessThanOrEqual(12)
+  })
+
+  it('wait for a retry while another run is at work, whose lock would not outlive a leap in time.', async () => {
+    Object.assign(process.env, store.environment)
+    const { clock } = store
+    const aheadMs = () => Math.round((clock.nowMs() - Date.now()) / 100)
+    const before = aheadMs()
+    const gate = Promise.withResolvers<void>()
+    const slow = consumer(() => gate.promise)
+    const failing = consumer(
+      ([first]) => {
+        if (first?.deliveries === 1) throw new Error('not now')
+      },
+      { retry: { delays: ['1s'] } },
+    )
+    const [one, other] = [store.newQueue(), store.newQueue()]
+    await store.queues.push(one, { items: [item] })
+    await store.queues.push(other, { items: [item] })
+    const working = store.wake(one, slow)
+    expect(await store.wake(other, failing)).toMatchObject({ released: 1, acknowledged: 1 })
+    expect(aheadMs()).toBe(before)
+    gate.resolve()
+    expect(await working).toMatchObject({ acknowledged: 1 })
+  })
+
   it('keep the lines of a consumer’s runs out of a test’s output until somebody asks for them.', async () => {
     Object.assign(process.env, store.environment)
     delete process.env.PUSHPOP_LOG_LEVEL

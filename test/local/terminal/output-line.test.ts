@@ -74,6 +74,10 @@ describe('what a function has to say', () => {
       ['Error: no such order', 'Error: no such order'],
       [`    at ship (${bundle}/src/ship.ts:3:7)`, '    at ship (src/ship.ts:3:7)'],
       [`    at async file://${bundle}/src/index.ts:9:1`, '    at async src/index.ts:9:1'],
+      [
+        '    at work (/project/app/node_modules/.cache/pushpop/node_modules/pushpop/run.js:1:2)',
+        '    at work (node_modules/pushpop/run.js:1:2)',
+      ],
       ['    at async invoke (file:///stack/local/functions/runner.mjs:1:1)', undefined],
       ['    at process.processTicksAndRejections (node:internal/process:1:1)', undefined],
       ['    at node:internal/process:1:1 {', '    at node:internal/process:1:1 {'],
