@@ -39,7 +39,7 @@ export const laterMutants: readonly Mutant[] = [
     ['engine/core/time-in-ms.ts', 'if (!looksLikeSeconds(ms)) return', 'return'],
     test('test/engine/given-items.test.ts', 'takes milliseconds')),
   mutant('later-unknown-name-of-an-item-passes', '0039 an unknown name may be the time',
-    ['engine/core/push-request.ts', 'checkOptions({ [name]: item[name as keyof PushItem] }, itemNames, field)', ''],
+    ['engine/core/push-request.ts', 'refuseUnknown({ [name]: item[name as keyof PushItem] }, itemNames, field)', ''],
     test('test/engine/given-items.test.ts', 'does not know')),
   mutant('later-stale-joiner-passes', '0039 nobody else has taken any',
     [updates, 'unchanged(update, scheduled.changes) for', 'for'],
