@@ -79,7 +79,7 @@ export function createClient(options: ClientOptions): Client {
     queue: <T = Json>(id: string) => {
       const schedules = refusingUnknown(schedulesOf<T>(send, pathOf(id)), scheduleRules)
       const verbs = { ...queueCalls<T>(send, id), ...pushCalls<T>(pusher, id), schedules }
-      return refusingUnknown(wholeQueue<T>(verbs), queueRules)
+      return wholeQueue<T>(refusingUnknown(verbs, queueRules))
     },
     queues: (request = {}) => allQueues(send, request),
     consumeMany: async (which, handler, request) => {

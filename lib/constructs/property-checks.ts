@@ -1,6 +1,6 @@
 // Checks for properties that no compiler has checked: plain JavaScript, or an app that is run without its types.
 
-import type { Duration } from 'aws-cdk-lib/core'
+import { type Duration, Token } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
 import { nameMeant } from '../../lambdas/foundation/shared/known-options.ts'
 import type { Bounds } from './bounds.ts'
@@ -22,7 +22,10 @@ export function checkProperties<Props>(
   if (reason !== undefined) throw new Error(`Cannot make the ${what} because ${reason}`)
 }
 
-/** An object with these names and no others, at the top (without a name) or within a property. */
+/**
+ * An object with these names, at the top (without a name) or within a property. At the top, others pass if they are like
+ * none of these: the properties of a stack or of a subclass may come along.
+ */
 export const settings =
   <Props>(checks: Checks<Props>, needed: readonly (keyof Props)[] = []): Check =>
   (value, name) => {
@@ -30,11 +33,15 @@ export const settings =
     if (!isObject(value)) {
       return mustBe(name || 'props', `an object with ${names.join(', ')}`, value)
     }
+    const meantBy = (key: string) => nameMeant(key, names) ?? onlyLonger(key, names)
     const unknown = Object.keys(value).find(
-      (key) => value[key] !== undefined && !names.includes(key),
+      (key) =>
+        value[key] !== undefined &&
+        !names.includes(key) &&
+        (name !== '' || meantBy(key) !== undefined),
     )
     if (unknown !== undefined) {
-      const meant = nameMeant(unknown, names) ?? onlyLonger(unknown, names)
+      const meant = meantBy(unknown)
       const instead = meant === undefined ? `there are ${names.join(', ')}` : `write \`${meant}\``
       const whose = name === '' ? 'it' : `\`${name}\``
       return `${whose} has no property ${JSON.stringify(unknown)}: ${instead}`
@@ -76,6 +83,8 @@ export const listOf =
   (each: Check): Check =>
   (value, name) => {
     if (!Array.isArray(value)) return mustBe(name, 'a list', value)
+    // The list of a parameter: nothing can be said of what is in it.
+    if (Token.isUnresolved(value)) return undefined
     return value
       .map((one: unknown, at) => each(one, `${name}[${at}]`))
       .find((reason) => reason !== undefined)

@@ -86,9 +86,10 @@ const authorisation: Check = (value, name) => {
   if (!isObject(value)) return mustBe(name, wanted, value)
   if (value.kind === 'jwt') return forTokens(value, name)
   const isKnown = value.kind === 'iam' || value.kind === 'none'
+  const names = Object.keys(value).filter((key) => value[key] !== undefined)
   // Naming an issuer means tokens: anything else would be a surprise.
-  if (isKnown && Object.keys(value).length === 1) return undefined
-  const given = isKnown ? Object.keys(value).join(', ') : JSON.stringify(value.kind)
+  if (isKnown && names.length === 1) return undefined
+  const given = isKnown ? names.join(', ') : JSON.stringify(value.kind)
   return `\`${name}\` must be ${wanted}, and has ${isKnown ? given : `the kind ${given}`}`
 }
 

@@ -10,7 +10,7 @@ import {
   PushPopError,
 } from '../../client/index.ts'
 import { type FakeQueue, fakeQueue, lostAnswer } from './fake-queue.ts'
-import { useFakeTime } from './scripted.ts'
+import { clientOf, useFakeTime } from './scripted.ts'
 
 useFakeTime()
 
@@ -592,4 +592,17 @@ test('a fault ends the work with its error, once the held items are settled, and
   await pass(60_000)
   expect(callsOf(queue, 'extend')).toEqual([])
   expect(queue.locks.size).toBe(0)
+})
+
+test('A verb that somebody has wrapped is the one by which its queue is consumed', async () => {
+  const queue = clientOf([]).client.queue('q')
+  const stop = new AbortController()
+  let pops = 0
+  queue.pop = async () => {
+    pops += 1
+    stop.abort()
+    return { items: [], more: false }
+  }
+  await queue.consume(() => {}, { signal: stop.signal })
+  expect(pops).toBe(1)
 })

@@ -21,7 +21,6 @@ describe('A schedule in code', () => {
   it.each([
     [{ cron: undefined, every: '10 minutes' }, 'it has no property "every": write `everySeconds`'],
     [{ timezone: 'Europe/Berlin' }, 'it has no property "timezone": write `timeZone`'],
-    [{ at: 5 }, 'it has no property "at": there are service, queue, name, cron, '],
     [
       { startsAt: '2027-01-01' },
       `\`startsAt\` must be a Date, such as new Date('2027-01-01'), and is "2027-01-01"`,
