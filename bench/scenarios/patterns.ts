@@ -118,7 +118,7 @@ async function passing<T>(time: VirtualTime, work: Promise<T>): Promise<T> {
   const done = work.finally(() => {
     isDone = true
   })
-  // Whoever awaits `done`, below, gets the error.
+  // The caller gets the error from `done`, but only later, and Node would end the process before.
   done.catch(() => {})
   while (!isDone) await time.run(time.nowMs() + DYNAMODB_LATENCY_MS)
   return done

@@ -1,4 +1,4 @@
-// Addresses that decide who may call: of who issues tokens, and of pages.
+// The addresses of token issuers and of pages: they decide who may call.
 
 import { Token } from 'aws-cdk-lib/core'
 

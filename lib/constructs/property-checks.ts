@@ -61,7 +61,7 @@ function onlyLonger(given: string, names: readonly string[]): string | undefined
   return longer.length === 1 ? longer[0] : undefined
 }
 
-/** What another check looks at, or nobody needs to. */
+/** For a property that another check looks at, or that needs none. */
 export const anything: Check = () => undefined
 
 export const must =

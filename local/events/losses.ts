@@ -37,7 +37,7 @@ const HELD_MS_MAX = 10_000
 const CALLS_MAX = 100
 /** A busy store gives all queues by then. We would walk for ever to one that nobody can read. */
 const IN_PART_MAX = 10
-/** A function may fail once because the store was busy; nobody need fix that. */
+/** A function may fail once because the store was busy, and then there is nothing to fix. */
 const FAILURES_UNTIL_SAID = 3
 
 export class Losses {

@@ -8,7 +8,7 @@ type Rule = {
   readonly called?: string
   /** Instead of an object. */
   readonly is?: 'a list' | 'a function'
-  /** Of an object: the names that it may have. Without them, whoever uses it checks its names. */
+  /** The names that an object may have. A verb that checks them itself leaves them out. */
   readonly names?: Readonly<Record<string, 0>>
   /** Of a list: the names that each of its objects may have; or only that they are objects. */
   readonly each?: Readonly<Record<string, 0>> | 'an object'
