@@ -7,7 +7,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
  * that mostly wait are further up than they are long, so that others compute meanwhile.
  */
 const long = [
-  'proofs/simulation/simulation',
+  'proofs/world/world',
   'consumer/stack',
   'proofs/crash/crash',
   'local/due-after-restart',
@@ -96,7 +96,7 @@ export default defineConfig({
     isolate: false,
     // Two more than there are cores. One, because what runs on the local stack mostly waits, for a lock to
     // expire or a window to pass, and others can compute meanwhile. And one for the simulation: its processes
-    // take only what the others leave (test/proofs/simulation/pool.ts), so no core is ever idle.
+    // take only what the others leave (test/proofs/world/harness/pool.ts), so no core is ever idle.
     maxWorkers: availableParallelism() + 2,
     // The embedded stores start on a busy machine of two cores as well. At a load of 20 to 30, a minute was too little.
     testTimeout: 120_000,

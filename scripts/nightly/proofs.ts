@@ -26,7 +26,7 @@ export function proofsOf(nowMs: number, share: number): readonly Proof[] {
   return [
     {
       name: 'simulation',
-      command: ['test/proofs/simulation/main.ts', ...seeds(100_000)],
+      command: ['test/proofs/world/main.ts', ...seeds(100_000)],
       figures: /seeds of .* operations in|Every invariant holds|VIOLATES/,
     },
     simulation('rate-simulation', 50_000),

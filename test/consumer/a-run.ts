@@ -22,7 +22,7 @@ import { createLog } from '../../lambdas/runtime/log.ts'
 import { seeded } from '../../testing/random.ts'
 import { createSimulatedClient } from '../../testing/simulated/simulated-client.ts'
 import { SimulatedStore } from '../../testing/simulated/simulated-store.ts'
-import { Scheduler } from '../proofs/simulation/scheduler.ts'
+import { Scheduler } from '../proofs/world/harness/scheduler.ts'
 
 export const QUEUE = 'orders'
 const START_MS = Date.UTC(2030, 0, 1)

@@ -7,7 +7,7 @@ import { seeded } from '../../testing/random.ts'
 import { createSimulatedClient } from '../../testing/simulated/simulated-client.ts'
 import { SimulatedStore } from '../../testing/simulated/simulated-store.ts'
 import { slowTransactions } from '../../testing/simulated/slow-transactions.ts'
-import { Scheduler } from '../proofs/simulation/scheduler.ts'
+import { Scheduler } from '../proofs/world/harness/scheduler.ts'
 import { useEmbedded } from './stage.ts'
 import { drain, named, push, textsOf } from './traffic.ts'
 

@@ -3,7 +3,7 @@
 // consumer was there yet to hear it, a reminder comes.
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { Statistics } from '../simulation/statistics.ts'
+import { Statistics } from '../world/harness/statistics.ts'
 import { runSeed } from './run-seed.ts'
 
 const SEEDS = 2_000

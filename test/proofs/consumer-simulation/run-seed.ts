@@ -1,7 +1,7 @@
 import { type AgainOptions, retryOf } from '../../../lambdas/consumer/core/retry.ts'
 import type { Queues } from '../../../lambdas/engine/queues.ts'
 import { Random } from '../../../testing/random.ts'
-import { Statistics } from '../simulation/statistics.ts'
+import { Statistics } from '../world/harness/statistics.ts'
 import { Ledger } from './ledger.ts'
 import { type Odds, QUEUE, World } from './world.ts'
 

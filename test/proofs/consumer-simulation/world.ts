@@ -20,7 +20,7 @@ import type { Change } from '../../../testing/simulated/dynamodb/database.ts'
 import { requestTimeout, throttling } from '../../../testing/simulated/faults.ts'
 import { createSimulatedClient, type Network } from '../../../testing/simulated/simulated-client.ts'
 import { SimulatedStore } from '../../../testing/simulated/simulated-store.ts'
-import { Scheduler } from '../simulation/scheduler.ts'
+import { Scheduler } from '../world/harness/scheduler.ts'
 import type { Ledger } from './ledger.ts'
 
 export const QUEUE = 'orders'

@@ -1,4 +1,4 @@
-import type { Intervention } from '../simulation/world.ts'
+import type { Intervention } from '../world/harness/world.ts'
 import { type Point, runPoint } from './run-point.ts'
 import type { Scenario } from './scenario.ts'
 

@@ -1,5 +1,5 @@
 import { deadLetterQueueOf } from '../../../lambdas/foundation/queue-id.ts'
-import type { Command } from '../simulation/command.ts'
+import type { Command } from '../world/actors/callers/command.ts'
 import { queue, type Step } from './scenario.ts'
 import {
   acknowledge,

@@ -1,5 +1,5 @@
-import { prepareProcess } from '../simulation/prepare-process.ts'
-import type { Intervention } from '../simulation/world.ts'
+import { prepareProcess } from '../world/harness/prepare-process.ts'
+import type { Intervention } from '../world/harness/world.ts'
 import { coverPoints } from './cover-points.ts'
 import { runPoint } from './run-point.ts'
 import { scenarios } from './scenarios.ts'

@@ -1,7 +1,7 @@
-import type { Command } from '../simulation/command.ts'
-import type { Operation } from '../simulation/operation.ts'
-import { Knowledge, type KnownLock } from '../simulation/workload/knowledge.ts'
-import { learn } from '../simulation/workload/learn.ts'
+import type { Command } from '../world/actors/callers/command.ts'
+import { Knowledge, type KnownLock } from '../world/actors/callers/knowledge.ts'
+import { learn } from '../world/actors/callers/learn.ts'
+import type { Operation } from '../world/actors/callers/operation.ts'
 
 export const queue = 'orders'
 

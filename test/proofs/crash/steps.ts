@@ -1,6 +1,6 @@
 import type { ConfigurationChange } from '../../../lambdas/engine/core/configuration.ts'
 import type { PopRequest } from '../../../lambdas/engine/queues.ts'
-import type { Command } from '../simulation/command.ts'
+import type { Command } from '../world/actors/callers/command.ts'
 import { queue, type Step } from './scenario.ts'
 
 /** Steps that scenarios are made of. */

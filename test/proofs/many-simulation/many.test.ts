@@ -2,7 +2,7 @@
 // none is passed over, no queue waits for long, and whoever stops or has nothing to do is quiet.
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { Statistics } from '../simulation/statistics.ts'
+import { Statistics } from '../world/harness/statistics.ts'
 import { runSeed } from './run-seed.ts'
 
 /** A sample; `npm run nightly` plays many more. */

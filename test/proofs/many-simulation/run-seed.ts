@@ -1,6 +1,6 @@
 import { deadLetterQueueOf } from '../../../lambdas/foundation/queue-id.ts'
 import { Random } from '../../../testing/random.ts'
-import { Statistics } from '../simulation/statistics.ts'
+import { Statistics } from '../world/harness/statistics.ts'
 import { Consumer, type Plan } from './consumer.ts'
 import { type Kind, Ledger } from './ledger.ts'
 import { drawProfile, type Profile } from './profile.ts'

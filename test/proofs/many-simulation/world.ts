@@ -9,7 +9,7 @@ import { QueueError } from '../../../lambdas/foundation/errors.ts'
 import type { Random } from '../../../testing/random.ts'
 import { createSimulatedClient } from '../../../testing/simulated/simulated-client.ts'
 import { SimulatedStore } from '../../../testing/simulated/simulated-store.ts'
-import { Scheduler } from '../simulation/scheduler.ts'
+import { Scheduler } from '../world/harness/scheduler.ts'
 
 const START_MS = 1_790_000_000_000
 export const LATENCY_MS = 20

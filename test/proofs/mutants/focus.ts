@@ -1,4 +1,4 @@
-import type { Profile } from '../simulation/profile.ts'
+import type { Profile } from '../world/actors/callers/profile.ts'
 
 /** Worlds in which a kind of fault shows soon: seeds whose drawn profile is none of them are passed by. */
 const isIn = {

@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util'
 import { Random } from '../../../testing/random.ts'
-import { prepareProcess } from '../simulation/prepare-process.ts'
-import { drawProfile } from '../simulation/profile.ts'
-import { type RunResult, runSeed } from '../simulation/run-seed.ts'
+import { drawProfile } from '../world/actors/callers/profile.ts'
+import { prepareProcess } from '../world/harness/prepare-process.ts'
+import { type RunResult, runSeed } from '../world/run-seed.ts'
 import { isFocus, isInFocus } from './focus.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { TicketState } from '../../../lambdas/rate/operations/tickets.ts'
 import type { Admission } from '../../../lambdas/rate/rate-limits.ts'
-import type { World } from '../simulation/world.ts'
+import type { World } from '../world/harness/world.ts'
 import type { Issue, RateModel, RowHistory } from './rate-model.ts'
 import type { RateOperation } from './rate-operation.ts'
 import { isFull, isIdle, type ReadRow } from './read-row.ts'

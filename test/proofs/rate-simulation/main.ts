@@ -1,4 +1,4 @@
-import { seedsCli } from '../simulation/seeds-cli.ts'
+import { seedsCli } from '../world/harness/seeds-cli.ts'
 import { runRateSeed } from './run-rate-seed.ts'
 
 process.exitCode = await seedsCli({

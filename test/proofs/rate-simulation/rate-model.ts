@@ -1,5 +1,5 @@
 import type { Change } from '../../../testing/simulated/dynamodb/database.ts'
-import type { World } from '../simulation/world.ts'
+import type { World } from '../world/harness/world.ts'
 import type { RateOperation } from './rate-operation.ts'
 import { pastMs, type ReadRow, readStoredRow, turnIn, widthIn } from './read-row.ts'
 

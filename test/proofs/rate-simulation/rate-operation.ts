@@ -2,7 +2,7 @@ import type { PatternInput } from '../../../lambdas/rate/core/patterns.ts'
 import type { SettingsInput } from '../../../lambdas/rate/core/settings.ts'
 import type { Turn } from '../../../lambdas/rate/core/turn.ts'
 import type { AdmitRequest, RateLimits } from '../../../lambdas/rate/rate-limits.ts'
-import { type Operation, startOperation } from '../simulation/operation.ts'
+import { type Operation, startOperation } from '../world/actors/callers/operation.ts'
 import type { Issue } from './rate-model.ts'
 
 /** One call, as data: what the workload draws, the history shows and a process performs. */

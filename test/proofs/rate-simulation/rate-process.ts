@@ -1,8 +1,8 @@
 import { QueueError } from '../../../lambdas/foundation/errors.ts'
 import { createRateLimits, type RateLimits } from '../../../lambdas/rate/rate-limits.ts'
-import { Mortal, type MortalOptions } from '../simulation/mortal.ts'
-import { currentOperation, type Operation } from '../simulation/operation.ts'
-import type { Life, World } from '../simulation/world.ts'
+import { currentOperation, type Operation } from '../world/actors/callers/operation.ts'
+import { Mortal, type MortalOptions } from '../world/harness/mortal.ts'
+import type { Life, World } from '../world/harness/world.ts'
 import {
   performRate,
   type RateCommand,

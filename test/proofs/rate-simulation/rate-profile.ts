@@ -1,6 +1,6 @@
 import type { Overrides, SettingsInput } from '../../../lambdas/rate/core/settings.ts'
 import type { Random } from '../../../testing/random.ts'
-import { drawFaults, type FaultOdds, noFaults } from '../simulation/faults.ts'
+import { drawFaults, type FaultOdds, noFaults } from '../world/harness/faults.ts'
 
 /** What one seed's world is like; everything else about a run follows from it and the seed. */
 export type RateProfile = {

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { type PoolResult, runSeeds } from '../simulation/pool.ts'
+import { type PoolResult, runSeeds } from '../world/harness/pool.ts'
 import { runRateSeed } from './run-rate-seed.ts'
 
 /** Fewer when it tests a mutant; the first seeds are the same. */

@@ -1,4 +1,4 @@
-import { serveJobs } from '../simulation/serve-jobs.ts'
+import { serveJobs } from '../world/harness/serve-jobs.ts'
 import { runRateSeed } from './run-rate-seed.ts'
 
 await serveJobs((seed) => runRateSeed(seed))

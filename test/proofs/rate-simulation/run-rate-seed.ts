@@ -2,13 +2,13 @@ import type { TicketState } from '../../../lambdas/rate/operations/tickets.ts'
 import type { Admission } from '../../../lambdas/rate/rate-limits.ts'
 import { Random } from '../../../testing/random.ts'
 import { SimulatedStore } from '../../../testing/simulated/simulated-store.ts'
-import { Actors } from '../simulation/actors.ts'
-import { Driver } from '../simulation/driver.ts'
-import { noFaults } from '../simulation/faults.ts'
-import { History } from '../simulation/history.ts'
-import { Scheduler } from '../simulation/scheduler.ts'
-import { Statistics } from '../simulation/statistics.ts'
-import type { World } from '../simulation/world.ts'
+import { Crowd } from '../world/actors/callers/crowd.ts'
+import { Driver } from '../world/harness/driver.ts'
+import { noFaults } from '../world/harness/faults.ts'
+import { History } from '../world/harness/history.ts'
+import { Scheduler } from '../world/harness/scheduler.ts'
+import { Statistics } from '../world/harness/statistics.ts'
+import type { World } from '../world/harness/world.ts'
 import { checkAdmission, checkVerified } from './check-rate-answer.ts'
 import { probe } from './probe.ts'
 import { RateModel } from './rate-model.ts'
@@ -114,7 +114,7 @@ export class RateRunner {
     const processes = Array.from({ length: profile.processes }, (_, i) => this.process(`p${i + 1}`))
     if (profile.farOff) processes.push(this.process('off', { farOff: true }))
     const random = this.#random
-    const actors = new Actors(world, processes, {
+    const actors = new Crowd(world, processes, {
       concurrency: profile.concurrency,
       thinkMs: () => random.next() * (random.chance(0.08) ? profile.restMs : profile.thinkMaxMs),
       act: (process, done) =>

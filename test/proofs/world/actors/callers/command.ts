@@ -1,0 +1,80 @@
+import type { PushItem, QueuePatternInput, Queues } from '../../../../../lambdas/engine/queues.ts'
+
+/** Verbs that ask something of one queue. */
+type QueueVerb =
+  | 'push'
+  | 'pop'
+  | 'acknowledge'
+  | 'acknowledgeMany'
+  | 'extend'
+  | 'release'
+  | 'deadLetter'
+  | 'inspect'
+  | 'browse'
+  | 'configure'
+  | 'unconfigure'
+  | 'cancel'
+  | 'move'
+  | 'purge'
+  | 'redrive'
+
+/** Verbs that a queue's name is enough for. */
+type PlainVerb = 'configuration' | 'housekeep'
+
+/** Verbs about all queues: `queue` is empty. */
+type ServiceVerb = 'list' | 'returnExpiredLocks' | 'announceWaiting'
+
+type TransactCommand = {
+  readonly verb: 'pushTransactItem'
+  readonly queue: string
+  readonly item: PushItem
+  /** Key of the caller's own row in the same transaction. */
+  readonly businessRow: string
+  /** The transaction is sent twice. */
+  readonly again?: boolean
+}
+
+/** The loop around it: the caller's own part may refuse, before or as it is sent. */
+type LoopCommand = {
+  readonly verb: 'transact'
+  readonly queue: string
+  readonly items: readonly PushItem[]
+  readonly businessRow: string
+  readonly own: 'passes' | 'refuses' | 'throws'
+}
+
+type PatternsCommand = {
+  readonly verb: 'configurePatterns'
+  readonly queue: ''
+  readonly patterns: readonly QueuePatternInput[]
+  readonly request: { readonly ifMatch?: number }
+}
+
+export type Verb =
+  | QueueVerb
+  | PlainVerb
+  | ServiceVerb
+  | TransactCommand['verb']
+  | LoopCommand['verb']
+  | PatternsCommand['verb']
+
+export type CommandOf<V extends Verb> = V extends QueueVerb
+  ? {
+      readonly verb: V
+      readonly queue: string
+      readonly request: NonNullable<Parameters<Queues[V]>[1]>
+      /** Of a pop that waits. */
+      readonly cancelAfterMs?: number
+    }
+  : V extends PlainVerb
+    ? { readonly verb: V; readonly queue: string; readonly request?: Parameters<Queues[V]>[1] }
+    : V extends ServiceVerb
+      ? { readonly verb: V; readonly queue: '' }
+      : V extends PatternsCommand['verb']
+        ? PatternsCommand
+        : V extends LoopCommand['verb']
+          ? LoopCommand
+          : TransactCommand
+
+/** One call of a verb, as data: what the workload draws, the history shows and a writer performs. */
+export type Command = { [V in Verb]: CommandOf<V> }[Verb]

@@ -1,0 +1,126 @@
+import { deadLetterQueueOf } from '../../../../../lambdas/foundation/queue-id.ts'
+import type { Random } from '../../../../../testing/random.ts'
+import type { Command } from './command.ts'
+import { drawBrowse, drawByIds } from './draw-by-ids.ts'
+import { drawPatterns } from './draw-patterns.ts'
+import { drawPop } from './draw-pop.ts'
+import { drawBulk, drawKeyedPush, drawPushItem } from './draw-push.ts'
+import { drawSettling } from './draw-settling.ts'
+import type { Knowledge } from './knowledge.ts'
+import type { Drawn, Mix } from './mixes.ts'
+import { drawLimit, type Profile, type QueueProfile } from './profile.ts'
+
+export type Draw = {
+  readonly profile: Profile
+  readonly knowledge: Knowledge
+  readonly random: Random
+}
+
+export function drawCommand(draw: Draw, mix: Mix): Command {
+  const { random, profile } = draw
+  const drawn = random.weighted<Drawn>(mix)
+  const configured = random.pick(profile.queues)
+  const queue = drawQueue(configured, drawn, random)
+  switch (drawn) {
+    case 'push':
+      return { verb: 'push', queue, request: { items: [drawPushItem(draw)] } }
+    case 'bulkPush':
+      return { verb: 'push', queue, request: { items: drawBulk(draw) } }
+    case 'idempotentPush':
+      return drawKeyedPush(draw, queue)
+    case 'pushTransactItem': {
+      const item = drawPushItem(draw)
+      return {
+        verb: 'pushTransactItem',
+        queue,
+        item,
+        businessRow: `business#${item.text}`,
+        again: random.chance(0.3),
+      }
+    }
+    case 'transact': {
+      const items = random.chance(0.9)
+        ? Array.from({ length: random.pick([1, 1, 2, 3]) }, () => drawPushItem(draw))
+        : drawBulk(draw)
+      const own = random.chance(0.8) ? 'passes' : random.pick(['refuses', 'throws'] as const)
+      return { verb: 'transact', queue, items, businessRow: `business#${items[0]?.text}`, own }
+    }
+    case 'pop':
+    case 'popWithoutAck':
+    case 'idempotentPop':
+      return drawPop(draw, queue, drawn)
+    case 'acknowledge':
+    case 'acknowledgeMany':
+    case 'extend':
+    case 'release':
+    case 'deadLetter':
+      return drawSettling(draw, queue, drawn)
+    case 'inspect':
+      return { verb: 'inspect', queue, request: { consistent: random.chance(0.5) } }
+    case 'browse':
+      return { verb: 'browse', queue, request: drawBrowse(draw, queue) }
+    case 'configuration':
+      return { verb: 'configuration', queue }
+    case 'configure':
+      return { verb: 'configure', queue, request: drawConfiguration(profile, random) }
+    case 'unconfigure':
+      return { verb: 'unconfigure', queue, request: {} }
+    case 'configurePatterns': {
+      const request = random.chance(0.15) ? { ifMatch: random.between(1, 6) } : {}
+      return {
+        verb: 'configurePatterns',
+        queue: '',
+        patterns: drawPatterns(profile, random),
+        request,
+      }
+    }
+    case 'cancel':
+    case 'move':
+    case 'purgeByIds':
+    case 'redriveByIds':
+      return drawByIds(draw, queue, drawn)
+    case 'purge': {
+      const request = random.chance(0.5) ? {} : { priority: random.pick(profile.priorities) }
+      return { verb: 'purge', queue, request }
+    }
+    case 'redrive': {
+      const request = random.chance(0.5) ? {} : { limit: random.between(1, 5) }
+      return { verb: 'redrive', queue: deadLetterQueueOf(configured.queue), request }
+    }
+    case 'list':
+      return { verb: 'list', queue: '' }
+    case 'housekeep':
+      return { verb: 'housekeep', queue }
+    case 'returnExpiredLocks':
+      return { verb: 'returnExpiredLocks', queue: '' }
+    case 'announceWaiting':
+      return { verb: 'announceWaiting', queue: '' }
+    default:
+      return drawn satisfies never
+  }
+}
+
+/** Now and then the dead-letter queue itself is used, as any queue may be. */
+function drawQueue({ queue }: QueueProfile, drawn: Drawn, random: Random): string {
+  const often = drawn === 'housekeep' || drawn === 'popWithoutAck' || drawn === 'pop'
+  return random.chance(often ? 0.1 : 0.03) ? deadLetterQueueOf(queue) : queue
+}
+
+function drawConfiguration({ limited, expiring }: Profile, random: Random) {
+  return {
+    ...(random.chance(0.5) && { segmentSize: random.between(1, 10) }),
+    ...(random.chance(0.5) && { bufferSegments: random.between(1, 3) }),
+    ...(random.chance(0.3) && { maxDeliveries: random.pick([null, 1, 2, 3]) }),
+    ...(random.chance(0.2) && { capacity: random.pick([null, null, 5, 50]) }),
+    ...(limited && random.chance(0.4) && { pushLimit: drawNewLimit(random) }),
+    ...(limited && random.chance(0.4) && { popLimit: drawNewLimit(random) }),
+    ...(expiring !== undefined && drawExpiry(random)),
+  }
+}
+
+const drawExpiry = (random: Random) => ({
+  itemTtlSeconds: random.pick([null, null, 1, 10, 600]),
+  ...(random.chance(0.5) && { expired: random.pick(['discard', null] as const) }),
+})
+
+const drawNewLimit = (random: Random) => (random.chance(0.4) ? null : drawLimit(random))

@@ -1,0 +1,114 @@
+import type { PopRequest, PushRequest } from '../../../../../lambdas/engine/queues.ts'
+import type { Random } from '../../../../../testing/random.ts'
+
+/** What callers have learnt from answers. They share it: any consumer may end any lock. */
+export class Knowledge {
+  readonly #locks: KnownLock[] = []
+  readonly #ended: KnownLock[] = []
+  readonly keyedPushes: { readonly queue: string; readonly request: PushRequest }[] = []
+  readonly keyedPops: { readonly queue: string; readonly request: PopRequest }[] = []
+  readonly #ids = new Map<string, string[]>()
+  #texts = 0
+  #keys = 0
+  #pushKeys = 0
+
+  learnLock(lock: KnownLock): void {
+    this.#locks.push(lock)
+    if (this.#locks.length > 60) this.#locks.shift()
+  }
+
+  /** Whole lock settled or given back: it is only good for repeating. */
+  forgetLock(lockId: string): void {
+    const at = this.#locks.findIndex((lock) => lock.lockId === lockId)
+    if (at === -1) return
+    this.#ended.push(...this.#locks.splice(at, 1))
+    if (this.#ended.length > 30) this.#ended.shift()
+  }
+
+  lock(random: Random, queue?: string): KnownLock | undefined {
+    const repeats = this.#ended.length > 0 && random.chance(0.07)
+    const locks = repeats ? this.#ended : this.#locks
+    const candidates = queue === undefined ? locks : locks.filter((one) => one.queue === queue)
+    if (candidates.length === 0) return undefined
+    // Mostly the oldest few, as consumers do; sometimes any.
+    return random.chance(0.8)
+      ? candidates[random.between(0, Math.min(2, candidates.length - 1))]
+      : random.pick(candidates)
+  }
+
+  /** Where items of a queue are, or were. */
+  learnIds(queue: string, ids: readonly string[]): void {
+    const known = this.#ids.get(queue) ?? []
+    this.#ids.set(queue, [...known, ...ids].slice(-IDS_KEPT))
+  }
+
+  /** Some of them: mostly the newest, sometimes one twice. None, if the callers know none. */
+  someIds(random: Random, queue: string): string[] {
+    const known = this.#ids.get(queue) ?? []
+    const among = random.chance(0.7) ? known.slice(-20) : known
+    if (among.length === 0) return []
+    const count = random.pick([1, 1, 2, 3, 8, 40])
+    return Array.from({ length: count }, () => random.pick(among))
+  }
+
+  /** An item's text: unique, so that it names the item wherever it turns up. */
+  nextText(bytes: number): string {
+    this.#texts += 1
+    const text = `"${this.#texts}.`
+    return `${text}${filler(this.#texts, Math.max(0, bytes - text.length - 1))}"`
+  }
+
+  get texts(): number {
+    return this.#texts
+  }
+
+  nextPushKey(): string {
+    this.#pushKeys += 1
+    return `push-${this.#pushKeys}`
+  }
+
+  /** Their time is over: they come again, with other items. */
+  forgetPushKeys(): void {
+    this.#pushKeys = 0
+    this.keyedPushes.length = 0
+  }
+
+  nextKey(): string {
+    this.#keys += 1
+    return `key-${this.#keys}`
+  }
+}
+
+const IDS_KEPT = 200
+
+/** Hardly compressible: most payloads compress only in part. */
+function filler(seed: number, bytes: number): string {
+  let text = fillers[seed] ?? ''
+  if (text.length < bytes) {
+    text = longFiller(seed, bytes)
+    if (seed < FILLERS_MAX && bytes <= FILLER_BYTES_MAX) fillers[seed] = text
+  }
+  return text.slice(0, bytes)
+}
+
+/** Every world begins at 1, and making the fillers again took a tenth of its time. */
+const fillers: string[] = []
+/** At most 8 MB: few worlds push more items, and most items are smaller. */
+const FILLERS_MAX = 2_000
+const FILLER_BYTES_MAX = 4_096
+
+function longFiller(seed: number, bytes: number): string {
+  let state = Math.imul(seed, 0x9e3779b1)
+  let text = ''
+  while (text.length < bytes) {
+    state = Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x6d2b79f5
+    text += (state >>> 0).toString(36)
+  }
+  return text
+}
+
+export type KnownLock = {
+  readonly queue: string
+  readonly lockId: string
+  readonly ids: readonly string[]
+}

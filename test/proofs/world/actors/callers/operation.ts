@@ -1,0 +1,126 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Stretch } from '../../../../../lambdas/engine/core/record.ts'
+import { QueueError } from '../../../../../lambdas/foundation/errors.ts'
+import type { Command } from './command.ts'
+
+/** One call of a verb by a writer, from its start to what became of it. */
+export type Operation<C extends Command = Command> = {
+  readonly id: number
+  readonly writer: string
+  readonly command: C
+  readonly startedMs: number
+  /** Commits to any queue record before it was called, or before its last pause if it waits. */
+  startedAtCommit: number
+  /** The earliest and the latest that the writer's clock showed while it ran. */
+  clockMinMs: number
+  clockMaxMs: number
+  requests: number
+  outcome: Outcome | undefined
+  /** Of a push that lingers: all such of its process and queue without an answer, the first of them first. */
+  together?: () => readonly Operation[]
+  readonly effects: Effects
+}
+
+export type Outcome =
+  | { readonly kind: 'success'; readonly value: unknown; readonly atCommit: number }
+  /** A definite error: it must not have changed anything, nor may it yet. */
+  | { readonly kind: 'refused'; readonly error: QueueError; readonly atCommit: number }
+  | { readonly kind: 'unknown'; readonly error: QueueError; readonly atCommit: number }
+  /** Its writer died. */
+  | { readonly kind: 'crashed' }
+  /** Something that is none of our errors: always a fault of the engine. */
+  | { readonly kind: 'broken'; readonly error: unknown }
+
+/** The effects of an operation's requests, by the record before and after each of them. */
+type Effects = {
+  appended: number
+  readonly takes: Take[]
+  /** All of it may have expired while it ran: it is a take only if the answer says so. */
+  maybeTaken: Take | undefined
+  /** Expired items that it took out of its queue. */
+  passedOver: number
+  /** Items settled out of the locks it named. */
+  readonly settledByLock: Map<string, number>
+  readonly releasedByLock: Map<string, number>
+  readonly buriedByLock: Map<string, number>
+  readonly extended: Set<string>
+  /** Of its queue's limits. */
+  slotsTaken: number
+  purged: number
+  redriven: number
+  /** The ids of items that it took out by their ids: cancelled, or to be moved. */
+  readonly takenOut: Set<string>
+  /** Where items came that it moved, by their texts. */
+  readonly movedTo: Map<string, string>
+  configured: number
+  /** Of those in which pops wait. */
+  seatsTaken: number
+}
+
+export type Take = {
+  /** Absent where the items were settled as they were taken. */
+  readonly lockId: string | undefined
+  readonly stretches: readonly (Stretch & { readonly epoch: string })[]
+  /** Ids of those that may have expired while it ran: it took them, or passed over them. */
+  readonly maybe: ReadonlySet<string>
+}
+
+/** Tells a request which operation sent it, however many one engine has under way. */
+export const currentOperation = new AsyncLocalStorage<Operation>()
+
+export function startOperation(
+  id: number,
+  writer: string,
+  command: Command,
+  startedMs: number,
+  startedAtCommit: number,
+): Operation {
+  return {
+    id,
+    writer,
+    command,
+    startedMs,
+    startedAtCommit,
+    clockMinMs: Number.POSITIVE_INFINITY,
+    clockMaxMs: Number.NEGATIVE_INFINITY,
+    requests: 0,
+    outcome: undefined,
+    effects: {
+      appended: 0,
+      takes: [],
+      maybeTaken: undefined,
+      passedOver: 0,
+      settledByLock: new Map(),
+      releasedByLock: new Map(),
+      buriedByLock: new Map(),
+      extended: new Set(),
+      slotsTaken: 0,
+      purged: 0,
+      redriven: 0,
+      takenOut: new Set(),
+      movedTo: new Map(),
+      configured: 0,
+      seatsTaken: 0,
+    },
+  }
+}
+
+export function outcomeOfError(error: unknown, atCommit: number): Outcome {
+  if (!(error instanceof QueueError)) return { kind: 'broken', error }
+  if (error.outcome === 'unknown') return { kind: 'unknown', error, atCommit }
+  return { kind: 'refused', error, atCommit }
+}
+
+export function readClock(nowMs: number): void {
+  const operation = currentOperation.getStore()
+  if (operation === undefined) return
+  if (nowMs < operation.clockMinMs) operation.clockMinMs = nowMs
+  if (nowMs > operation.clockMaxMs) operation.clockMaxMs = nowMs
+}
+
+/** What a waiting pop answers must be true after its last pause: what it saw before is no excuse. */
+export function judgeFromHere(operation: Operation, commits: number): void {
+  operation.startedAtCommit = commits
+  operation.clockMinMs = Number.POSITIVE_INFINITY
+  operation.clockMaxMs = Number.NEGATIVE_INFINITY
+}

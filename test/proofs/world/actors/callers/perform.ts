@@ -1,0 +1,71 @@
+import type { Queues } from '../../../../../lambdas/engine/queues.ts'
+import { QueueError } from '../../../../../lambdas/foundation/errors.ts'
+import { ownFailure } from './business-transaction.ts'
+import type { Command, CommandOf } from './command.ts'
+
+/** The caller's own transaction: its business row and the push, both or neither. */
+export type SendBusinessTransaction = (
+  businessRow: string,
+  entry: Awaited<ReturnType<Queues['pushTransactItem']>>,
+) => Promise<unknown>
+
+/** The same in the loop that `transact` is: with its entries, and as the SDK answers. */
+export type SendInLoop = (
+  command: CommandOf<'transact'>,
+  entries: Parameters<Parameters<Queues['transact']>[2]>[0],
+) => Promise<unknown>
+
+export type Service = {
+  readonly queues: Queues
+  readonly sendTransaction: SendBusinessTransaction
+  readonly sendInLoop: SendInLoop
+  readonly abortAfter: (ms: number | undefined) => AbortSignal
+}
+
+export function perform(service: Service, command: Command): Promise<unknown> {
+  const { queues, sendTransaction, sendInLoop, abortAfter } = service
+  if (command.verb === 'pushTransactItem') return transact(queues, command, sendTransaction)
+  if (command.verb === 'transact') {
+    const { queue, items, own } = command
+    return queues
+      .transact(queue, items, (entries) => sendInLoop(command, entries))
+      .catch((error: unknown) => {
+        throw ownFailure(own, error)
+      })
+  }
+  if (command.verb === 'pop' && command.request.waitSeconds !== undefined) {
+    const signal = abortAfter(command.cancelAfterMs)
+    return queues.pop(command.queue, { ...command.request, signal })
+  }
+  if (command.verb === 'configurePatterns') {
+    return queues.configurePatterns(command.patterns, command.request)
+  }
+  const { verb, queue } = command
+  const call = queues[verb] as (...request: unknown[]) => Promise<unknown>
+  if (queue === '') return call({})
+  return 'request' in command ? call(queue, command.request) : call(queue)
+}
+
+/** A caller that is not sure sends its transaction again, with the same entry; some always do. */
+async function transact(
+  queues: Queues,
+  { queue, item, businessRow, again }: CommandOf<'pushTransactItem'>,
+  send: SendBusinessTransaction,
+): Promise<unknown> {
+  const entry = await queues.pushTransactItem(queue, item)
+  let unsure: unknown
+  await send(businessRow, entry).catch((error: unknown) => {
+    if (!again || (error as QueueError).outcome !== 'unknown') throw error
+    unsure = error
+  })
+  if (!again) return undefined
+  const passed = await send(businessRow, entry).then(
+    () => true,
+    (error: unknown) => {
+      if (!(error instanceof QueueError)) throw error
+      return false
+    },
+  )
+  if (!passed && unsure !== undefined) throw unsure
+  return undefined
+}

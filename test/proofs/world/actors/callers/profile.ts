@@ -1,0 +1,249 @@
+import type { LimitInput } from '../../../../../lambdas/engine/core/configuration.ts'
+import type { LingerOptions } from '../../../../../lambdas/engine/index.ts'
+import type { Random } from '../../../../../testing/random.ts'
+import { drawFaults, type FaultOdds } from '../../harness/faults.ts'
+import { SKEW_MAX_MS } from '../../harness/skewed-clock.ts'
+import { drawMixes, type Mix, sips, waiting } from './mixes.ts'
+
+/** What one seed's world is like; everything else about a run follows from it and the seed. */
+export type Profile = {
+  readonly faults: FaultOdds
+  readonly faultFree: boolean
+  readonly writers: number
+  /** Operations one writer has under way at once, on one engine and its memory. */
+  readonly concurrency: number
+  readonly queues: readonly QueueProfile[]
+  readonly priorities: readonly number[]
+  /** Each era has its own mix of operations; between eras the world may rest. */
+  readonly eras: readonly { readonly mix: Mix; readonly restMs: number }[]
+  readonly latencyMaxMs: number
+  readonly thinkMaxMs: number
+  readonly ttlSeconds: readonly number[]
+  readonly skewMaxMs: number
+  readonly clockJumps: number
+  readonly itemBytes: readonly number[]
+  readonly bulkItems: readonly [number, number]
+  /** After so many items, bulk pushes are small, so that a run comes to its end. */
+  readonly itemsMax: number
+  readonly popCounts: readonly number[]
+  readonly competing: number
+  readonly combined: number
+  /** How far back an eventually consistent read may see. */
+  readonly staleMs: number
+  /** How long a transaction may hold its items, as on AWS; 0 where the store is kinder. */
+  readonly transactionMaxMs: number
+  /** Queues have push and pop limits, and are given others. */
+  readonly limited: boolean
+  /** Prefixes have settings, and are given others. */
+  readonly patterned: boolean
+  /** Pops wait, in so many seats; any number unless set. */
+  readonly waiting: { readonly seats: number | undefined } | undefined
+  /** Some items expire so many seconds after their push, and queues are set to let all expire. */
+  readonly expiring: { readonly seconds: readonly number[]; readonly odds: number } | undefined
+  /** Pushes of one process that come together go together. */
+  readonly linger: LingerOptions | undefined
+  readonly throttle:
+    | { readonly writeUnitsPerSecond: number; readonly burstUnits: number }
+    | undefined
+}
+
+export type QueueProfile = {
+  readonly queue: string
+  readonly segmentSize?: number
+  readonly bufferSegments?: number
+  readonly maxDeliveries?: number
+  readonly capacity?: number
+  readonly pushLimit?: LimitInput
+  readonly popLimit?: LimitInput
+  readonly itemTtlSeconds?: number
+  readonly expired?: 'dead_letter'
+}
+
+const MINUTE_MS = 60_000
+
+export function drawProfile(random: Random): Profile {
+  const profile = {
+    ...drawUnlimited(random),
+    transactionMaxMs: random.pick([0, 10, 15, 30, 200]),
+  }
+  const unwaiting = drawPatterned(
+    random.chance(0.12) ? drawLimited(random, profile) : profile,
+    random,
+  )
+  return drawExpiring(drawLingering(drawWaiting(unwaiting, random), random), random)
+}
+
+/** The last to be drawn, so that the other worlds stay as they are. */
+function drawExpiring(profile: Omit<Profile, 'expiring'>, random: Random): Profile {
+  if (!random.chance(0.2)) return { ...profile, expiring: undefined }
+  const seconds = random.pick([
+    [0, 1, 2],
+    [1, 30],
+    [5, 60, 3_600],
+    [120, 720],
+  ])
+  return {
+    ...profile,
+    expiring: { seconds, odds: random.pick([0.1, 0.5, 0.9, 1]) },
+    queues: profile.queues.map((queue) => ({
+      ...queue,
+      ...(random.chance(0.3) && { itemTtlSeconds: random.pick([1, 10, 60, 600]) }),
+      ...(random.chance(0.4) && { expired: 'dead_letter' as const }),
+    })),
+  }
+}
+
+/** Several processes that pop and wait, while others bring something now and then. */
+function drawWaiting(
+  profile: Omit<Profile, 'waiting' | 'linger' | 'expiring'>,
+  random: Random,
+): Omit<Profile, 'linger' | 'expiring'> {
+  if (!random.chance(0.15)) return { ...profile, waiting: undefined }
+  return {
+    ...profile,
+    waiting: { seats: random.pick([undefined, 1, 1, 2, 3]) },
+    writers: random.between(2, 5),
+    concurrency: random.pick([1, 2, 3]),
+    thinkMaxMs: random.pick([50, 1_000, 4_000]),
+    bulkItems: [2, 5],
+    eras: [1, 2].map(() => ({ mix: waiting, restMs: random.pick([0, 5_000, 2 * MINUTE_MS]) })),
+  }
+}
+
+/** Few processes, each with many callers at once, most of whom push. */
+function drawLingering(
+  profile: Omit<Profile, 'linger' | 'expiring'>,
+  random: Random,
+): Omit<Profile, 'expiring'> {
+  if (!random.chance(0.12)) return { ...profile, linger: undefined }
+  return {
+    ...profile,
+    linger: { waitMs: random.pick([0, 0, 5, 50]), itemsMax: random.pick([3, 20, 1_000]) },
+    writers: random.between(1, 3),
+    concurrency: random.between(3, 10),
+    thinkMaxMs: random.pick([0, 5, 50]),
+    eras: profile.eras.map(({ mix, restMs }) => ({
+      mix: { ...mix, push: 40, bulkPush: 4, idempotentPush: 8 },
+      restMs,
+    })),
+  }
+}
+
+type Unpatterned = Omit<Profile, 'patterned' | 'waiting' | 'linger' | 'expiring'>
+
+function drawLimited(random: Random, profile: Unpatterned): Unpatterned {
+  const queues = profile.queues.map((queue) => ({
+    ...queue,
+    ...(random.chance(0.7) && { pushLimit: drawLimit(random) }),
+    ...(random.chance(0.5) && { popLimit: drawLimit(random) }),
+  }))
+  return { ...profile, queues, limited: true }
+}
+
+/** Windows that many calls fall into, and that a drain can wait for. */
+export function drawLimit(random: Random): LimitInput {
+  return {
+    maxRequests: random.pick([1, 3, 10, 30]),
+    windowMillis: random.pick([100, 1_000, 4_000]),
+    ...(random.chance(0.2) && { algorithm: 'smooth' as const }),
+  }
+}
+
+/** Prefixes have settings that change, and fewer queues have their own. */
+function drawPatterned(
+  profile: Unpatterned,
+  random: Random,
+): Omit<Profile, 'waiting' | 'linger' | 'expiring'> {
+  if (!random.chance(0.2)) return { ...profile, patterned: false }
+  return {
+    ...profile,
+    patterned: true,
+    queues: profile.queues.map((one) => {
+      // Ids in any part of the directory.
+      const queue = random.chance(0.6) ? `${one.queue}.${random.between(0, 99)}` : one.queue
+      return random.chance(0.7) ? { queue } : { ...one, queue }
+    }),
+    eras: profile.eras.map(({ mix, restMs }) => ({
+      mix: { ...mix, configurePatterns: 1, unconfigure: 0.7, configure: 0.5 },
+      restMs,
+    })),
+  }
+}
+
+function drawUnlimited(random: Random): Omit<Unpatterned, 'transactionMaxMs'> {
+  const faultFree = random.chance(0.15)
+  const calm = random.chance(0.3)
+  // A queue that is emptied, forgotten and made again, under memories of the one before.
+  const reuse = random.chance(0.12)
+  return {
+    faults: drawFaults(random, faultFree),
+    faultFree,
+    writers: random.between(1, random.pick([1, 2, 3, 4, 8])),
+    concurrency: random.pick([1, 1, 2, 3]),
+    queues: reuse ? [{ queue: 'q0' }] : drawQueues(random),
+    priorities: random.pick([[0], [0], [0, 1], [0, 1, 2], [5, 0, 2_147_483_647], [3, 2, 1, 0, 9]]),
+    eras: reuse ? reuseEras(random) : drawEras(random),
+    latencyMaxMs: random.pick([2, 5, 20, 100]),
+    thinkMaxMs: random.pick([0, 5, 50, 1_000]),
+    ttlSeconds: random.pick([[1], [1, 2, 30], [30], [5, 300]]),
+    skewMaxMs: calm ? 0 : random.pick([10, 500, SKEW_MAX_MS]),
+    clockJumps: calm ? 0 : random.pick([0, 0, 0.01, 0.1]),
+    itemBytes: random.pick([[0], [0], [0, 50], [40, 400], [300], [200, 900, 1_500], [150]]),
+    bulkItems: random.pick([
+      [2, 5],
+      [2, 12],
+      [5, 40],
+      [20, 120],
+      [100, 300],
+    ]),
+    itemsMax: random.pick([300, 600, 600, 1_500]),
+    popCounts: random.pick([[1], [1, 2, 3], [1, 5, 10], [10, 100], [100]]),
+    competing: random.pick([0, 0.5, 0.9, 1]),
+    combined: random.pick([0, 0.3, 0.9]),
+    staleMs: random.pick([100, 2_000, 30_000]),
+    limited: false,
+    throttle: faultFree ? undefined : drawThrottle(random),
+  }
+}
+
+/** Write units a second for one item: as on AWS, or a third of that, so that a few writers feel it. */
+function drawThrottle(random: Random): Profile['throttle'] {
+  if (random.chance(0.6)) return undefined
+  return {
+    writeUnitsPerSecond: random.pick([300, 1_000]),
+    burstUnits: random.pick([0, 100, 1_000]),
+  }
+}
+
+function drawEras(random: Random): Profile['eras'] {
+  return drawMixes(random).map((mix) => ({
+    mix,
+    restMs: random.pick([0, 0, 5_000, 2 * MINUTE_MS, 12 * MINUTE_MS, 30 * MINUTE_MS]),
+  }))
+}
+
+function reuseEras(random: Random): Profile['eras'] {
+  const mix = random.pick(sips)
+  return [12, 11, 15, 12, 11, 13].map((minutes) => ({ mix, restMs: minutes * MINUTE_MS }))
+}
+
+function drawQueues(random: Random): QueueProfile[] {
+  const queues: QueueProfile[] = []
+  const count = random.pick([1, 1, 1, 2, 3])
+  for (let i = 0; i < count; i += 1) {
+    // The engine forgets an empty queue that was never configured; a push makes it again.
+    if (random.chance(0.3)) {
+      queues.push({ queue: `q${i}` })
+      continue
+    }
+    queues.push({
+      queue: `q${i}`,
+      // Segments of a few items, so that a hundred operations fill, offload and recall many.
+      ...(random.chance(0.75) && { segmentSize: random.pick([1, 2, 3, 4, 5, 8, 10]) }),
+      ...(random.chance(0.5) && { bufferSegments: random.pick([1, 1, 2, 3]) }),
+      ...(random.chance(0.35) && { maxDeliveries: random.pick([1, 2, 2, 3]) }),
+      ...(random.chance(0.15) && { capacity: random.pick([5, 20, 100]) }),
+    })
+  }
+  return queues
+}

@@ -1,0 +1,150 @@
+import { createQueues } from '../../../../../lambdas/engine/queues.ts'
+import { checkAnswer } from '../../checkers/check-answer.ts'
+import { checkWaiter } from '../../checkers/check-waiting.ts'
+import type { Model } from '../../checkers/model.ts'
+import { show } from '../../harness/history.ts'
+import { Mortal, type MortalOptions, type Surroundings } from '../../harness/mortal.ts'
+import { inLife, type Life, type World } from '../../harness/world.ts'
+import { announcePush } from './announce-push.ts'
+import { businessTransaction, transactionInLoop } from './business-transaction.ts'
+import type { Command } from './command.ts'
+import { countOperationPaths } from './count-operation-paths.ts'
+import { KEY_SECONDS, keysExpire } from './expiring-keys.ts'
+import { asOlderEngine, isOlder } from './older-engine.ts'
+import {
+  currentOperation,
+  judgeFromHere,
+  type Operation,
+  type Outcome,
+  outcomeOfError,
+  startOperation,
+} from './operation.ts'
+import { perform, type Service } from './perform.ts'
+
+/** A process with an engine, which does what callers ask of it. */
+export class Writer {
+  readonly #world: World
+  readonly #model: Model
+  readonly #process: Mortal<Service>
+  readonly #running = new Set<Operation>()
+
+  constructor(world: World, model: Model, options: MortalOptions) {
+    this.#world = world
+    this.#model = model
+    this.#process = new Mortal(world, options, (surroundings) => this.#open(surroundings))
+    this.#process.onDeath = () => {
+      for (const operation of this.#running) {
+        operation.outcome = { kind: 'crashed' }
+        this.#count(operation, 'crashed')
+      }
+      this.#running.clear()
+    }
+  }
+
+  get life(): Life {
+    return this.#process.life
+  }
+
+  set onCrash(onCrash: () => void) {
+    this.#process.onCrash = onCrash
+  }
+
+  #open({ life, network: { dynamodb, s3 }, clock, random }: Surroundings): Service {
+    const { tableName, bucketName } = this.#world.store
+    const sleep = async (ms: number, signal?: AbortSignal): Promise<void> => {
+      await clock.sleep(ms, signal)
+      const operation = currentOperation.getStore()
+      // Of a pop, only the pauses of its wait end with its signal.
+      if (signal === undefined || operation?.command.verb !== 'pop') return
+      checkWaiter(this.#model, operation)
+      judgeFromHere(operation, this.#model.commits)
+    }
+    const queues = createQueues({
+      tableName,
+      bucketName,
+      dynamodb: isOlder(this.#world.seed, life.name) ? asOlderEngine(dynamodb) : dynamodb,
+      s3,
+      clock: { nowMs: clock.nowMs, sleep },
+      waitingPopsMax: this.#world.waitingPopsMax,
+      random: () => random.next(),
+      linger: this.#world.linger,
+      ...(keysExpire(this.#world.seed) && { idempotencyTtlSeconds: KEY_SECONDS }),
+      onBackgroundError: (error, { queue, step }) => {
+        this.#world.statistics.count(`background ${step} failed`)
+        this.#world.history.add(life.name, () => `  ${step} of ${queue} failed: ${error}`)
+        if (!(error instanceof TypeError || error instanceof RangeError)) return
+        this.#world.violated('only our own errors come out', `${step} of ${queue}: ${error.stack}`)
+      },
+    })
+    return {
+      queues,
+      sendTransaction: businessTransaction(dynamodb, tableName),
+      sendInLoop: transactionInLoop(dynamodb, tableName),
+      abortAfter: (ms) => {
+        const ended = new AbortController()
+        if (ms === undefined) return ended.signal
+        const { scheduler } = this.#world
+        inLife(this.#world, life, scheduler.nowMs + ms, () => ended.abort())
+        return ended.signal
+      },
+    }
+  }
+
+  run(command: Command, done: (operation: Operation) => void): Operation {
+    const { scheduler, history } = this.#world
+    const operation = startOperation(
+      this.#model.nextOperationId(),
+      this.life.name,
+      command,
+      scheduler.nowMs,
+      this.#model.commits,
+    )
+    announcePush(this.#model, operation)
+    this.#running.add(operation)
+    if (this.#world.linger !== undefined && command.verb === 'push') {
+      operation.together = () => this.#pushes(command.queue)
+    }
+    history.add(operation.writer, () => `#${operation.id} ${show(command)}`)
+    const { life } = this
+    const { service } = this.#process
+    const finish = (outcome: Outcome): void => {
+      if (life.dead) return
+      this.#running.delete(operation)
+      this.#finish(operation, outcome)
+      done(operation)
+    }
+    currentOperation.run(operation, () => {
+      const atCommit = (): number => this.#model.commits
+      perform(service, command).then(
+        (value) => finish({ kind: 'success', value, atCommit: atCommit() }),
+        (error: unknown) => finish(outcomeOfError(error, atCommit())),
+      )
+    })
+    return operation
+  }
+
+  #pushes(queue: string): Operation[] {
+    return [...this.#running].filter(
+      ({ command }) => command.verb === 'push' && command.queue === queue,
+    )
+  }
+
+  #finish(operation: Operation, outcome: Outcome): void {
+    operation.outcome = outcome
+    const { history, statistics } = this.#world
+    history.add(operation.writer, () => {
+      if (outcome.kind === 'success') return `#${operation.id} → ${show(outcome.value)}`
+      if (outcome.kind === 'crashed') return `#${operation.id} → crashed`
+      return `#${operation.id} → ${outcome.kind}: ${outcome.error}`
+    })
+    const code = outcome.kind === 'refused' || outcome.kind === 'unknown' ? outcome.error.code : ''
+    this.#count(operation, `${outcome.kind} ${code}`.trim())
+    countOperationPaths(this.#world, operation)
+    statistics.max(`max requests of ${operation.command.verb}`, operation.requests)
+    checkAnswer(this.#model, operation)
+  }
+
+  #count({ command }: Operation, how: string): void {
+    this.#world.statistics.count(`operation ${command.verb} ${how}`)
+  }
+}

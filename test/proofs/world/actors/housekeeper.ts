@@ -1,0 +1,70 @@
+import { queueOfRecordKey } from '../../../../lambdas/engine/core/keys.ts'
+import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
+import { inLife, type World } from '../harness/world.ts'
+import type { Writer } from './callers/writer.ts'
+
+/**
+ * The stream and its reader: a change whose new image has `work` makes it housekeep that queue.
+ * Events come late, out of order, more than once, or never.
+ */
+export class Housekeeper {
+  readonly #world: World
+  readonly #writer: Writer
+  readonly #waiting = new Set<string>()
+  readonly #busy = new Set<string>()
+
+  constructor(world: World, writer: Writer) {
+    this.#world = world
+    this.#writer = writer
+    writer.onCrash = () => {
+      for (const queue of this.#busy) this.#waiting.add(queue)
+      this.#busy.clear()
+      for (const queue of this.#waiting) this.#event(queue, 100)
+    }
+  }
+
+  observe({ pk, newItem }: Change): void {
+    if (newItem?.work === undefined || !pk.startsWith('q#')) return
+    const { odds, random, statistics } = this.#world
+    const queue = queueOfRecordKey(pk)
+    if (random.chance(odds['event-missed'])) {
+      statistics.count('fault event-missed')
+      return
+    }
+    this.#event(queue, this.#delay())
+    if (random.chance(odds['event-repeated'])) {
+      statistics.count('fault event-repeated')
+      this.#event(queue, this.#delay())
+    }
+  }
+
+  /** The schedule fires. */
+  sweep(): void {
+    this.#writer.run({ verb: 'returnExpiredLocks', queue: '' }, () => {})
+  }
+
+  #delay(): number {
+    const { odds, random, statistics } = this.#world
+    if (!random.chance(odds['event-late'])) return random.between(1, 200)
+    statistics.count('fault event-late')
+    return random.pick([2_000, 60_000, 600_000])
+  }
+
+  #event(queue: string, afterMs: number): void {
+    const { scheduler } = this.#world
+    inLife(this.#world, this.#writer.life, scheduler.nowMs + afterMs, () => {
+      this.#waiting.add(queue)
+      this.#next(queue)
+    })
+  }
+
+  #next(queue: string): void {
+    if (this.#busy.has(queue) || !this.#waiting.delete(queue)) return
+    this.#busy.add(queue)
+    const request = { leaveStuck: true }
+    this.#writer.run({ verb: 'housekeep', queue, request }, () => {
+      this.#busy.delete(queue)
+      this.#next(queue)
+    })
+  }
+}

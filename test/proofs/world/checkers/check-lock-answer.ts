@@ -1,0 +1,112 @@
+import type { Command } from '../actors/callers/command.ts'
+import type { Answer, Refusal, Say } from './answer.ts'
+
+export function checkAcknowledged(answer: Answer<'acknowledge'>): void {
+  const { lockId, ids } = answer.operation.command.request
+  checkSettled(answer, lockId, answer.value.itemsAcknowledged, ids)
+}
+
+export function checkManyAcknowledged(answer: Answer<'acknowledgeMany'>): void {
+  const { model, operation, value: results, say } = answer
+  const { command, effects } = operation
+  if (results.map(({ lockId }) => lockId).join() !== command.request.join()) {
+    say('each lock has its result', `${results.length} results`)
+  }
+  for (const result of results) {
+    const { lockId } = result
+    if (result.kind === 'acknowledged') {
+      checkSettled(answer, lockId, result.itemsAcknowledged)
+    } else if (result.code !== 'STORE_UNAVAILABLE') {
+      if (effects.settledByLock.has(lockId)) {
+        say('a definite error changed nothing', `lock ${lockId} was settled`)
+      }
+      checkRefused({ model, operation, say, code: result.code }, lockId)
+    }
+  }
+}
+
+export function checkExtended({ model, operation, value, say }: Answer<'extend'>): void {
+  const { command, effects, clockMinMs, clockMaxMs } = operation
+  const { lockId, ttlSeconds } = command.request
+  const { expiresAtMs } = value
+  const ttlMs = Math.min(300, Math.max(1, ttlSeconds)) * 1_000
+  if (expiresAtMs < clockMinMs + ttlMs || expiresAtMs > clockMaxMs + ttlMs) {
+    say('an extension is as long as asked', `${lockId} until ${expiresAtMs}`)
+  }
+  // Two in the same millisecond ask for the same, and one write does it for both.
+  const lock = model.queue(command.queue).locks.get(lockId)
+  if (!effects.extended.has(lockId) && !lock?.expiries.has(expiresAtMs)) {
+    say('a success has its effect', `lock ${lockId} was not extended`)
+  }
+}
+
+function checkSettled(
+  { model, operation, say }: Answer<'acknowledge' | 'acknowledgeMany'>,
+  lockId: string,
+  answered: number,
+  ids?: readonly string[],
+): void {
+  const settled = operation.effects.settledByLock.get(lockId)
+  const lock = model.queue(operation.command.queue).locks.get(lockId)
+  if (settled !== undefined) {
+    if (settled !== answered && ids === undefined) {
+      say('an acknowledge counts exactly', `${answered}, in truth ${settled}`)
+    }
+  } else if (ids === undefined && !lock?.acknowledged) {
+    say('a success has its effect', `lock ${lockId} was not acknowledged`)
+  }
+  if (lock === undefined || ids !== undefined) return
+  if (lock.answered !== undefined && lock.answered !== answered) {
+    say('a repeated acknowledge gets the first answer', `${lock.answered}, then ${answered}`)
+  }
+  lock.answered = answered
+}
+
+/** A repeat answers what the first did; the first answers what it has done. */
+export function checkCount(done: number | undefined, answered: number, say: Say): void {
+  if (done !== undefined && done !== answered) {
+    say('a success counts exactly', `answered ${answered}, in truth ${done}`)
+  }
+}
+
+export function checkLockRefusal(refusal: Refusal): void {
+  const lockId = lockNamedBy(refusal.operation.command)
+  if (lockId !== undefined) checkRefused(refusal, lockId)
+}
+
+/** No call may refuse a lock that was live all the time by every clock involved. */
+function checkRefused({ model, operation, code, say }: Refusal, lockId: string): void {
+  if (code !== 'LOCK_NOT_FOUND' && code !== 'LOCK_EXPIRED' && code !== 'INVALID_LOCK_ID') return
+  const { locks, current } = model.queue(operation.command.queue)
+  const lock = locks.get(lockId)
+  if (lock === undefined) return
+  if (lock.endedAtCommit !== undefined) {
+    const remembered = current?.record.ended.some(
+      (past) => past.lockId === lockId && past.ending === 'acknowledged',
+    )
+    const { verb } = operation.command
+    const repeats = verb === 'acknowledge' || verb === 'acknowledgeMany' || verb === 'pop'
+    if (remembered && repeats && lock.endedAtCommit <= operation.startedAtCommit) {
+      say('a repeated acknowledge gets the first answer', `${code} for ${lockId}`)
+    }
+    return
+  }
+  if (lock.changedAtCommit > operation.startedAtCommit) return
+  if (lock.expiresAtMs > operation.clockMaxMs) {
+    say('a live lock is never refused', `${code} for ${lockId} until ${lock.expiresAtMs}`)
+  }
+}
+
+function lockNamedBy(command: Command): string | undefined {
+  switch (command.verb) {
+    case 'acknowledge':
+    case 'release':
+    case 'deadLetter':
+    case 'extend':
+      return command.request.lockId
+    case 'pop':
+      return command.request.acknowledge
+    default:
+      return undefined
+  }
+}

@@ -1,0 +1,203 @@
+import type { Item } from '../../../../lambdas/engine/core/entry.ts'
+import { itemId, parseItemId } from '../../../../lambdas/engine/core/keys.ts'
+import { numbersOf } from '../../../../lambdas/engine/core/ranges.ts'
+import { deliveriesOf, isDone } from '../../../../lambdas/engine/core/record.ts'
+import { isOvertaken } from '../../../../lambdas/engine/core/retry.ts'
+import type { PopOutcome } from '../../../../lambdas/engine/queues.ts'
+import type { CommandOf } from '../actors/callers/command.ts'
+import type { Operation, Take } from '../actors/callers/operation.ts'
+import type { Answer, Say } from './answer.ts'
+import { noteHandouts } from './check-taking.ts'
+import { expiryMsOf } from './expiry.ts'
+import type { Model, QueueModel } from './model.ts'
+
+type Pop = Operation<CommandOf<'pop'>>
+type Items = Extract<PopOutcome, { kind: 'items' }>
+
+export function checkPopped(answer: Answer<'pop'>): void {
+  const { model, operation, value: outcome, say } = answer
+  const { queue, request } = operation.command
+  const queueModel = model.queue(queue)
+  const { takes, maybeTaken } = operation.effects
+  const isMaybe = takes.length === 0 && outcome.kind === 'items' && outcome.lock === undefined
+  const take = takes[0] ?? (isMaybe ? maybeTaken : undefined)
+  if (takes.length === 0 && take !== undefined) noteHandouts(model, queue, take)
+  if (outcome.kind !== 'locked' && request.acknowledge !== undefined) {
+    checkCombined(queueModel, operation, request.acknowledge, outcome.itemsAcknowledged, say)
+  }
+  if (outcome.kind !== 'items') {
+    if (take !== undefined && idsOf(take).some((id) => !isPurged(model, queue, id))) {
+      say('an empty answer took nothing', JSON.stringify(take))
+    }
+    if (outcome.kind === 'locked') {
+      const settled = operation.effects.settledByLock.size
+      if (settled > 0) say('a definite error changed nothing', 'locked, and a lock was settled')
+      checkLocked(queueModel, operation, say)
+    } else if (outcome.more) {
+      if (operation.effects.passedOver === 0) say('a pop that says “more” has met some', queue)
+    } else if (!isTurnedAway(queueModel, operation, outcome)) {
+      checkEmpty(queueModel, operation, say)
+    }
+    return
+  }
+  checkTexts(answer, outcome)
+  if (take !== undefined) {
+    checkTaken(answer, take, outcome)
+  } else {
+    const lock = outcome.lock && queueModel.locks.get(outcome.lock.id)
+    if (lock?.keyHash === undefined || request.idempotencyKey === undefined) {
+      say('a pop that answers items took them', `${outcome.items.length} items`)
+    }
+  }
+}
+
+function checkTaken({ model, operation, say }: Answer<'pop'>, take: Take, outcome: Items): void {
+  const { queue } = operation.command
+  const answered = outcome.items.map(({ id }) => id)
+  const told = new Set(answered)
+  const ids = idsOf(take).filter(
+    (id) => told.has(id) || !(take.maybe.has(id) || isPurged(model, queue, id)),
+  )
+  if (ids.join() !== answered.join()) {
+    say('a pop answers what it took', `answered ${answered.join()}, took ${ids.join()}`)
+  }
+  if (take.lockId !== outcome.lock?.id) {
+    say('a pop answers its lock', `${outcome.lock?.id}, made ${take.lockId}`)
+  }
+}
+
+const idsOf = ({ stretches }: Take): string[] =>
+  stretches.flatMap(({ priority, epoch, from, to }) =>
+    Array.from(numbersOf([{ from, to }]), (sequence) => itemId({ priority, epoch, sequence })),
+  )
+
+/** A purge by ids took it out of the lock before the claim, whose answer was lost or late, could read it. */
+function isPurged(model: Model, queue: string, id: string): boolean {
+  const at = parseItemId(id)
+  const place = at && model.log(queue, at.epoch, at.priority)?.places[at.sequence]
+  return place?.record.fate === 'purged'
+}
+
+function checkTexts({ model, operation, say }: Answer<'pop'>, outcome: Items): void {
+  const { queue } = operation.command
+  const own = operation.effects.takes.length > 0
+  for (const { text, id, priority, deliveries, pushedAtMs } of outcome.items) {
+    const place = parseItemId(id)
+    const known = place && model.log(queue, place.epoch, place.priority)?.places[place.sequence]
+    if (known === undefined || known.item.text !== text || place?.priority !== priority) {
+      say('nothing is delivered that was not pushed', `${text} as ${id}`)
+      continue
+    }
+    if (own) checkExpiry(model.queue(queue), operation, known.item, say)
+    if (known.item.pushedAtMs !== pushedAtMs) say('an item keeps its time', `${text} ${pushedAtMs}`)
+    if (deliveries < 1 || deliveries > known.handouts) {
+      say('deliveries are counted', `${text}: ${deliveries} of ${known.handouts}`)
+    }
+    const { settledAtCommit, fate } = known.record
+    if (fate === 'acknowledged' && (settledAtCommit ?? 0) <= operation.startedAtCommit && own) {
+      say('what was acknowledged is never delivered again', text)
+    }
+  }
+}
+
+/** By settings that changed while the pop ran it may have been over, or not. */
+function checkExpiry(
+  { current, configuredAtCommit }: QueueModel,
+  { startedAtCommit, clockMinMs }: Pop,
+  item: Item,
+  say: Say,
+): void {
+  const isSettled = configuredAtCommit <= startedAtCommit
+  const ttl = isSettled ? current?.record.configuration.itemTtlSeconds : undefined
+  if (expiryMsOf(item, ttl) > clockMinMs) return
+  say('no item is delivered after its expiry', `${item.text} at ${clockMinMs}`)
+}
+
+/** There was a moment while the pop ran at which it could have found nothing. */
+function checkEmpty(queueModel: QueueModel, operation: Pop, say: Say): void {
+  const { startedAtCommit } = operation
+  const { freeSinceCommit } = queueModel
+  if (freeSinceCommit !== undefined && freeSinceCommit <= startedAtCommit) {
+    say('empty is never guessed', `${queueModel.queue} had visible items all the time`)
+  }
+  // With another `max_deliveries` the same locks may have led to the dead-letter queue.
+  if (queueModel.configuredAtCommit > startedAtCommit) return
+  for (const [lockId, lock] of queueModel.current?.record.locks ?? []) {
+    if (isDone(lock) || lock.expiresAtMs > operation.clockMinMs) continue
+    const known = queueModel.locks.get(lockId)
+    if (known === undefined || known.changedAtCommit > startedAtCommit) continue
+    if (returnsAny(queueModel, lockId)) {
+      say('empty is never guessed', `lock ${lockId} had expired at ${lock.expiresAtMs}`)
+    }
+  }
+}
+
+/** Whether the end of a lock makes items visible, and does not send them all to their death. */
+function returnsAny({ current }: QueueModel, lockId: string): boolean {
+  const most = current?.record.configuration.maxDeliveries ?? Number.POSITIVE_INFINITY
+  for (const priority of current?.record.lanes.keys() ?? []) {
+    const view = current?.view(priority)
+    for (const n of numbersOf(view?.locked.get(lockId) ?? [])) {
+      if (view !== undefined && deliveriesOf(view.lane, n) + 1 < most) return true
+    }
+  }
+  return false
+}
+
+/** "Locked", or that the limit refuses it, would say that nothing was changed. */
+export const hasAcknowledgedAndWaited = ({ waitedMs = 0, ...outcome }: PopOutcome): boolean =>
+  waitedMs > 0 && outcome.kind === 'empty' && outcome.itemsAcknowledged !== undefined
+
+/** The queue has a limit of pops, or may have had one while the pop ran. */
+export const mayBeLimited = (
+  { configuredAtCommit, current }: QueueModel,
+  { startedAtCommit }: Pop,
+): boolean =>
+  configuredAtCommit > startedAtCommit || current?.record.configuration.popLimit !== undefined
+
+/** It answered "empty" after its wait of a queue that let it have nothing, whatever is in there. */
+export const isTurnedAway = (
+  queueModel: QueueModel,
+  operation: Pop,
+  outcome: PopOutcome,
+): boolean =>
+  hasAcknowledgedAndWaited(outcome) &&
+  (isLocked(queueModel, operation) || mayBeLimited(queueModel, operation))
+
+function checkLocked(queueModel: QueueModel, operation: Pop, say: Say): void {
+  if (operation.command.request.competing) say('competing pops pass by locks', queueModel.queue)
+  if (isLocked(queueModel, operation)) return
+  say('locked is never guessed', `no lock of ${queueModel.queue} was live`)
+}
+
+function isLocked({ locks }: QueueModel, { startedAtCommit, clockMinMs, command }: Pop): boolean {
+  if (command.request.competing) return false
+  return [...locks.values()].some(
+    ({ lockId, endedAtCommit = Number.POSITIVE_INFINITY, longestMs }) =>
+      !isOvertaken(lockId) && endedAtCommit >= startedAtCommit && longestMs > clockMinMs,
+  )
+}
+
+function checkCombined(
+  queueModel: QueueModel,
+  { effects }: Pop,
+  lockId: string,
+  answered: number | undefined,
+  say: Say,
+): void {
+  const lock = queueModel.locks.get(lockId)
+  if (answered === undefined) {
+    // A repeat by key, and the lock it had acknowledged is too long ago to be remembered.
+    if (effects.takes.length === 0 && lock?.acknowledged) return
+    say('a combined pop tells what it acknowledged', lockId)
+    return
+  }
+  const settled = effects.settledByLock.get(lockId)
+  if (settled === undefined) {
+    if (!lock?.acknowledged) {
+      say('a success has its effect', `lock ${lockId} was not acknowledged`)
+    }
+  } else if (settled !== answered) {
+    say('an acknowledge counts exactly', `${answered}, in truth ${settled}`)
+  }
+}

@@ -1,0 +1,99 @@
+import {
+  countOf,
+  numbersOf,
+  type Ranges,
+  subtract,
+} from '../../../../lambdas/engine/core/ranges.ts'
+import { deliveriesOf } from '../../../../lambdas/engine/core/record.ts'
+import type { Operation } from '../actors/callers/operation.ts'
+import { checkDelayed, delayedIn } from './check-delayed.ts'
+import { addTo } from './check-settling.ts'
+import { isOwnClaim, mayBeOver, takeBack } from './expiry.ts'
+import type { LaneChange } from './lane-change.ts'
+import { showRanges } from './lane-view.ts'
+import type { Write } from './snapshot.ts'
+
+/**
+ * Items leave a lock unsettled when it expires by the writer's clock, or is released or
+ * dead-lettered by name. Each return counts one delivery; too many make the item dead.
+ */
+export function checkReturning(write: Write, change: LaneChange): void {
+  const { model, queue, before, after } = write
+  const { operation } = model
+  checkDelayed(write, change)
+  const delayed = delayedIn(change)
+  const locks = new Set([...change.givenBack.keys(), ...change.buried.keys()])
+  for (const lockId of locks) {
+    const lock = before.record.locks.get(lockId)
+    if (lock === undefined) continue
+    const back = change.givenBack.get(lockId) ?? []
+    const buriedNow = change.buried.get(lockId) ?? []
+    const over = mayBeOver(write, change.priority, buriedNow)
+    const dead = subtract(buriedNow, over)
+    if (operation !== undefined && isOwnClaim(operation, lockId)) {
+      takeBack(operation, change.priority, over)
+      if (back.length === 0 && dead.length === 0) continue
+    }
+    const released = names(operation, 'release', queue, lockId)
+    const buried = names(operation, 'deadLetter', queue, lockId)
+    const expired = operation !== undefined && lock.expiresAtMs <= operation.clockMaxMs
+    if (!released && !buried && (!expired || after.record.locks.has(lockId))) {
+      model.violated(
+        'a live lock keeps its items',
+        `lock ${lockId} of ${queue} lost ${showRanges(back)} ${showRanges(dead)}; it expires at ${lock.expiresAtMs}`,
+      )
+      continue
+    }
+    const byName = (released || buried) && !expired
+    if (byName) model.noteEffect(`lock ${lockId} gave back items`)
+    if (released) addTo(operation?.effects.releasedByLock, lockId, countOf(back) + countOf(dead))
+    if (buried) addTo(operation?.effects.buriedByLock, lockId, countOf(dead))
+    const now = subtract(back, delayed)
+    if (released && now.length > 0 && operation !== undefined && delays(operation) && !expired) {
+      model.violated('what is released for later is not to be had now', `${lockId} of ${queue}`)
+    }
+    checkDeliveries(write, change, now, dead, buried)
+    const how = byName ? (released ? 'release' : 'dead-letter') : 'expiry'
+    model.world.statistics.count(`path return by ${how}`)
+  }
+}
+
+const delays = ({ command }: Operation): boolean =>
+  command.verb === 'release' && (command.request.delaySeconds ?? 0) > 0
+
+function checkDeliveries(
+  { model, before }: Write,
+  { priority, before: laneBefore, after: laneAfter }: LaneChange,
+  back: Ranges,
+  dead: Ranges,
+  byHand: boolean,
+): void {
+  if (laneAfter === undefined) return
+  const most = before.record.configuration.maxDeliveries ?? Number.POSITIVE_INFINITY
+  for (const n of numbersOf(back)) {
+    const count = deliveriesOf(laneBefore.lane, n) + 1
+    if (deliveriesOf(laneAfter.lane, n) !== count) {
+      model.violated('deliveries are counted', `number ${n} of lane ${priority} came back`)
+    }
+    if (count >= most) {
+      model.violated('max_deliveries holds', `number ${n} of lane ${priority} is visible again`)
+    }
+  }
+  if (byHand) return
+  for (const n of numbersOf(dead)) {
+    if (deliveriesOf(laneBefore.lane, n) + 1 < most) {
+      model.violated('max_deliveries holds', `number ${n} of lane ${priority} died too early`)
+    }
+  }
+  if (dead.length > 0) model.world.statistics.count('path died of deliveries', countOf(dead))
+}
+
+export function names(
+  operation: Operation | undefined,
+  verb: 'release' | 'deadLetter',
+  queue: string,
+  lockId: string,
+): boolean {
+  const command = operation?.command
+  return command?.verb === verb && command.queue === queue && command.request.lockId === lockId
+}

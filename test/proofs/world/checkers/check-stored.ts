@@ -1,0 +1,127 @@
+import { decodeReference, isReference, spanOf } from '../../../../lambdas/engine/core/entry.ts'
+import { segmentObjectKey, segmentPartition } from '../../../../lambdas/engine/core/keys.ts'
+import {
+  countOf,
+  intersect,
+  none,
+  normalised,
+  type Ranges,
+  subtract,
+} from '../../../../lambdas/engine/core/ranges.ts'
+import { type Lane, segmentOf } from '../../../../lambdas/engine/core/record.ts'
+import { laneView } from '../../../../lambdas/engine/core/views.ts'
+import { isOfTwoAges } from '../actors/callers/older-engine.ts'
+import { hasBatchPart } from './batches.ts'
+import type { LaneLog } from './lane-log.ts'
+import { showRanges } from './lane-view.ts'
+import type { Model } from './model.ts'
+
+/** As many stretches of a lane as an inspection tells. */
+const TOLD_MAX = 200
+
+/** What an inspection would tell now of these unsettled numbers: they lie there, and it leaves none out. */
+export function checkStored(model: Model, log: LaneLog, lane: Lane, unsettled: Ranges): void {
+  const record = model.queue(log.queue).current?.record
+  if (record === undefined) return
+  const { stored, headOffloadedSegment, tailOffloadedSegment } = laneView(record, lane)
+  const lies = new Lying(model, log, lane)
+  let told = subtract(unsettled, joinedRuns(lane))
+  for (const { in: place, ...stretch } of stored) {
+    told = subtract(told, [stretch])
+    for (const { from, to } of intersect(unsettled, [stretch])) {
+      model.world.statistics.count(`told of ${place}`)
+      for (let n = from; n < to; n += 1) {
+        if (lies.in(n, place)) continue
+        model.violated('what an inspection tells is true', `${log.queue} ${n} is not in ${place}`)
+        return
+      }
+    }
+  }
+  const isAllKnown = !isOfTwoAges(model.world.seed) && stored.length < TOLD_MAX
+  if (isAllKnown && countOf(told) > 0) {
+    const which = `${showRanges(told)} of ${log.queue} lane ${log.priority}`
+    model.violated('an inspection tells where everything lies', which)
+  }
+  if (headOffloadedSegment === undefined || tailOffloadedSegment === undefined) return
+  const size = lane.segmentSize
+  const middle = { from: headOffloadedSegment * size, to: (tailOffloadedSegment + 1) * size }
+  const inS3 = stored.filter(({ in: place }) => place === 's3' || place === 'batch-s3')
+  if (countOf(subtract([middle], inS3)) > 0) {
+    model.violated('segments that are told to be in S3 are there', showRanges([middle]))
+  }
+}
+
+/** Of them a record keeps too little to tell where they lie. */
+const joinedRuns = ({ runs }: Lane): Ranges => {
+  const joined = runs.filter(({ in: place }) => place === 'unknown' || place === 'batches')
+  return joined.length === 0 ? none : normalised(joined)
+}
+
+/** Where numbers of a lane lie, by the rows and objects themselves. */
+class Lying {
+  readonly #model: Model
+  readonly #log: LaneLog
+  readonly #lane: Lane
+
+  constructor(model: Model, log: LaneLog, lane: Lane) {
+    this.#model = model
+    this.#log = log
+    this.#lane = lane
+  }
+
+  in(n: number, place: string): boolean {
+    if (place === 's3') return this.#isInSegmentObject(n)
+    if (place === 'record') return this.#entryInTail(n)?.reference === null
+    if (place === 'rows') return this.#isInRow(n, false)
+    if (place === 'recalled') return this.#isInRow(n, true) && this.#isInSegmentObject(n)
+    return this.#isInBatch(n, place === 'batch-s3' ? 's3' : 'rows')
+  }
+
+  #isInSegmentObject(n: number): boolean {
+    const { queue, epoch, priority } = this.#log
+    const key = segmentObjectKey(queue, epoch, priority, segmentOf(this.#lane, n))
+    return this.#model.world.store.objects.bytes(key) !== undefined
+  }
+
+  #chunks(n: number) {
+    const { queue, epoch, priority } = this.#log
+    const pk = segmentPartition(queue, epoch, priority, segmentOf(this.#lane, n))
+    const rows = [...(this.#model.rows.partition(pk)?.values() ?? [])]
+    return rows
+      .map((row) => this.#model.rows.chunk(row))
+      .filter(({ from, to }) => from <= n && n < to)
+  }
+
+  #isInRow(n: number, recalled: boolean): boolean {
+    return this.#chunks(n).some((chunk) => chunk.entries && chunk.recalled === recalled)
+  }
+
+  #isInBatch(n: number, storage: 'rows' | 's3'): boolean {
+    const inTail = this.#entryInTail(n)
+    const places = this.#chunks(n).flatMap(({ from, reference }) =>
+      reference === undefined
+        ? []
+        : [{ reference: reference.entry, index: n - from + reference.index }],
+    )
+    if (inTail?.reference) places.push({ reference: inTail.reference, index: inTail.index })
+    return places.some(({ reference: entry, index }) => {
+      const reference = decodeReference(entry)
+      if (reference.storage !== storage) return false
+      const part = Math.floor(index / reference.partItems)
+      return hasBatchPart(this.#model, this.#log.queue, reference, part)
+    })
+  }
+
+  /** Nothing for a number that is sealed. */
+  #entryInTail(n: number): { reference: string | null; index: number } | undefined {
+    let from = this.#lane.sealed
+    for (const entry of this.#lane.tail) {
+      const to = from + spanOf(entry)
+      if (from <= n && n < to) {
+        return { reference: isReference(entry) ? entry : null, index: n - from }
+      }
+      from = to
+    }
+    return undefined
+  }
+}

@@ -1,0 +1,100 @@
+import type { CommandOf } from '../actors/callers/command.ts'
+import type { Operation } from '../actors/callers/operation.ts'
+import type { Answer, Say } from './answer.ts'
+import { hasAcknowledgedAndWaited, mayBeLimited } from './check-popped.ts'
+import type { Model } from './model.ts'
+import { LATER_MS } from './seats.ts'
+
+/** Looks come every 0.4 s at most; the rest is for races that a pop loses, and for its way there. */
+const NOTICED_WITHIN_MS = 5_000
+/** A process that found no seat asks for none for so long. */
+const ALL_TAKEN_FOR_MS = 2_000
+
+const isWaiter = (operation: Operation): operation is Operation<CommandOf<'pop'>> =>
+  operation.command.verb === 'pop' && operation.command.request.waitSeconds !== undefined
+
+/** After each pause: whoever waits has a seat, and does not pass over what has come. */
+export function checkWaiter(model: Model, operation: Operation): void {
+  const { seats, world } = model
+  if (!isWaiter(operation)) return
+  const who = `#${operation.id}`
+  const sits = seats.sits(operation) || seats.wasDisplaced(operation)
+  if (world.waitingPopsMax !== undefined && !sits) {
+    world.violated('who waits has a seat', `${who} has none`)
+  }
+  if (!world.faultFree) return
+  const { queue, request } = operation.command
+  const { freeSinceCommit, freeSinceMs } = model.queue(queue)
+  const sinceMs = Math.max(freeSinceMs, operation.startedMs)
+  const { nowMs } = world.scheduler
+  if (freeSinceCommit === undefined || !request.competing) return
+  if (nowMs - sinceMs < NOTICED_WITHIN_MS) return
+  world.violated('who waits gets what comes', `${who} has passed over items since ${sinceMs}`)
+}
+
+/** How long it waited; that the answer is true at its end is for the rules of all pops. */
+export function checkWaited({ model, operation, value: outcome, say }: Answer<'pop'>): void {
+  const { command, startedMs } = operation
+  const { queue, request } = command
+  const { waitSeconds, acknowledge } = request
+  const { waitedMs, kind } = outcome
+  const { world } = model
+  if (waitSeconds === undefined) {
+    if (waitedMs !== undefined) say('only who asks for it waits', `${waitedMs} ms`)
+    return
+  }
+  const tookMs = world.scheduler.nowMs - startedMs
+  const count = (path: string): void => world.statistics.count(`path ${path}`)
+  if (waitedMs === undefined) {
+    const mayBeAtOnce = kind === 'items' || (kind === 'locked' && acknowledge !== undefined)
+    if (!mayBeAtOnce) say('who is to wait waits', kind)
+    return
+  }
+  if (waitedMs === 0) {
+    count('all seats taken')
+    checkAllTaken(model, operation, say)
+    return
+  }
+  count(`waited, then ${kind}`)
+  if (kind !== 'items' && outcome.kind === 'empty' && outcome.itemsAcknowledged !== undefined) {
+    count('acknowledged, then waited in vain')
+  }
+  const { cancelAfterMs = Number.POSITIVE_INFINITY } = command
+  const isCancelled = cancelAfterMs <= tookMs
+  if (isCancelled) count('wait cancelled')
+  // A clock that is set anew while it runs may end the wait early; and clocks show whole milliseconds.
+  const lengthMs = waitSeconds * 1_000
+  const isRefused = hasAcknowledgedAndWaited(outcome) && mayBeLimited(model.queue(queue), operation)
+  if (
+    kind !== 'items' &&
+    !isCancelled &&
+    !isRefused &&
+    tookMs < lengthMs - 2 * world.skewMaxMs - 1
+  ) {
+    say('who waits in vain waits to the end', `${tookMs} of ${lengthMs} ms`)
+  }
+  const mostMs = Math.min(cancelAfterMs, lengthMs + 2 * world.skewMaxMs) + NOTICED_WITHIN_MS
+  if (world.faultFree && tookMs > mostMs) {
+    say('nobody waits longer than asked', `${tookMs} of ${lengthMs} ms`)
+  }
+}
+
+/** Each was taken at some moment while it looked, or while its process did not ask. */
+function checkAllTaken({ seats, world }: Model, { startedMs }: Operation, say: Say): void {
+  const { waitingPopsMax: seatsMax, skewMaxMs, faultFree } = world
+  if (seatsMax === undefined) say('without a bound there is a seat for all', '')
+  // A lost answer, or the memory of a process whose clock was set back.
+  if (!faultFree) return
+  const sinceMs = startedMs - ALL_TAKEN_FOR_MS - NOTICED_WITHIN_MS - 2 * skewMaxMs
+  for (let n = 0; n < (seatsMax ?? 0); n += 1) {
+    if (!seats.wasTakenSince(`s${n}`, sinceMs)) say('who finds a free seat waits', `s${n} was free`)
+  }
+}
+
+/** Where nothing is lost it has left its seat; otherwise that expires. */
+export function checkSeatLeft({ seats, world }: Model, operation: Operation, say: Say): void {
+  if (!isWaiter(operation) || !seats.sits(operation)) return
+  world.statistics.count('path seat not left')
+  // If its clock was set far ahead meanwhile, the seat has expired to it.
+  if (world.faultFree && 2 * world.skewMaxMs < LATER_MS) say('who has waited leaves its seat', '')
+}

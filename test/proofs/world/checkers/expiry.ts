@@ -1,0 +1,96 @@
+import type { Item } from '../../../../lambdas/engine/core/entry.ts'
+import {
+  none,
+  normalised,
+  numbersOf,
+  type Range,
+  type Ranges,
+  subtract,
+  union,
+} from '../../../../lambdas/engine/core/ranges.ts'
+import type { Operation } from '../actors/callers/operation.ts'
+import type { LaneChange } from './lane-change.ts'
+import type { Write } from './snapshot.ts'
+
+/** When nobody may get an item any more, thought out anew. */
+export function expiryMsOf(item: Item, itemTtlSeconds = Number.POSITIVE_INFINITY): number {
+  const { pushedAtMs, dueMs = 0, redrivenMs = 0, moved } = item
+  const sinceMs = moved?.death?.atMs ?? Math.max(pushedAtMs, dueMs, redrivenMs)
+  const own = item.expiresAtMs ?? Number.POSITIVE_INFINITY
+  return Math.min(own, sinceMs + 1_000 * itemTtlSeconds)
+}
+
+/** Those whose time has come by a clock that shows this, under the settings of the record before the write. */
+function overAt(
+  { model, queue, before }: Write,
+  priority: number,
+  numbers: Ranges,
+  nowMs: number,
+): Ranges {
+  const { record } = before
+  const lane = record.lanes.get(priority)
+  const log = lane && model.log(queue, lane.epoch, priority)
+  const { itemTtlSeconds } = record.configuration
+  const over: Range[] = []
+  for (const n of numbersOf(numbers)) {
+    const place = log?.places[n]
+    if (place === undefined || expiryMsOf(place.item, itemTtlSeconds) > nowMs) continue
+    over.push({ from: n, to: n + 1 })
+  }
+  return over.length === 0 ? none : normalised(over)
+}
+
+/** Verbs that take expired items out of a queue: a pop that meets them, and a push that finds no room. */
+const passing: ReadonlySet<string> = new Set(['pop', 'push', 'pushTransactItem', 'transact'])
+
+export const passes = (operation: Operation | undefined, queue: string): operation is Operation =>
+  operation !== undefined &&
+  passing.has(operation.command.verb) &&
+  operation.command.queue === queue
+
+/** Pushes that go together go by the clock readings of one of them, which the others do not know. */
+const latestMs = ({ model: { world } }: Write, { together, clockMaxMs }: Operation): number =>
+  together === undefined ? clockMaxMs : world.scheduler.nowMs + world.skewMaxMs
+
+/** Of these, what the operation may have passed over: their time has come by the latest that its clock showed. */
+export function mayBeOver(write: Write, priority: number, numbers: Ranges): Ranges {
+  const { operation } = write.model
+  if (numbers.length === 0 || !passes(operation, write.queue)) return none
+  return overAt(write, priority, numbers, latestMs(write, operation))
+}
+
+/**
+ * Of what an operation settled without naming its lock, what it passed over. A pop that settles what it takes may
+ * have taken an item that expired while it ran: by its answer we will know.
+ */
+export function passedOver(write: Write, { priority, ...change }: LaneChange): Ranges {
+  const { operation } = write.model
+  if (!passes(operation, write.queue)) return none
+  const { command, clockMinMs } = operation
+  const takes = command.verb === 'pop' && command.request.requireAck !== true
+  const named = command.verb === 'pop' ? command.request.acknowledge : undefined
+  let settled = change.settledFree
+  for (const [lockId, numbers] of change.settledLocked) {
+    if (lockId !== named) settled = union(settled, numbers)
+  }
+  return overAt(write, priority, settled, takes ? clockMinMs : latestMs(write, operation))
+}
+
+/** A claim takes blindly: what it finds to be over it takes out of its lock again, before it answers. */
+export function isOwnClaim(operation: Operation | undefined, lockId: string): boolean {
+  const [take] = operation?.effects.takes ?? []
+  return take !== undefined && take.lockId === lockId
+}
+
+export function takeBack(operation: Operation, priority: number, numbers: Ranges): void {
+  const { takes } = operation.effects
+  const [take] = takes
+  if (take === undefined) return
+  const stretches = take.stretches.flatMap((stretch) =>
+    stretch.priority === priority
+      ? subtract([stretch], numbers).map((rest) => ({ ...stretch, ...rest }))
+      : [stretch],
+  )
+  // Nothing is left: the pop goes on, and may take others.
+  takes.splice(0, 1, ...(stretches.length > 0 ? [{ ...take, stretches }] : []))
+}

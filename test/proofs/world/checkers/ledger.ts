@@ -1,0 +1,72 @@
+import type { Operation } from '../actors/callers/operation.ts'
+
+/** One pushed item, by its text, through everything that becomes of it. */
+export type ItemRecord = {
+  readonly text: string
+  readonly pushedBy: PushedBy
+  /** Places where it is stored and not settled: never more than one. */
+  live: number
+  appended: boolean
+  /** How it left for good. */
+  fate: Fate | undefined
+  /** The commit that acknowledged it. */
+  settledAtCommit: number | undefined
+}
+
+export type Fate = 'acknowledged' | 'popped' | 'purged' | 'cancelled' | 'expired'
+
+/** Calls that push the same items: one, or the repeats of one with the same key. */
+export type PushedBy = {
+  readonly texts: readonly string[]
+  readonly key: string | undefined
+  readonly keyLife: number
+  readonly queue: string
+  readonly operations: Operation[]
+  /** Items appended so far: none or all. */
+  appended: number
+}
+
+export class Ledger {
+  /** One more whenever the time of all keys is over. */
+  keyLife = 0
+  readonly #items = new Map<string, ItemRecord>()
+  readonly #pushes = new Map<string, PushedBy>()
+
+  /** Before a push is sent. A repeat with the same key and the same body joins the first call. */
+  announce(operation: Operation, queue: string, texts: readonly string[], key?: string): void {
+    const first = texts[0] as string
+    const known = this.#pushes.get(first)
+    if (known !== undefined) {
+      known.operations.push(operation)
+      return
+    }
+    const { keyLife } = this
+    const pushedBy: PushedBy = { texts, key, keyLife, queue, operations: [operation], appended: 0 }
+    this.#pushes.set(first, pushedBy)
+    for (const text of texts) {
+      this.#items.set(text, {
+        text,
+        pushedBy,
+        live: 0,
+        appended: false,
+        fate: undefined,
+        settledAtCommit: undefined,
+      })
+    }
+  }
+
+  item(text: string): ItemRecord | undefined {
+    return this.#items.get(text)
+  }
+
+  items(): IterableIterator<ItemRecord> {
+    return this.#items.values()
+  }
+
+  pushes(): IterableIterator<PushedBy> {
+    return this.#pushes.values()
+  }
+}
+
+export const isAnsweredWithSuccess = (pushedBy: PushedBy): boolean =>
+  pushedBy.operations.some(({ outcome }) => outcome?.kind === 'success')

@@ -1,0 +1,153 @@
+import type { BatchReference } from '../../../../lambdas/engine/core/entry.ts'
+import type { Range } from '../../../../lambdas/engine/core/ranges.ts'
+import type { Operation } from '../actors/callers/operation.ts'
+import type { World } from '../harness/world.ts'
+import { type LaneLog, laneKey } from './lane-log.ts'
+import { type ItemRecord, Ledger, type PushedBy } from './ledger.ts'
+import { PatternsHistory } from './patterns-history.ts'
+import { Rows } from './rows.ts'
+import { Seats } from './seats.ts'
+import type { Snapshot } from './snapshot.ts'
+
+/** The plain model of everything in the store, fed with each committed write, one after another. */
+export class Model {
+  readonly world: World
+  readonly ledger = new Ledger()
+  readonly rows = new Rows()
+  readonly patterns = new PatternsHistory()
+  readonly seats = new Seats()
+  readonly #queues = new Map<string, QueueModel>()
+  readonly #logs = new Map<string, LaneLog>()
+  /** Writes to queue records so far. */
+  commits = 0
+  #operations = 0
+  /** Items that pushes have appended so far. */
+  pushed = 0
+  /** Items that the request under way has touched; we judge them when it is done. */
+  readonly touched = new Set<ItemRecord>()
+  readonly touchedPushes = new Set<PushedBy>()
+  readonly moved = new Set<ItemRecord>()
+  /** Numbers whose items must still be readable after it. */
+  readonly toRead = new Map<LaneLog, Range[]>()
+  readonly #batches = new Map<string, AppendedBatch>()
+  /** The operation that wrote a batch, by the partition of its rows or the key of its object. */
+  readonly batchWriters = new Map<string, Operation>()
+
+  /** Where the last push of each process that lingers came to lie, by process and lane. */
+  readonly lastOfCalls = new Map<
+    string,
+    { readonly sequence: number; readonly operation: number }
+  >()
+
+  constructor(world: World) {
+    this.world = world
+  }
+
+  nextOperationId(): number {
+    this.#operations += 1
+    return this.#operations
+  }
+
+  queue(queue: string): QueueModel {
+    let known = this.#queues.get(queue)
+    if (known === undefined) {
+      known = {
+        queue,
+        current: undefined,
+        births: 0,
+        freeSinceCommit: undefined,
+        freeSinceMs: 0,
+        configuredAtCommit: 0,
+        silence: undefined,
+        locks: new Map(),
+      }
+      this.#queues.set(queue, known)
+    }
+    return known
+  }
+
+  queues(): IterableIterator<QueueModel> {
+    return this.#queues.values()
+  }
+
+  log(queue: string, epoch: string, priority: number): LaneLog | undefined {
+    return this.#logs.get(laneKey(queue, epoch, priority))
+  }
+
+  /** Where a batch became part of a lane. */
+  batch(queue: string, batch: string): AppendedBatch | undefined {
+    return this.#batches.get(`${queue}/${batch}`)
+  }
+
+  noteBatch(log: LaneLog, start: number, reference: BatchReference): void {
+    this.#batches.set(`${log.queue}/${reference.batch}`, { log, start, reference })
+  }
+
+  mustRead(log: LaneLog, from: number, to: number): void {
+    const ranges = this.toRead.get(log)
+    if (ranges === undefined) this.toRead.set(log, [{ from, to }])
+    else ranges.push({ from, to })
+  }
+
+  makeLog(queue: string, epoch: string, priority: number): LaneLog {
+    const log: LaneLog = { queue, epoch, priority, places: [] }
+    this.#logs.set(laneKey(queue, epoch, priority), log)
+    return log
+  }
+
+  /** The operation whose request is being carried out. */
+  get operation(): Operation | undefined {
+    return this.world.applying?.operation
+  }
+
+  violated(rule: string, explanation: string): void {
+    const { operation } = this
+    const by = operation === undefined ? '' : ` (by #${operation.id} ${operation.command.verb})`
+    this.world.violated(rule, explanation + by)
+  }
+
+  /** Something that an operation's caller would call its effect. */
+  noteEffect(what: string, operation = this.operation): void {
+    if (operation?.outcome?.kind !== 'refused') return
+    this.violated(
+      'a definite error changed nothing',
+      `${what} after the answer ${operation.outcome.error.code}`,
+    )
+  }
+}
+
+type AppendedBatch = {
+  readonly log: LaneLog
+  readonly start: number
+  readonly reference: BatchReference
+}
+
+export type QueueModel = {
+  readonly queue: string
+  current: Snapshot | undefined
+  births: number
+  /** The commit since which something has been free all the time. */
+  freeSinceCommit: number | undefined
+  /** When that was. */
+  freeSinceMs: number
+  configuredAtCommit: number
+  /** Since when, and by whom, there has been nothing to pop and no mark that says so. */
+  silence: { readonly sinceCommit: number; readonly by: Operation | undefined } | undefined
+  /** Every lock ever made here. */
+  readonly locks: Map<string, LockModel>
+}
+
+type LockModel = {
+  readonly lockId: string
+  readonly keyHash: string | undefined
+  changedAtCommit: number
+  expiresAtMs: number
+  /** The latest expiry it ever had. */
+  longestMs: number
+  /** All that it ever had. */
+  readonly expiries: Set<number>
+  endedAtCommit: number | undefined
+  acknowledged: boolean
+  /** What the first acknowledge of the whole lock answered. */
+  answered: number | undefined
+}

@@ -1,0 +1,54 @@
+import { Random } from '../../../../testing/random.ts'
+import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
+import type { Profile } from '../actors/callers/profile.ts'
+import type { Built } from './build-world.ts'
+import type { Driver } from './driver.ts'
+
+/**
+ * Something that takes part in a world beside the callers: on the same clock, over the same network, on the same
+ * store. Any seed may combine any of them.
+ */
+export type Actor = {
+  readonly name: string
+  /** Decides by its own randomness whether it takes part in this seed's world, and how. */
+  join(joining: Joining): Part | undefined
+}
+
+export type Joining = Built & {
+  readonly profile: Profile
+  readonly driver: Driver
+  /** The actor's own: what others draw stays as it is when one of them changes. */
+  readonly random: Random
+}
+
+/** An actor in one world. */
+export type Part = {
+  /** Called before the first era; from then on it acts by events of the scheduler. */
+  start?(): void
+  /** Each committed change of a row, once the checkers have judged it. */
+  observe?(change: Change): void
+  /** The eras go on until nothing is left that it wants to do in them. */
+  isDone?(): boolean
+  /** The faults are off: it begins nothing new, so that the world comes to rest. */
+  stop?(): void
+  /** After the world has come to rest and before the drain: what it still has to see through without faults. */
+  settle?(): Promise<void>
+  /** After the drain: its own verdict. */
+  checkEnd?(): void
+}
+
+export function partsOf(actors: readonly Actor[], joining: Omit<Joining, 'random'>): Part[] {
+  return actors.flatMap((actor) => {
+    const random = new Random(seedOf(joining.world.seed, actor.name))
+    return actor.join({ ...joining, random }) ?? []
+  })
+}
+
+/** FNV-1a: near seeds and similar names give far numbers. */
+function seedOf(seed: number, name: string): number {
+  let hash = 0x811c9dc5
+  for (const char of `${name} ${seed}`) {
+    hash = Math.imul(hash ^ (char.codePointAt(0) as number), 0x01000193)
+  }
+  return hash >>> 1
+}

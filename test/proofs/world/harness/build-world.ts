@@ -1,0 +1,108 @@
+import { Random } from '../../../../testing/random.ts'
+import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
+import { SimulatedStore } from '../../../../testing/simulated/simulated-store.ts'
+import type { Profile } from '../actors/callers/profile.ts'
+import { Writer } from '../actors/callers/writer.ts'
+import { Housekeeper } from '../actors/housekeeper.ts'
+import { Model } from '../checkers/model.ts'
+import { observeChange, observeRequest } from '../checkers/observer.ts'
+import { noFaults } from './faults.ts'
+import { History } from './history.ts'
+import { Scheduler } from './scheduler.ts'
+import { Statistics } from './statistics.ts'
+import type { World } from './world.ts'
+
+type WorldOptions = {
+  readonly seed: number
+  readonly history: boolean
+  readonly profile: Pick<Profile, 'latencyMaxMs' | 'skewMaxMs' | 'clockJumps'> &
+    Partial<Pick<Profile, 'staleMs' | 'throttle' | 'transactionMaxMs' | 'waiting' | 'linger'>>
+  readonly faultFree: boolean
+  /** Whether a stream wakes a housekeeper. */
+  readonly stream: boolean
+  /** Whether eventually consistent reads may see the past. */
+  readonly stale: boolean
+}
+
+export type Built = {
+  readonly world: World
+  readonly model: Model
+  readonly newWriter: (name: string) => Writer
+  readonly housekeeper: Housekeeper | undefined
+  /** Also shows each committed change to this, once the checkers have judged it. */
+  readonly watch: (observe: (change: Change) => void) => void
+}
+
+const START_MS = 1_790_000_000_000
+
+/** A store, the model that watches it, and the writers' factory; faults are off at first. */
+export function buildWorld({
+  seed,
+  history,
+  profile,
+  faultFree,
+  stream,
+  stale,
+}: WorldOptions): Built {
+  const random = new Random(seed)
+  const staleRandom = random.fork()
+  // Drawn from the seed alone: what the other forks give stays as it is.
+  const batchRandom = new Random(~seed)
+  const scheduler = new Scheduler(START_MS)
+  let housekeeper: Housekeeper | undefined
+  const observers: ((change: Change) => void)[] = []
+  const store = new SimulatedStore({
+    nowMs: () => scheduler.nowMs,
+    ...(stale && {
+      staleness: () => {
+        if (!staleRandom.chance(world.odds['stale-read'])) return 0
+        world.statistics.count('fault stale-read')
+        return staleRandom.between(1, 8)
+      },
+    }),
+    staleMsMax: profile.staleMs,
+    throttle: profile.throttle,
+    // A request as a whole is throttled by the network; here single items of a batch are.
+    throttlesRead: ({ inBatch = false }) => {
+      if (!inBatch || !batchRandom.chance(world.odds.throttled)) return false
+      world.statistics.count('fault throttled-read')
+      return true
+    },
+    onChange: (change) => {
+      observeChange(model, change)
+      housekeeper?.observe(change)
+      for (const observe of observers) observe(change)
+    },
+  })
+  const log = new History({ enabled: history, nowMs: () => scheduler.nowMs })
+  const world: World = {
+    seed,
+    scheduler,
+    random: random.fork(),
+    store,
+    history: log,
+    statistics: new Statistics(),
+    faultFree,
+    odds: noFaults,
+    latencyMaxMs: profile.latencyMaxMs,
+    skewMaxMs: profile.skewMaxMs,
+    waitingPopsMax: profile.waiting?.seats,
+    transactionMaxMs: profile.transactionMaxMs ?? 0,
+    linger: profile.linger,
+    applying: undefined,
+    intervene: undefined,
+    applied: (request) => observeRequest(model, request),
+    violation: undefined,
+    violated: (rule, explanation) => {
+      log.add('', () => `VIOLATED ${rule}: ${explanation}`)
+      world.violation ??= { rule, explanation }
+    },
+  }
+  const model = new Model(world)
+  const { skewMaxMs, clockJumps } = profile
+  const newWriter = (name: string): Writer =>
+    new Writer(world, model, { name, skewMaxMs, clockJumps })
+  if (stream) housekeeper = new Housekeeper(world, newWriter('stream'))
+  const watch: Built['watch'] = (observe) => void observers.push(observe)
+  return { world, model, newWriter, housekeeper, watch }
+}

@@ -1,0 +1,79 @@
+import type { Random } from '../../../../testing/random.ts'
+import { readClock } from '../actors/callers/operation.ts'
+import { Network } from './network.ts'
+import { SkewedClock } from './skewed-clock.ts'
+import { inLife, type Life, type World } from './world.ts'
+
+export type MortalOptions = {
+  readonly name: string
+  readonly skewMaxMs: number
+  readonly clockJumps: number
+}
+
+/** Everything that belongs to one life of a process. */
+export type Surroundings = {
+  readonly life: Life
+  readonly network: Network
+  readonly clock: { nowMs(): number; sleep(ms: number, signal?: AbortSignal): Promise<void> }
+  readonly random: Random
+}
+
+/** A process with a memory, a clock and randomness of its own; after a crash, a new one. */
+export class Mortal<Service> {
+  readonly #world: World
+  readonly #options: MortalOptions
+  readonly #open: (surroundings: Surroundings) => Service
+  readonly #random: Random
+  #lives = 0
+  #now: { readonly life: Life; readonly service: Service }
+  /** Called as it dies: its calls under way never end. */
+  onDeath: () => void = () => {}
+  /** Called when the new process is there. */
+  onCrash: () => void = () => {}
+
+  constructor(world: World, options: MortalOptions, open: (surroundings: Surroundings) => Service) {
+    this.#world = world
+    this.#options = options
+    this.#open = open
+    this.#random = world.random.fork()
+    this.#now = this.#begin()
+  }
+
+  get life(): Life {
+    return this.#now.life
+  }
+
+  get service(): Service {
+    return this.#now.service
+  }
+
+  crash(): void {
+    this.life.dead = true
+    this.onDeath()
+    this.#now = this.#begin()
+    this.onCrash()
+  }
+
+  #begin(): { life: Life; service: Service } {
+    const { scheduler } = this.#world
+    const { name, skewMaxMs, clockJumps: jumps } = this.#options
+    this.#lives += 1
+    const number = this.#lives === 1 ? '' : `.${this.#lives}`
+    const life: Life = { name: `${name}${number}`, dead: false, pausedUntilMs: 0 }
+    const network = new Network(this.#world, life, () => this.crash())
+    const random = this.#random.fork()
+    const clock = new SkewedClock({ scheduler, random, skewMaxMs, jumps, onRead: readClock })
+    const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
+      new Promise((resolve) => {
+        inLife(this.#world, life, scheduler.nowMs + ms, resolve)
+        signal?.addEventListener('abort', () => resolve(), { once: true })
+      })
+    const service = this.#open({
+      life,
+      network,
+      clock: { nowMs: () => clock.nowMs(), sleep },
+      random: this.#random.fork(),
+    })
+    return { life, service }
+  }
+}

@@ -1,0 +1,227 @@
+import type { Random } from '../../../../testing/random.ts'
+import { requestTimeout } from '../../../../testing/simulated/faults.ts'
+import type {
+  DocumentSender,
+  ObjectSender,
+} from '../../../../testing/simulated/simulated-client.ts'
+import type { SimulatedRequest } from '../../../../testing/simulated/simulated-store.ts'
+import { currentOperation } from '../actors/callers/operation.ts'
+import { show } from './history.ts'
+import { hearsLate, lateMs } from './late-news.ts'
+import { isWrite, planRequest } from './request-plan.ts'
+import { type Intervention, inLife, type Life, type Sender, type World } from './world.ts'
+
+/** One life's way to the store: it delays, loses and fails requests, and freezes or kills the sender. */
+export class Network {
+  readonly #world: World
+  readonly #life: Life
+  readonly #crash: () => void
+
+  constructor(world: World, life: Life, crash: () => void) {
+    this.#world = world
+    this.#life = life
+    this.#crash = crash
+  }
+
+  get dynamodb(): DocumentSender {
+    return this.#sender('dynamodb') as unknown as DocumentSender
+  }
+
+  get s3(): ObjectSender {
+    return this.#sender('s3') as unknown as ObjectSender
+  }
+
+  #sender(service: SimulatedRequest['service']) {
+    return {
+      send: (command: { readonly input: object }): Promise<unknown> =>
+        this.#deliver({ service, name: command.constructor.name, input: command.input }),
+    }
+  }
+
+  #deliver(request: SimulatedRequest): Promise<unknown> {
+    const world = this.#world
+    const { odds, random, scheduler, statistics } = world
+    const current = currentOperation.getStore()
+    // A batch runs in the name of whoever began it, which may have its answer by now.
+    const together = current?.together?.() ?? []
+    const operation = together[0] ?? current
+    const sender: Sender = { writer: this.#life.name, operation, together }
+    if (operation !== undefined) operation.requests += 1
+    statistics.count('requests')
+
+    if (this.#life.dead) return new Promise(() => {})
+    const forced = world.intervene?.(request, sender)
+    if (forced !== undefined) return this.#intervene(request, sender, forced)
+    const dies = random.chance(odds.crash)
+    const freezes = !dies && random.chance(odds.pause)
+    const plan = planRequest(request, odds, world.latencyMaxMs, random)
+    if (plan.fault !== undefined) statistics.count(`fault ${plan.fault}`)
+
+    // Frozen or dead before it left, or after: half the time each.
+    const left = !(dies || freezes) || random.chance(0.5)
+    if (dies) statistics.count(left ? 'fault crash, request sent' : 'fault crash, request not sent')
+    if (freezes) {
+      statistics.count('fault pause')
+      this.#life.pausedUntilMs = scheduler.nowMs + random.pick([500, 6_000, 40_000, 180_000])
+    }
+    if (plan.fault === 'answer-lost' && hearsLate(world.seed)) {
+      statistics.count('path heard late of a lost answer')
+      this.#life.pausedUntilMs = scheduler.nowMs + random.pick(lateMs)
+    }
+    this.#note(sender, request, plan.fault, dies, freezes)
+    const departsMs = freezes && !left ? this.#life.pausedUntilMs : scheduler.nowMs
+    return new Promise((resolve, reject) => {
+      if (!(dies && !left) && plan.applyAfterMs !== undefined) {
+        const answer = plan.error === undefined ? { resolve, reject } : undefined
+        this.#apply(request, sender, departsMs + plan.applyAfterMs, plan.answerDelayMs, answer)
+      }
+      if (dies) {
+        this.#crash()
+        return
+      }
+      const { error } = plan
+      if (error === undefined) return
+      inLife(world, this.#life, departsMs + error.afterMs, () => reject(error.error))
+    })
+  }
+
+  #intervene(request: SimulatedRequest, sender: Sender, how: Intervention): Promise<unknown> {
+    const { scheduler } = this.#world
+    this.#note(sender, request, how, false, false)
+    return new Promise((resolve, reject) => {
+      const outcome = how.startsWith('applied') ? this.#carryOut(request, sender) : undefined
+      if (how === 'applied, answered, die' && outcome !== undefined) {
+        if ('error' in outcome) reject(outcome.error)
+        else resolve(outcome.output)
+        scheduler.at(scheduler.nowMs, 2, false, this.#crash)
+      } else if (how === 'die before' || how === 'applied, die') {
+        this.#crash()
+      } else {
+        inLife(this.#world, this.#life, scheduler.nowMs + 1_000, () => reject(requestTimeout()))
+      }
+    })
+  }
+
+  #apply(
+    request: SimulatedRequest,
+    sender: Sender,
+    atMs: number,
+    answerDelayMs: number,
+    answer: { resolve: (output: unknown) => void; reject: (error: unknown) => void } | undefined,
+  ): void {
+    const { scheduler, random, history } = this.#world
+    scheduler.at(atMs, random.next(), false, () => {
+      // A request that a dead writer had sent may arrive or not.
+      if (this.#life.dead && random.chance(0.3)) {
+        history.add(sender.writer, () => `  ${request.name} of the dead is dropped`)
+        return
+      }
+      const finish = (outcome: Outcome): void => {
+        if (answer === undefined) return
+        inLife(this.#world, this.#life, scheduler.nowMs + answerDelayMs, () => {
+          if ('error' in outcome) answer.reject(outcome.error)
+          else answer.resolve(outcome.output)
+        })
+      }
+      const { transactionMaxMs } = this.#world
+      if (request.name !== 'TransactWriteCommand' || transactionMaxMs === 0) {
+        finish(this.#carryOut(request, sender))
+        return
+      }
+      // It holds its items for a while, even if its sender has died.
+      const begun = this.#attempt(request, sender, () => ({
+        output: this.#world.store.begin(request),
+      }))
+      if ('error' in begun) {
+        finish(begun)
+        return
+      }
+      const second = begun.output as () => unknown
+      scheduler.at(scheduler.nowMs + random.next() * transactionMaxMs, random.next(), false, () =>
+        finish(this.#carryOut(request, sender, second)),
+      )
+    })
+  }
+
+  #carryOut(
+    request: SimulatedRequest,
+    sender: Sender,
+    apply = () => this.#world.store.apply(request),
+  ): Outcome {
+    const world = this.#world
+    return this.#attempt(request, sender, () => {
+      const output = inAnyOrder(apply(), world.random)
+      world.applied(request, sender)
+      if (isWrite(request)) {
+        world.history.add(sender.writer, () => `  ${operationName(sender)} ${request.name} applied`)
+      }
+      return { output }
+    })
+  }
+
+  #attempt(request: SimulatedRequest, sender: Sender, act: () => Outcome): Outcome {
+    const world = this.#world
+    world.applying = sender
+    try {
+      return act()
+    } catch (error) {
+      if (error instanceof Error && error.name === 'ValidationException') {
+        world.violated('requests are valid', `${error.message}: ${show(request.input)}`)
+      }
+      if (isLostRace(error)) world.statistics.count('path lost a race')
+      if (isConflict(error)) world.statistics.count('path met a transaction')
+      world.statistics.count(`refused ${error instanceof Error ? error.name : 'strangely'}`)
+      world.history.add(
+        sender.writer,
+        () => `  ${operationName(sender)} ${request.name} refused: ${error}`,
+      )
+      return { error }
+    } finally {
+      world.applying = undefined
+    }
+  }
+
+  #note(
+    sender: Sender,
+    request: SimulatedRequest,
+    fault: string | undefined,
+    dies: boolean,
+    freezes: boolean,
+  ): void {
+    this.#world.history.add(sender.writer, () => {
+      const how = [fault, dies && 'DIES', freezes && 'FREEZES'].filter(Boolean).join(', ')
+      const what = show({ ...request.input, TableName: undefined, Bucket: undefined })
+      return `  ${operationName(sender)} ${request.name}${how ? ` [${how}]` : ''} ${what}`
+    })
+  }
+}
+
+/** Maps in DynamoDB have no order, so we turn the locks round. (Lanes have numbers for names, which
+ * JavaScript keeps in order.) */
+function inAnyOrder(output: unknown, random: Random): unknown {
+  const { Item, Attributes } = output as { Item?: Row; Attributes?: Row }
+  const record = Item ?? Attributes
+  if (record?.K === undefined || random.chance(0.5)) return output
+  const turned = { ...record, K: Object.fromEntries(Object.entries(record.K).reverse()) }
+  return { ...(output as object), ...(Item ? { Item: turned } : { Attributes: turned }) }
+}
+
+type Row = { readonly K?: object }
+
+type Outcome = { readonly output: unknown } | { readonly error: unknown }
+
+const isConflict = (error: unknown): boolean => {
+  const { name, CancellationReasons = [] } = error as {
+    readonly name: string
+    readonly CancellationReasons?: readonly { readonly Code?: string }[]
+  }
+  return (
+    name === 'TransactionConflictException' ||
+    CancellationReasons.some(({ Code }) => Code === 'TransactionConflict')
+  )
+}
+
+const isLostRace = (error: unknown): boolean =>
+  error instanceof Error && error.name === 'ConditionalCheckFailedException'
+
+const operationName = ({ operation }: Sender): string => `#${operation?.id ?? '?'}`

@@ -1,0 +1,66 @@
+import { availableParallelism } from 'node:os'
+import { startWorker } from '../../../support/worker-process.ts'
+import type { Failure, Job, JobResult } from './serve-jobs.ts'
+import { Statistics } from './statistics.ts'
+
+type PoolOptions = {
+  readonly from: number
+  readonly seeds: number
+  readonly operations: number
+  readonly workers?: number
+  /** The script that the processes run. */
+  readonly worker: URL
+  /** They take only what other processes leave of the cores. */
+  readonly patient?: boolean
+  /** Stop handing out seeds after this many have failed. */
+  readonly failuresMax?: number
+  readonly onProgress?: (done: number, failures: number) => void
+  /** Called at once, so that you can watch a long run. */
+  readonly onFailure?: (failure: Failure) => void
+}
+
+export type PoolResult = {
+  readonly seeds: number
+  readonly seconds: number
+  readonly statistics: Statistics
+  readonly failures: readonly Failure[]
+}
+
+const SEEDS_PER_JOB = 50
+
+/** Runs seeds in one process a core. */
+export async function runSeeds(options: PoolOptions): Promise<PoolResult> {
+  const startedMs = performance.now()
+  const statistics = new Statistics()
+  const failures: Failure[] = []
+  const jobs = jobsOf(options)
+  const failuresMax = options.failuresMax ?? 20
+  let done = 0
+  const work = async (): Promise<void> => {
+    const worker = await startWorker<Job, JobResult>(options.worker, {}, options)
+    try {
+      while (failures.length < failuresMax) {
+        const { value: job } = jobs.next()
+        if (job === undefined) return
+        const result = await worker.ask(job)
+        statistics.add(result.statistics)
+        failures.push(...result.failures)
+        for (const failure of result.failures) options.onFailure?.(failure)
+        done += job.to - job.from
+        options.onProgress?.(done, failures.length)
+      }
+    } finally {
+      await worker.stop()
+    }
+  }
+  const workers = options.workers ?? availableParallelism()
+  await Promise.all(Array.from({ length: workers }, work))
+  failures.sort((a, b) => a.seed - b.seed)
+  return { seeds: done, seconds: (performance.now() - startedMs) / 1_000, statistics, failures }
+}
+
+function* jobsOf({ from, seeds, operations }: PoolOptions): Generator<Job> {
+  for (let at = from; at < from + seeds; at += SEEDS_PER_JOB) {
+    yield { from: at, to: Math.min(at + SEEDS_PER_JOB, from + seeds), operations }
+  }
+}

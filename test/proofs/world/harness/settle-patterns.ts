@@ -1,0 +1,117 @@
+import { patternsWalkKey } from '../../../../lambdas/engine/core/keys.ts'
+import { decodePatternsWalk } from '../../../../lambdas/engine/store/patterns-walk-row.ts'
+import type { Random } from '../../../../testing/random.ts'
+import { drawPatterns } from '../actors/callers/draw-patterns.ts'
+import type { Profile } from '../actors/callers/profile.ts'
+import { checkPatternsApplied } from '../checkers/check-configuration.ts'
+import type { Model } from '../checkers/model.ts'
+import type { Built } from './build-world.ts'
+import { type Call, sweep } from './drain.ts'
+import type { Driver } from './driver.ts'
+import { SKEW_MAX_MS } from './skewed-clock.ts'
+
+type Settling = {
+  readonly model: Model
+  readonly call: Call
+  readonly driver: Driver
+  readonly newWriter: Built['newWriter']
+  readonly profile: Profile
+  readonly random: Random
+}
+
+const MINUTE_MS = 60_000
+/** 0 s (walks that wait), 15 min, 1, 4, 16 hours and a day. */
+const WALKS_AFTER_EMPTYING = 6
+
+/**
+ * Once nothing is under way, the next walk that begins puts every queue right, whatever was frozen, late or
+ * lost before. From then on nothing fails: each change must have reached every queue after the one walk that
+ * follows it, and the walks must end once the patterns are gone.
+ */
+export async function settlePatterns(settling: Settling): Promise<void> {
+  const { model, call, driver, profile, random } = settling
+  // One that is under way may have passed a queue whose request was lost.
+  if (walkOf(model).underWay !== undefined) await sweep(model, call)
+  await nextWalk(settling)
+  checkPatternsApplied(model)
+  await change(settling, drawPatterns(profile, random), 'a')
+  // In quick succession: none may keep the walk from coming.
+  for (let storm = 0; storm < random.between(2, 5); storm += 1) {
+    await put(settling, drawPatterns(profile, random))
+    await driver.advance(random.between(5, 40) * 1_000)
+    await sweep(model, call)
+  }
+  await change(settling, drawPatterns(profile, random), 'b')
+  await change(settling, [], 'c')
+  for (let walk = 0; walk < WALKS_AFTER_EMPTYING; walk += 1) await nextWalk(settling)
+  checkPatternsApplied(model)
+  if (walkOf(model).beginMs !== undefined) {
+    model.violated('walks end once the patterns are gone', JSON.stringify(walkOf(model)))
+  }
+}
+
+/** A change, while another process makes queues by what it knows: right within two sweeps, a minute apart. */
+async function change(
+  settling: Settling,
+  patterns: ReturnType<typeof drawPatterns>,
+  name: string,
+): Promise<void> {
+  const { model, call, driver, newWriter, random } = settling
+  const other = newWriter(`other-${name}`)
+  let made = 0
+  const makeQueue = async (): Promise<void> => {
+    made += 1
+    const queue = `q0.${random.between(100, 999)}${name}${made}`
+    await driver.call(other, {
+      verb: 'push',
+      queue,
+      request: { items: [{ text: JSON.stringify(queue) }] },
+    })
+  }
+  await makeQueue()
+  await put(settling, patterns)
+  await sweep(model, call)
+  await driver.advance(18_000)
+  await makeQueue()
+  await driver.advance(MINUTE_MS)
+  await sweep(model, call)
+  // Long after the change, and behind the walk.
+  await makeQueue()
+  const { asked, noted, walks } = walkOf(model)
+  if (asked !== noted || walks === 0) {
+    model.violated('a change is applied within two minutes', JSON.stringify(walkOf(model)))
+  }
+  checkPatternsApplied(model)
+}
+
+async function put({ model, call }: Settling, patterns: ReturnType<typeof drawPatterns>) {
+  const outcome = await call({ verb: 'configurePatterns', queue: '', patterns, request: {} })
+  if (outcome !== undefined && outcome.kind !== 'success') {
+    model.violated('with faults off every operation succeeds', `configurePatterns: ${outcome.kind}`)
+  }
+}
+
+const walkOf = (model: Model) =>
+  decodePatternsWalk(model.rows.row(patternsWalkKey.pk, patternsWalkKey.sk))
+
+/** Goes on to the next walk's time, and has it done. */
+async function nextWalk({ model, call, driver }: Settling): Promise<void> {
+  // The world's own sweeper may begin it at any time; ours goes on with it, or begins it.
+  for (let sweeps = 0; sweeps < 3; sweeps += 1) {
+    const { asked, noted, underWay } = walkOf(model)
+    if (asked === noted && underWay === undefined) break
+    await sweep(model, call)
+  }
+  const { beginMs } = walkOf(model)
+  if (beginMs === undefined) {
+    if (model.patterns.current.length === 0) return
+    model.violated(
+      'patterns have a walk to come',
+      `${model.patterns.revision}: ${JSON.stringify(walkOf(model))}`,
+    )
+    return
+  }
+  const untilMs = Math.max(0, beginMs - model.world.scheduler.nowMs)
+  await driver.advance(untilMs + 2 * SKEW_MAX_MS)
+  await sweep(model, call)
+}

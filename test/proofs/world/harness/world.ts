@@ -1,0 +1,73 @@
+import type { LingerOptions } from '../../../../lambdas/engine/index.ts'
+import type { Random } from '../../../../testing/random.ts'
+import type {
+  SimulatedRequest,
+  SimulatedStore,
+} from '../../../../testing/simulated/simulated-store.ts'
+import type { Operation } from '../actors/callers/operation.ts'
+import type { FaultOdds } from './faults.ts'
+import type { History } from './history.ts'
+import type { Scheduler } from './scheduler.ts'
+import type { Statistics } from './statistics.ts'
+
+/** What everything in one run shares. */
+export type World = {
+  readonly seed: number
+  readonly scheduler: Scheduler
+  readonly random: Random
+  readonly store: SimulatedStore
+  readonly history: History
+  readonly statistics: Statistics
+  /** Nothing ever fails in this world, so a call that must be tried again was starved. */
+  readonly faultFree: boolean
+  /** Replaced when the faults are switched off. */
+  odds: FaultOdds
+  latencyMaxMs: number
+  readonly skewMaxMs: number
+  /** Seats of pops that wait; any number unless set. */
+  readonly waitingPopsMax: number | undefined
+  /** How long a transaction may hold its items; 0: not at all. */
+  readonly transactionMaxMs: number
+  /** Pushes of one process linger. */
+  readonly linger?: LingerOptions | undefined
+  /** The sender of the request that the store is carrying out. */
+  applying: Sender | undefined
+  /** Decides the fate of single requests, in place of chance. */
+  intervene: ((request: SimulatedRequest, sender: Sender) => Intervention | undefined) | undefined
+  /** Called after each request that the store carried out. */
+  applied: (request: SimulatedRequest, sender: Sender) => void
+  violation: { readonly rule: string; readonly explanation: string } | undefined
+  /** A rule that does not hold: the run ends. */
+  violated: (rule: string, explanation: string) => void
+}
+
+export type Intervention =
+  | 'die before'
+  | 'applied, die'
+  | 'applied, answered, die'
+  | 'not applied, answer lost'
+  | 'applied, answer lost'
+
+export type Sender = {
+  readonly writer: string
+  readonly operation: Operation | undefined
+  /** Pushes that may be in the same batch, the first of them first. */
+  readonly together?: readonly Operation[]
+}
+
+/** One life of a process: a crash ends it, a pause freezes it. */
+export type Life = {
+  readonly name: string
+  dead: boolean
+  pausedUntilMs: number
+}
+
+/** Something that happens inside a writer: never once it is dead, and not while it is frozen. */
+export function inLife(world: World, life: Life, timeMs: number, run: () => void): void {
+  const { scheduler, random } = world
+  scheduler.at(timeMs, random.next(), true, () => {
+    if (life.dead) return
+    if (life.pausedUntilMs > scheduler.nowMs) inLife(world, life, life.pausedUntilMs, run)
+    else run()
+  })
+}

@@ -1,0 +1,130 @@
+import { Random } from '../../../testing/random.ts'
+import type { Command } from './actors/callers/command.ts'
+import { Crowd } from './actors/callers/crowd.ts'
+import { drawCommand } from './actors/callers/draw-command.ts'
+import { drawPatterns } from './actors/callers/draw-patterns.ts'
+import { letKeysExpire } from './actors/callers/expiring-keys.ts'
+import { Knowledge } from './actors/callers/knowledge.ts'
+import { learn } from './actors/callers/learn.ts'
+import type { Mix } from './actors/callers/mixes.ts'
+import { drawProfile, type Profile } from './actors/callers/profile.ts'
+import { actors } from './actors/index.ts'
+import { checkEnd } from './checkers/check-end.ts'
+import { checkAllReadable } from './checkers/observer.ts'
+import { partsOf } from './harness/actor.ts'
+import { type Built, buildWorld } from './harness/build-world.ts'
+import { drain } from './harness/drain.ts'
+import { Driver } from './harness/driver.ts'
+import { noFaults } from './harness/faults.ts'
+import { type History, show } from './harness/history.ts'
+import { oddsOf } from './harness/late-news.ts'
+import { settlePatterns } from './harness/settle-patterns.ts'
+import type { Statistics } from './harness/statistics.ts'
+import type { World } from './harness/world.ts'
+
+export type RunOptions = {
+  readonly seed: number
+  readonly operations: number
+  readonly history?: boolean
+}
+
+export type RunResult = {
+  readonly seed: number
+  readonly violation: World['violation']
+  readonly statistics: Statistics
+  readonly history: History
+}
+
+/** One seed: its world, its operations, the drain, and the verdict. */
+export async function runSeed(options: RunOptions): Promise<RunResult> {
+  const { seed } = options
+  const random = new Random(seed)
+  const profile = drawProfile(random.fork())
+  const built = buildWorld({
+    seed: random.between(1, 2 ** 31),
+    history: options.history ?? false,
+    profile,
+    faultFree: profile.faultFree,
+    stream: true,
+    stale: profile.faults['stale-read'] > 0,
+  })
+  const { world, model, newWriter } = built
+  const driver = new Driver(world)
+  const parts = partsOf(actors, { ...built, profile, driver })
+  for (const part of parts) {
+    if (part.observe !== undefined) built.watch((change) => part.observe?.(change))
+  }
+  world.history.add('', () => show(profile))
+  const drainer = newWriter('drain')
+  if (profile.patterned) {
+    const patterns = drawPatterns(profile, new Random(seed))
+    await driver.call(drainer, { verb: 'configurePatterns', queue: '', patterns, request: {} })
+  }
+  for (const { queue, ...request } of profile.queues) {
+    if (Object.keys(request).length === 0) continue
+    await driver.call(drainer, { verb: 'configure', queue, request })
+  }
+
+  world.odds = profile.faultFree ? noFaults : oddsOf(world.seed, profile.faults)
+  for (const part of parts) part.start?.()
+  await work(built, driver, profile, random.fork(), options.operations)
+  await driver.until(() => parts.every(({ isDone }) => isDone?.() ?? true))
+  for (const part of parts) part.stop?.()
+  world.odds = noFaults
+  world.history.add('', () => 'faults are off')
+  checkAllReadable(model)
+  await driver.settle()
+  for (const part of parts) await part.settle?.()
+
+  const call = async (command: Command) => (await driver.call(drainer, command))?.outcome
+  if (profile.patterned) {
+    await settlePatterns({ model, call, driver, newWriter, profile, random: new Random(~seed) })
+  }
+  await drain(model, call, driver)
+  if (world.violation === undefined) {
+    checkEnd(model)
+    for (const part of parts) part.checkEnd?.()
+  }
+  world.statistics.count('steps', world.scheduler.steps)
+  world.statistics.count('commits', model.commits)
+  const { violation, statistics, history } = world
+  return { seed, violation, statistics, history }
+}
+
+/** The eras: operations by all writers, then a rest in which only the sweeper runs. */
+async function work(
+  built: Built,
+  driver: Driver,
+  profile: Profile,
+  random: Random,
+  operations: number,
+): Promise<void> {
+  const { world, newWriter, housekeeper } = built
+  const writers = Array.from({ length: profile.writers }, (_, i) => newWriter(`w${i + 1}`))
+  const knowledge = new Knowledge()
+  let mix: Mix = {}
+  const crowd = new Crowd(world, writers, {
+    concurrency: profile.concurrency,
+    thinkMs: () => profile.thinkMaxMs * (world.random.chance(0.05) ? 20 : 1) * world.random.next(),
+    act: (writer, done) =>
+      writer.run(drawCommand({ profile, knowledge, random }, mix), (operation) => {
+        learn(knowledge, operation)
+        done()
+      }),
+  })
+  for (const era of profile.eras) {
+    mix = era.mix
+    world.history.add('', () => `an era of ${show(mix)}, then a rest of ${era.restMs} ms`)
+    crowd.start(Math.ceil(operations / profile.eras.length))
+    await driver.until(() => crowd.done)
+    await letKeysExpire(built, driver, knowledge)
+    if (era.restMs === 0) continue
+    await driver.advance(era.restMs / 2)
+    housekeeper?.sweep()
+    await driver.advance(era.restMs / 2)
+    // The next era begins while the sweeper is at work and forgets empty queues.
+    housekeeper?.sweep()
+    housekeeper?.sweep()
+    await driver.advance(random.next() * 30 * profile.latencyMaxMs)
+  }
+}
