@@ -70,6 +70,7 @@ export class RateRunner {
       skewMaxMs: 0,
       waitingPopsMax: undefined,
       transactionMaxMs: 0,
+      workedBy: new Set(),
       applying: undefined,
       intervene: () => {
         // As late as DynamoDB may be, or as early: before the next request, once it is due.

@@ -89,6 +89,7 @@ export function buildWorld({
     waitingPopsMax: profile.waiting?.seats,
     transactionMaxMs: profile.transactionMaxMs ?? 0,
     linger: profile.linger,
+    workedBy: new Set(),
     applying: undefined,
     intervene: undefined,
     applied: (request) => observeRequest(model, request),

@@ -30,6 +30,8 @@ export type World = {
   readonly transactionMaxMs: number
   /** Pushes of one process linger. */
   readonly linger?: LingerOptions | undefined
+  /** Queues that consumers have for themselves: callers do not pop from these. */
+  readonly workedBy: Set<string>
   /** The sender of the request that the store is carrying out. */
   applying: Sender | undefined
   /** Decides the fate of single requests, in place of chance. */

@@ -49,6 +49,11 @@ export class Writer {
     this.#process.onCrash = onCrash
   }
 
+  /** Its calls under way never end; a new process with an empty memory takes its place. */
+  crash(): void {
+    this.#process.crash()
+  }
+
   #open({ life, network: { dynamodb, s3 }, clock, random }: Surroundings): Service {
     const { tableName, bucketName } = this.#world.store
     const sleep = async (ms: number, signal?: AbortSignal): Promise<void> => {
