@@ -107,10 +107,13 @@ async function work(
     concurrency: profile.concurrency,
     thinkMs: () => profile.thinkMaxMs * (world.random.chance(0.05) ? 20 : 1) * world.random.next(),
     act: (writer, done) =>
-      writer.run(drawCommand({ profile, knowledge, random, workedBy: world.workedBy }, mix), (operation) => {
-        learn(knowledge, operation)
-        done()
-      }),
+      writer.run(
+        drawCommand({ profile, knowledge, random, workedBy: world.workedBy }, mix),
+        (operation) => {
+          learn(knowledge, operation)
+          done()
+        },
+      ),
   })
   for (const era of profile.eras) {
     mix = era.mix

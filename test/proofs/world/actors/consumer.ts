@@ -10,7 +10,6 @@ import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
 import { checkHandled, isWorkedOff } from '../checkers/check-handled.ts'
 import type { Actor, Joining, Part } from '../harness/actor.ts'
 import { sendEvent } from '../harness/events.ts'
-import { inLife, type Life } from '../harness/world.ts'
 import { asQueues } from './callers/as-queues.ts'
 import type { Writer } from './callers/writer.ts'
 
@@ -181,7 +180,10 @@ class Consumer implements Part {
     scheduler.at(endMs, 1, true, () => {
       if (environment.busy === run) writer.crash()
     })
-    const clock = this.#clockOf(writer.life)
+    const clock = {
+      nowMs: () => Math.floor(scheduler.nowMs),
+      sleep: (ms: number, signal?: AbortSignal) => writer.sleep(ms, signal),
+    }
     runQueue(
       {
         queue: this.#queue,
@@ -237,20 +239,6 @@ class Consumer implements Part {
       await clock.sleep(random.next() ** 4 * this.#slowMs)
       if (this.#isCalm || !random.chance(this.#failing)) return undefined
       return failSome(random, items, context)
-    }
-  }
-
-  #clockOf(life: Life) {
-    const { world } = this.#joining
-    const { scheduler } = world
-    return {
-      nowMs: () => Math.floor(scheduler.nowMs),
-      sleep: (ms: number, signal?: AbortSignal): Promise<void> =>
-        new Promise((resolve) => {
-          if (signal?.aborted) return resolve()
-          signal?.addEventListener('abort', () => resolve())
-          inLife(world, life, scheduler.nowMs + ms, resolve)
-        }),
     }
   }
 

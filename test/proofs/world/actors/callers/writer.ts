@@ -49,6 +49,17 @@ export class Writer {
     this.#process.onCrash = onCrash
   }
 
+  /** By the world's own clock; not at all once this life has ended. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    const { scheduler } = this.#world
+    const { life } = this
+    return new Promise((resolve) => {
+      if (signal?.aborted) return resolve()
+      signal?.addEventListener('abort', () => resolve(), { once: true })
+      inLife(this.#world, life, scheduler.nowMs + ms, resolve)
+    })
+  }
+
   /** Its calls under way never end; a new process with an empty memory takes its place. */
   crash(): void {
     this.#process.crash()
