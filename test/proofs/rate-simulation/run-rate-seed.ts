@@ -3,6 +3,7 @@ import type { Admission } from '../../../lambdas/rate/rate-limits.ts'
 import { Random } from '../../../testing/random.ts'
 import { SimulatedStore } from '../../../testing/simulated/simulated-store.ts'
 import { Crowd } from '../world/actors/callers/crowd.ts'
+import { Crossings } from '../world/harness/crossings.ts'
 import { Driver } from '../world/harness/driver.ts'
 import { noFaults } from '../world/harness/faults.ts'
 import { History } from '../world/harness/history.ts'
@@ -64,6 +65,7 @@ export class RateRunner {
       store,
       history: log,
       statistics: new Statistics(),
+      crossings: new Crossings(() => scheduler.nowMs),
       faultFree: profile.faultFree,
       odds: noFaults,
       latencyMaxMs: profile.latencyMaxMs,

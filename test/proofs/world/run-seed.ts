@@ -85,6 +85,7 @@ export async function runSeed(options: RunOptions): Promise<RunResult> {
     checkEnd(model)
     for (const part of parts) part.checkEnd?.()
   }
+  for (const name of world.crossings.met()) world.statistics.count(name)
   world.statistics.count('steps', world.scheduler.steps)
   world.statistics.count('commits', model.commits)
   const { violation, statistics, history } = world

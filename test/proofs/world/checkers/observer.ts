@@ -1,10 +1,11 @@
 import { queueOfRecordKey } from '../../../../lambdas/engine/core/keys.ts'
 import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
 import type { SimulatedRequest } from '../../../../testing/simulated/simulated-store.ts'
+import { featuresIn, featuresOf } from '../harness/crossings.ts'
 import { checkChange } from './check-change.ts'
 import { isSlotOf } from './check-limits.ts'
 import { checkReadable } from './check-readable.ts'
-import type { Model } from './model.ts'
+import type { Model, QueueModel } from './model.ts'
 import { noteDeletedObjects, noteDeletedRow } from './note-deletes.ts'
 import { notePatterns } from './patterns-history.ts'
 import { noteSeats } from './seats.ts'
@@ -35,6 +36,7 @@ export function observeChange(model: Model, change: Change): void {
   const after = change.newItem === undefined ? undefined : new Snapshot(change.newItem)
   queueModel.current = after
   checkChange(model, queueModel, before, after)
+  noteCrossings(model, queueModel)
   if (after === undefined || !after.hasFree()) queueModel.freeSinceCommit = undefined
   else if (queueModel.freeSinceCommit === undefined) {
     queueModel.freeSinceCommit = model.commits
@@ -87,4 +89,14 @@ function judgeTouched(model: Model): void {
   model.touched.clear()
   model.moved.clear()
   model.touchedPushes.clear()
+}
+
+function noteCrossings({ world, operation }: Model, { queue, current }: QueueModel): void {
+  const { crossings } = world
+  for (const feature of operation === undefined ? [] : featuresOf(operation, world.seed)) {
+    crossings.note(queue, feature)
+  }
+  for (const feature of current === undefined ? [] : featuresIn(current.record)) {
+    crossings.note(queue, feature)
+  }
 }

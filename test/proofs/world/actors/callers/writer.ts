@@ -2,6 +2,7 @@ import { createQueues } from '../../../../../lambdas/engine/queues.ts'
 import { checkAnswer } from '../../checkers/check-answer.ts'
 import { checkWaiter } from '../../checkers/check-waiting.ts'
 import type { Model } from '../../checkers/model.ts'
+import { featuresOf } from '../../harness/crossings.ts'
 import { show } from '../../harness/history.ts'
 import { Mortal, type MortalOptions, type Surroundings } from '../../harness/mortal.ts'
 import { inLife, type Life, type World } from '../../harness/world.ts'
@@ -156,6 +157,9 @@ export class Writer {
     const code = outcome.kind === 'refused' || outcome.kind === 'unknown' ? outcome.error.code : ''
     this.#count(operation, `${outcome.kind} ${code}`.trim())
     countOperationPaths(this.#world, operation)
+    for (const feature of featuresOf(operation, this.#world.seed)) {
+      this.#world.crossings.note(operation.command.queue, feature)
+    }
     statistics.max(`max requests of ${operation.command.verb}`, operation.requests)
     checkAnswer(this.#model, operation)
   }
