@@ -107,7 +107,7 @@ async function work(
     concurrency: profile.concurrency,
     thinkMs: () => profile.thinkMaxMs * (world.random.chance(0.05) ? 20 : 1) * world.random.next(),
     act: (writer, done) =>
-      writer.run(drawCommand({ profile, knowledge, random }, mix), (operation) => {
+      writer.run(drawCommand({ profile, knowledge, random, nowMs: world.scheduler.nowMs }, mix), (operation) => {
         learn(knowledge, operation)
         done()
       }),

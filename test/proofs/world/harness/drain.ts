@@ -97,6 +97,7 @@ function refused(model: Model, verb: string, outcome: Outcome | undefined): void
 function isDrained({ current }: QueueModel): boolean {
   if (current === undefined) return true
   const { record } = current
+  if (record.scheduled.items > 0) return false
   return [...record.lanes.values()].every((lane) => unsettledIn(lane).length === 0)
 }
 
