@@ -47,7 +47,10 @@ function checkOrder(
   return last
 }
 
-/** Whoever joins takes all that comes before, unless it has no lane or no read shows it yet. */
+/**
+ * Whoever joins takes all that comes before, unless it has no lane or no read shows it yet. What was pushed since the
+ * last change it need not know of: pushes for later do not stand in the way of a join.
+ */
 function checkNoneLeft(
   { scheduled, current }: QueueModel,
   last: ReadonlyMap<number, ScheduledItem>,
@@ -59,6 +62,7 @@ function checkNoneLeft(
   for (const { due, priority, row = '', items } of scheduled.groups.values()) {
     if (due > latest || unseen.includes(row)) continue
     for (const one of items.values()) {
+      if (one.sinceCommit > scheduled.changedAtCommit) continue
       const other = last.get(priority)
       if (due < latest || (other !== undefined && isBefore(one, other))) {
         say('nothing joins before what is to join first', one)

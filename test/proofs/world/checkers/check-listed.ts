@@ -18,6 +18,7 @@ export function checkListed({ model, operation, value, say }: Answer<'scheduled'
       1_000 * one.due === dueMs
     if (!isAsIs) return say('nothing is shown that was not pushed', `${text} as ${id}`)
     if (dueMs < fromMs || dueMs > toMs) say('a list shows what was asked for', id)
+    if (shown.includes(one)) say('a list shows each item once', id)
     const before = shown.at(-1)
     if (before !== undefined && !isBefore(before, one)) {
       say('what is scheduled is shown in its order', `${before.id}, ${id}`)

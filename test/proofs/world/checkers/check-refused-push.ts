@@ -11,7 +11,7 @@ export function checkRefusedForRoom({ model, operation, code, say }: Refusal): v
   const now = items.filter((item) => mayBeNow(item, operation)).length
   const { queue, availability } = model.queue(command.queue)
   const leastRoom = -availability.lackOfRoom.since(startedAtCommit)
-  if (leastRoom >= now) {
+  if (leastRoom >= Math.max(1, now)) {
     say('full is never guessed', `${queue} had room for ${leastRoom}, and ${now} were to come now`)
   }
 }

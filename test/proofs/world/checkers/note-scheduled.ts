@@ -110,6 +110,7 @@ export function judgeScheduled(model: Model, queueModel: QueueModel): void {
     else Object.assign(group, { text: gained, row })
   }
   if (joined.length > 0) checkJoined(model, queueModel, joined)
+  scheduled.noteChanges(current?.record.scheduled.changes ?? 0, model.commits)
   changes.clear()
   joining.clear()
   if (current !== undefined) checkScheduledRecord(model, queueModel, current)

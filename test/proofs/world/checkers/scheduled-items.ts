@@ -46,6 +46,9 @@ export class ScheduledItems {
   /** What it brought to lanes, by the ids that it had before. */
   readonly joining = new Map<string, { readonly lane: number; readonly item: Item }>()
   count = 0
+  /** The last commit that took any out, or moved them. A process may join by what it saw then. */
+  changedAtCommit = 0
+  #changes = 0
   #orders = 0
 
   lose(text: string): void {
@@ -58,6 +61,12 @@ export class ScheduledItems {
     const known = this.changes.get(nameOf(text))
     if (known === undefined) this.changes.set(nameOf(text), { gained: text, row, isNew })
     else Object.assign(known, { gained: text, row })
+  }
+
+  noteChanges(changes: number, commit: number): void {
+    if (changes === this.#changes) return
+    this.#changes = changes
+    this.changedAtCommit = commit
   }
 
   /** Behind all that came before. */

@@ -89,6 +89,7 @@ function drawLater(profile: Prompt, random: Random): Profile {
     settlesMaxMs: random.pick([0, 0, 40, 5_000]),
     // Enough time for some to come due while others are at work.
     thinkMaxMs: random.pick([profile.thinkMaxMs, 300, 1_500]),
+    ...(isNarrow && { itemsMax: 60, bulkItems: [2, 6] as const }),
     queues: profile.queues.map((queue) =>
       isNarrow ? { ...queue, capacity: random.pick([1, 2, 5, 12]) } : queue,
     ),
