@@ -115,7 +115,10 @@ async function work(
     thinkMs: () => profile.thinkMaxMs * (world.random.chance(0.05) ? 20 : 1) * world.random.next(),
     act: (writer, done) =>
       writer.run(
-        drawCommand({ profile, knowledge, random, workedBy: world.workedBy }, mix),
+        drawCommand(
+          { profile, knowledge, random, workedBy: world.workedBy, nowMs: world.scheduler.nowMs },
+          mix,
+        ),
         (operation) => {
           learn(knowledge, operation)
           done()

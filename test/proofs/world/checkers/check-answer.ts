@@ -3,6 +3,7 @@ import type { Verb } from '../actors/callers/command.ts'
 import type { Operation } from '../actors/callers/operation.ts'
 import type { Answer, Refusal, Say } from './answer.ts'
 import { checkCancelled, checkMoved } from './check-by-id.ts'
+import { checkListed } from './check-listed.ts'
 import {
   checkAcknowledged,
   checkCount,
@@ -14,6 +15,7 @@ import { checkLeftDry } from './check-marks.ts'
 import { checkPopped, isTurnedAway } from './check-popped.ts'
 import { checkPushed, checkRefusedKey } from './check-pushed.ts'
 import { checkBrowsed, checkInspected } from './check-read-answer.ts'
+import { checkRefusedForRoom, checkRefusedTimes } from './check-refused-push.ts'
 import { checkSeatLeft, checkWaited } from './check-waiting.ts'
 import type { Model } from './model.ts'
 import { settingsBy } from './patterns-history.ts'
@@ -86,6 +88,7 @@ const checks: { readonly [V in Verb]?: (answer: Answer<V>) => void } = {
     }
   },
   browse: checkBrowsed,
+  scheduled: checkListed,
   inspect: checkInspected,
 }
 
@@ -120,6 +123,8 @@ export function checkAnswer(model: Model, operation: Operation): void {
     checkNotStarved(refusal)
     checkLockRefusal(refusal)
     checkRefusedKey(refusal)
+    checkRefusedForRoom(refusal)
+    checkRefusedTimes(refusal)
     return
   }
   const check = checks[command.verb] as ((answer: Answer) => void) | undefined

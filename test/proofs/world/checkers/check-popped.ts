@@ -115,10 +115,13 @@ function checkExpiry(
 
 /** There was a moment while the pop ran at which it could have found nothing. */
 function checkEmpty(queueModel: QueueModel, operation: Pop, say: Say): void {
-  const { startedAtCommit } = operation
-  const { freeSinceCommit } = queueModel
-  if (freeSinceCommit !== undefined && freeSinceCommit <= startedAtCommit) {
-    say('empty is never guessed', `${queueModel.queue} had visible items all the time`)
+  const { startedAtCommit, clockMinMs, effects } = operation
+  // What it acknowledges makes room for what is due.
+  const sinceCommit = Math.max(startedAtCommit, effects.settledAtCommit)
+  const fromMs = queueModel.availability.fromMs.since(sinceCommit)
+  if (fromMs <= clockMinMs) {
+    const what = fromMs < 0 ? 'visible items' : `items that were due at ${fromMs}`
+    say('empty is never guessed', `${queueModel.queue} had ${what} all the time`)
   }
   // With another `max_deliveries` the same locks may have led to the dead-letter queue.
   if (queueModel.configuredAtCommit > startedAtCommit) return

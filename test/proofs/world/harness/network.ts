@@ -122,7 +122,11 @@ export class Network {
       }
       const finish = (outcome: Outcome): void => {
         if (answer === undefined) return
-        inLife(this.#world, this.#life, scheduler.nowMs + answerDelayMs, () => {
+        // Its sender has the answer of a transaction once everybody can see all of it.
+        const { settledAtMs } = this.#world.store
+        const isSettling = request.name === 'TransactWriteCommand' && settledAtMs > scheduler.nowMs
+        const settlesMs = isSettling ? settledAtMs - scheduler.nowMs + 1 : 0
+        inLife(this.#world, this.#life, scheduler.nowMs + settlesMs + answerDelayMs, () => {
           if ('error' in outcome) answer.reject(outcome.error)
           else answer.resolve(outcome.output)
         })

@@ -1,0 +1,58 @@
+import { hasEmptyLane, isCrowded } from '../../../../lambdas/engine/core/joinable.ts'
+import { isDone, itemsIn, type QueueRecord } from '../../../../lambdas/engine/core/record.ts'
+import { Highest } from './highest.ts'
+import type { Model, QueueModel } from './model.ts'
+
+/** What there was to be had in a queue, at every moment of any call. */
+export type Availability = {
+  /** From when on, by a pop's clock, it could have something: at once, or when the first that can join is due. */
+  readonly fromMs: Highest
+  /** The same below zero, so that the highest is the least room. */
+  readonly lackOfRoom: Highest
+}
+
+export const noneAvailable = (): Availability => ({
+  fromMs: new Highest(Number.POSITIVE_INFINITY),
+  lackOfRoom: new Highest(Number.NEGATIVE_INFINITY),
+})
+
+/** After each request that changed the queue. */
+export function noteAvailability(
+  { commits }: Model,
+  { availability, current, scheduled }: QueueModel,
+): void {
+  const { fromMs, lackOfRoom } = availability
+  const room = current === undefined ? Number.POSITIVE_INFINITY : roomIn(current.record)
+  lackOfRoom.set(-room, commits)
+  if (current === undefined) fromMs.set(Number.POSITIVE_INFINITY, commits)
+  else if (current.hasFree()) fromMs.set(Number.NEGATIVE_INFINITY, commits)
+  else {
+    const first =
+      scheduled.count === 0 || room <= 0
+        ? undefined
+        : firstThatCanJoin(scheduled.groups, current.record)
+    fromMs.set(first === undefined ? Number.POSITIVE_INFINITY : 1_000 * first, commits)
+  }
+}
+
+/** Acknowledged locks take up room until the next who looks for room folds them. */
+function roomIn({ room, locks }: QueueRecord): number {
+  let items = room
+  for (const lock of locks.values()) if (isDone(lock)) items += itemsIn(lock.stretches)
+  return items
+}
+
+function firstThatCanJoin(
+  groups: QueueModel['scheduled']['groups'],
+  record: QueueRecord,
+): number | undefined {
+  const { lanes, scheduled } = record
+  const canMakeLane = !isCrowded(record) || hasEmptyLane(record)
+  let first: number | undefined
+  for (const { due, priority, row = '' } of groups.values()) {
+    if (first !== undefined && due >= first) continue
+    // Of a row that a read may not show yet, nobody can say when it will.
+    if ((canMakeLane || lanes.has(priority)) && !scheduled.unseen.includes(row)) first = due
+  }
+  return first
+}
