@@ -82,8 +82,11 @@ function notePushed(model: Model, arrival: Arrival): void {
   const { pushedBy } = record
   record.appended = true
   pushedBy.appended += 1
+  record.first = { at: model.pushed, lane: `${arrival.queue} ${arrival.priority} ${arrival.due}` }
+  if (item.moved !== undefined) pushedBy.isBuried = true
   model.touchedPushes.add(pushedBy)
   model.pushed += 1
+  if (model.ledger.schedules.has(item.text)) return noteOccurrence(model, arrival)
   const owner = pusherOf(model, pushedBy)
   if (owner === undefined) {
     model.violated('a push appends its own items', `${item.text} at ${at(arrival)}`)
@@ -97,6 +100,15 @@ function notePushed(model: Model, arrival: Arrival): void {
   if (owner !== model.operation) model.world.statistics.count('path push with others')
 }
 
+/** An occurrence comes with the sweep or a wake, or with a call that runs or changes its schedule. */
+function noteOccurrence({ operation, world }: Model, arrival: Arrival): void {
+  const verb = operation?.command.verb ?? ''
+  const isTheirs = verb === 'returnExpiredLocks' || verb === 'wake' || verb.endsWith('Schedule')
+  if (!isTheirs) world.violated('a schedule pushes its own items', `${at(arrival)} by ${verb}`)
+  world.statistics.count('path occurrence')
+  world.crossings.note(arrival.queue, 'schedule')
+}
+
 /** The call that brings this, of those that go with the request. */
 function pusherOf({ world }: Model, { operations }: PushedBy): Operation | undefined {
   const { operation, together = [] } = world.applying ?? {}
@@ -108,16 +120,20 @@ function checkItsExpiry(
   model: Model,
   { startedMs }: Operation,
   arrival: Arrival,
-  { expiresInSeconds, expiresAtMs }: Partial<PushItem> = {},
+  { expiresInSeconds, expiresAtMs, sinceMs: countedFromMs }: Partial<PushItem> = {},
 ): void {
   const { world } = model
   const { item } = arrival
+  // What cannot be pushed is among the dead letters at once, for good.
+  if (item.moved !== undefined) return
   const sinceMs = (item.expiresAtMs ?? Number.NaN) - 1_000 * (expiresInSeconds ?? 0)
   const isAsAsked =
     expiresInSeconds === undefined
       ? item.expiresAtMs === expiresAtMs
-      : sinceMs >= Math.floor(startedMs) - world.skewMaxMs &&
-        sinceMs <= world.scheduler.nowMs + world.skewMaxMs
+      : countedFromMs !== undefined
+        ? sinceMs === countedFromMs
+        : sinceMs >= Math.floor(startedMs) - world.skewMaxMs &&
+          sinceMs <= world.scheduler.nowMs + world.skewMaxMs
   if (isAsAsked) return
   model.violated('an item expires when it was asked to', `${item.text} at ${at(arrival)}`)
 }
@@ -129,6 +145,7 @@ function checkItsTime(
   { delaySeconds = 0, deliverAtMs }: Partial<PushItem> = {},
 ): void {
   const { item, due } = arrival
+  if (item.moved !== undefined) return
   const dueMs = deliverAtMs ?? item.pushedAtMs + 1_000 * delaySeconds
   const wanted = dueMs > item.pushedAtMs ? Math.ceil(dueMs / 1_000) : undefined
   if (wanted === due) return
@@ -144,7 +161,7 @@ export function itemsIn(command: Command): readonly PushItem[] {
     case 'pushTransactItem':
       return [command.item]
     default:
-      return []
+      return 'rest' in command ? (command.pushes ?? []).flat() : []
   }
 }
 

@@ -6,7 +6,7 @@ import type { Snapshot } from './snapshot.ts'
 
 // How many slots a window has is proved by the limiter's own simulation; here, that no call gets by.
 
-const verbs = { push: 'push', pushTransactItem: 'push', transact: 'push', pop: 'pop' } as const
+const verbs = { push: 'push', pushTransactItem: 'push', transact: 'push', apply: 'push', pop: 'pop' } as const
 
 /** Every write to the row of a queue's limit takes a slot of it. */
 export function isSlotOf({ command }: Operation, change: Change): boolean {
@@ -23,6 +23,8 @@ export function checkLimit(
   operation: Operation | undefined,
 ): void {
   if (record.configuration[setting] === undefined) return
+  // A message that cannot be pushed is moved to the dead letters: no limit of theirs holds it up.
+  if (operation?.command.verb === 'apply' && operation.command.queue !== record.queue) return
   model.world.statistics.count(`path under a ${setting}`)
   if (operation?.effects.slotsTaken === 0) {
     model.violated('nothing gets by a limit', `${setting} of ${record.queue}`)

@@ -107,4 +107,7 @@ function isDrained({ current }: QueueModel): boolean {
 }
 
 const isForgotten = ({ current }: QueueModel): boolean =>
-  current === undefined || current.record.configuration.revision > 0
+  current === undefined ||
+  current.record.configuration.revision > 0 ||
+  // What came by way of the inbox may come again for 14 days.
+  current.record.sequence !== undefined
