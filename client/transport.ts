@@ -157,7 +157,7 @@ async function sendOnce(transport: Transport, call: Call): Promise<Answer | Fail
       return { kind: 'refused', error: noConnection(url, cause) }
     return {
       kind: 'lost',
-      error: attempt.signal.aborted ? late(timeoutMs) : unreachable(url, cause),
+      error: attempt.signal.aborted ? noAnswerIn(timeoutMs) : unreachable(url, cause),
     }
   } finally {
     clearTimeout(timer)
@@ -201,8 +201,8 @@ export const aborted = (signal: AbortSignal): PushPopError =>
     cause: signal.reason,
   })
 
-const late = (timeoutMs: number): PushPopError =>
-  new PushPopError('TIMEOUT', `No answer came within ${timeoutMs} ms`, { retryable: true })
+export const noAnswerIn = (ms: number, outcome?: 'unknown'): PushPopError =>
+  new PushPopError('TIMEOUT', `No answer came within ${ms} ms`, { retryable: true, outcome })
 
 const noConnection = (url: URL, cause: unknown): PushPopError =>
   new PushPopError('NETWORK_ERROR', `Cannot connect to ${url.origin}; nothing was sent`, {
