@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { isFromAPage, NOT_FOR_PAGES } from '../foreign-pages/from-a-page.ts'
-import { messageOf } from '../start-error.ts'
+import { cannotUse, messageOf } from '../start-error.ts'
 import { isObject } from '../template/assembly.ts'
 import { actions } from './actions.ts'
 import { type Clockwork, Queues } from './core/queues.ts'
@@ -56,8 +56,12 @@ class Sqs {
     this.#clock = clock
     this.#queues = new Queues(clock)
     this.#polls = new LongPolls(this.#queues, clock)
-    this.#file = new QueueFile(settings.file)
-    this.#file.restore(this.#queues, clock.nowMs())
+    try {
+      this.#file = new QueueFile(settings.file)
+      this.#file.restore(this.#queues, clock.nowMs())
+    } catch (error) {
+      throw cannotUse(settings.file, error)
+    }
   }
 
   async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -105,7 +105,7 @@ export function gapsOf(
 ): { readonly guards: Guards } | { readonly instead: Decision<never> } {
   const guards = inFlightAllowed(record, draft)
   if (guards !== undefined) return { guards }
-  if (doneLocks(record) === 0) return { instead: refuse(tooManyGaps(record)) }
+  if (doneLocks(record) === 0) return { instead: refuse(tooManyGaps(record, draft)) }
   // Acknowledged items weigh on the record until we fold them.
   const change = changeOf(engine, record, foldDone(record, nowMs), { nowMs })
   return { instead: { kind: 'write', change, landed: again, isExtra: true } }

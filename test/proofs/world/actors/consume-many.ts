@@ -3,6 +3,7 @@ import type { Handler } from '../../../../lambdas/consumer/core/handler.ts'
 import { lookerOf } from '../../../../lambdas/consumer/core/look.ts'
 import { type ManyOptions, manySettingsOf } from '../../../../lambdas/consumer/core/many-options.ts'
 import { workMany } from '../../../../lambdas/consumer/core/work-many.ts'
+import { late } from '../../../../lambdas/consumer/edge.ts'
 import { checkIdle, checkTurns } from '../checkers/check-turns.ts'
 import type { Actor, Joining, Part } from '../harness/actor.ts'
 import { asQueues } from './callers/as-queues.ts'
@@ -135,6 +136,7 @@ class ConsumeMany implements Part {
         },
         random: () => random.next(),
         newKey: () => `${life.name}-${random.next()}`,
+        late,
         report: ({ kind }) => world.statistics.count(`path told of ${kind} by a worker`),
       },
       { stop: stop.signal, graceOver, halt: () => stop.abort() },
