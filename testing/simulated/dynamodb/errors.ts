@@ -47,8 +47,8 @@ export function validationError(message: string): DynamoDBServiceException {
 }
 
 /**
- * A ValidationException about the item or its key, not about the expressions: DynamoDB cancels a transaction
- * because of it, whereas the other ones make the whole transaction invalid.
+ * A ValidationException that takes the table's schema to see: DynamoDB cancels a transaction because of it. What the
+ * request alone shows (an expression, an item too large, an empty key) makes the whole transaction invalid.
  */
 export class ItemError extends DynamoDBServiceException {
   constructor(message: string) {

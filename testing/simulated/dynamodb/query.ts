@@ -11,6 +11,7 @@ import { sortedIndex } from './sorted.ts'
 import { compareEntries, type IndexEntry, type Row } from './table.ts'
 import { compareStrings, type Item, type Value } from './value.ts'
 
+/** A page ends after the row that passes this. */
 const pageBytesMax = 1024 * 1024
 
 /** One thing a query looks at, in key order, whether it comes from the table or from an index. */
@@ -42,7 +43,9 @@ export function query(database: Database, input: QueryCommandInput): QueryComman
     index === undefined
       ? tableSource(database, range.hash as string, consistent)
       : indexSource(database, index, range.hash)
-  const page = readPage(source, range, input, startKey(input, index))
+  const start = startKey(input, index)
+  if (start !== undefined) requireWithin(start, range, hashName, rangeName)
+  const page = readPage(source, range, input, start)
   const units = readUnits(page.bytes, consistent)
   database.chargeRead(units)
 
@@ -124,12 +127,20 @@ function startKey(input: QueryCommandInput, index: TableIndex | undefined): Item
     readKey(key)
     return key
   }
-  const names = ['pk', 'sk', index.partitionKey.name, index.sortKey.name]
+  const names = [...new Set(['pk', 'sk', index.partitionKey.name, index.sortKey.name])]
   if (Object.keys(key).length !== names.length || names.some((name) => key[name] === undefined)) {
     throw validationError('The provided starting key is invalid')
   }
   if (typeof key.pk !== 'string' || typeof key.sk !== 'string') throw schemaMismatch()
   return key
+}
+
+function requireWithin(start: Item, range: KeyRange, hashName: string, rangeName: string): void {
+  const isWithin = start[hashName] === range.hash && range.place(start[rangeName] as Value) === 0
+  if (isWithin) return
+  throw validationError(
+    'The provided starting key is outside query boundaries based on provided conditions',
+  )
 }
 
 function tableSource(database: Database, pk: string, consistent: boolean): Source {
@@ -194,7 +205,6 @@ function readPage(
   const step = forward ? 1 : -1
   const items: Item[] = []
   let bytes = 0
-  let lastKey: Item | undefined
   for (
     let place = firstPlace(source, range, start, forward);
     place >= 0 && place < source.count && range.place(source.rangeAt(place)) === 0;
@@ -202,14 +212,12 @@ function readPage(
   ) {
     const { item, size, key } = source.candidateAt(place)
     if (item === undefined) continue
-    const full = items.length > 0 && bytes + size > pageBytesMax
-    if (full || items.length >= limit) return { items, bytes, lastKey }
     items.push(item)
     bytes += size
-    lastKey = key
+    // DynamoDB does not look whether there is more.
+    if (bytes > pageBytesMax || items.length >= limit) return { items, bytes, lastKey: key }
   }
-  // Having reached the limit, DynamoDB does not look whether there is more.
-  return { items, bytes, lastKey: items.length >= limit ? lastKey : undefined }
+  return { items, bytes, lastKey: undefined }
 }
 
 function firstPlace(

@@ -179,7 +179,7 @@ function checkToken(token: string | undefined): void {
   )
 }
 
-/** An invalid item cancels the transaction. DynamoDB names only the first and tries no condition. */
+/** An item that does not fit the schema cancels the transaction. DynamoDB names only the first and tries no condition. */
 function prepareActions(database: Database, actions: readonly Action[]): PreparedWrite[] {
   return actions.map((action, at) => {
     try {
