@@ -387,6 +387,34 @@ describe('a transaction that takes its time', () => {
     expect(await get(true)).toMatchObject({ n: 10 })
   })
 
+  test('leaves writes of its items unprocessed in a batch, so that it overwrites none of them', async () => {
+    const { store, dynamodb, get } = open()
+    const finish = store.begin(transaction())
+    const third = { ...key, sk: 'third' }
+    const requests = [{ ...key, n: 5 }, third].map((Item) => ({ PutRequest: { Item } }))
+    const batch = (RequestItems: object) =>
+      dynamodb.send(new BatchWriteCommand({ RequestItems: RequestItems as never }))
+    const { UnprocessedItems = {} } = await batch({ [TableName]: requests })
+    expect(UnprocessedItems[TableName]).toEqual([{ PutRequest: { Item: { ...key, n: 5 } } }])
+    // No lack of capacity, so that is no error, even if it is all.
+    expect((await batch(UnprocessedItems)).UnprocessedItems).toEqual(UnprocessedItems)
+    finish()
+    await batch(UnprocessedItems)
+    expect(await get(true)).toMatchObject({ n: 5 })
+  })
+
+  test('tells a copy of itself, by its token, that it is still at work', async () => {
+    const { store } = open()
+    const { input, ...request } = transaction()
+    const copy = { ...request, input: { ...input, ClientRequestToken: 'token' } }
+    const finish = store.begin(copy)
+    expect(() => store.apply(copy)).toThrow(
+      expect.objectContaining({ name: 'TransactionInProgressException' }),
+    )
+    finish()
+    expect(store.apply(copy)).toBeDefined()
+  })
+
   test('cancels another that meets it, and says at which item', async () => {
     const { store } = open()
     const finish = store.begin(transaction())

@@ -41,13 +41,16 @@ export function batchWrite(
 
   const charges: Charge[] = []
   const unprocessed: WriteRequest[] = []
+  let throttled = 0
   prepared.forEach((write, i) => {
     const { key } = write
     const plan = planWrite(write, database.stored(key), database.shape)
-    if (!database.admitsWrite(key)) unprocessed.push(requests[i] as WriteRequest)
+    const isThrottled = !database.admitsWrite(key)
+    if (isThrottled) throttled += 1
+    if (isThrottled || database.isHeld(key)) unprocessed.push(requests[i] as WriteRequest)
     else if (plan.kind === 'write') charges.push(database.commit(key, plan, 1))
   })
-  if (unprocessed.length === requests.length) throw throughputExceeded()
+  if (throttled === requests.length) throw throughputExceeded()
 
   const { name } = database.shape
   const output: BatchWriteCommandOutput = {
