@@ -185,6 +185,54 @@ describe('stale reads', () => {
   })
 })
 
+describe('an index that lags', () => {
+  const lagging = (...lags: readonly number[]) => {
+    const clock = { ms: 0 }
+    const left = [...lags]
+    const place = open({ nowMs: () => clock.ms, indexLagMs: () => left.shift() ?? 0 })
+    return { clock, ...place }
+  }
+
+  test('shows a row where it was until it has followed, and never where it was before', async () => {
+    const { clock, put, due } = lagging(10, 100)
+    await put({ shard: 1, checkAt: 5 })
+    expect(await due(10)).toEqual([])
+    clock.ms = 10
+    expect(await due(10)).toEqual([5])
+    await put({ shard: 1, checkAt: 9 })
+    clock.ms = 109
+    expect(await due(10)).toEqual([5])
+    clock.ms = 110
+    expect(await due(10)).toEqual([9])
+  })
+
+  test('follows the writes of a row in their order, however fast the later ones are', async () => {
+    const { clock, put, due, remove } = lagging(0, 100, 5, 0)
+    await put({ shard: 1, checkAt: 5 })
+    await put({ shard: 1, checkAt: 6 })
+    await put({ shard: 1, checkAt: 7 })
+    await remove()
+    clock.ms = 99
+    expect(await due(10)).toEqual([5])
+    clock.ms = 100
+    expect(await due(10)).toEqual([])
+  })
+
+  test('lags however many writes come meanwhile', async () => {
+    const { clock, put, due } = lagging(0, ...Array.from({ length: 3_000 }, () => 100))
+    for (let checkAt = 0; checkAt <= 3_000; checkAt += 1) await put({ shard: 1, checkAt })
+    expect(await due(5_000)).toEqual([0])
+    clock.ms = 100
+    expect(await due(5_000)).toEqual([3_000])
+  })
+
+  test('is all that lags', async () => {
+    const { put, get } = lagging(100)
+    await put({ shard: 1, checkAt: 5 })
+    expect(await get()).toMatchObject({ checkAt: 5 })
+  })
+})
+
 describe('the throttle', () => {
   const throttled = (burstUnits: number) => {
     const clock = { nowMs: 0 }
@@ -420,6 +468,18 @@ describe('a transaction that takes its time', () => {
     const finish = store.begin(transaction())
     expect(() => store.apply(transaction())).toThrow('[TransactionConflict, TransactionConflict]')
     finish()
+    expect(store.apply(transaction())).toBeDefined()
+  })
+
+  test('is cancelled if a plain write is still at work on one of its items', async () => {
+    let nowMs = 0
+    const { store, add, put } = open({ nowMs: () => nowMs, plainWriteMs: () => 5 })
+    await add()
+    nowMs = 4
+    expect(() => store.apply(transaction())).toThrow('[TransactionConflict, None]')
+    // Plain writes queue up behind each other.
+    expect(await outcomeOf(put({ n: 1 }))).toBe('ok')
+    nowMs = 9
     expect(store.apply(transaction())).toBeDefined()
   })
 

@@ -48,7 +48,10 @@ export function batchWrite(
     const isThrottled = !database.admitsWrite(key)
     if (isThrottled) throttled += 1
     if (isThrottled || database.isHeld(key)) unprocessed.push(requests[i] as WriteRequest)
-    else if (plan.kind === 'write') charges.push(database.commit(key, plan, 1))
+    else if (plan.kind === 'write') {
+      charges.push(database.commit(key, plan, 1))
+      database.stayBusy(key)
+    }
   })
   if (throttled === requests.length) throw throughputExceeded()
 

@@ -42,6 +42,10 @@ export interface DatabaseOptions {
    * for each item. So two reads of two items can see half of a transaction. Conditions see all of it.
    */
   readonly settlesAfterMs?: ((key: Key) => number) | undefined
+  /** How long after a write of an item the indexes follow; absent: at once. They follow the writes of an item in order. */
+  readonly indexLagMs?: ((key: Key) => number) | undefined
+  /** For how long after a plain write of an item a transaction that meets it is cancelled by the conflict. */
+  readonly plainWriteMs?: ((key: Key) => number) | undefined
   readonly throttle?: ThrottleOptions | undefined
   /** Whether what is read has no read units left just now. */
   readonly throttlesRead?: ((target: ReadTarget) => boolean) | undefined
@@ -70,16 +74,18 @@ export class Database {
   settledAtMs = 0
   private readonly settlesAfterMs: DatabaseOptions['settlesAfterMs']
   private readonly staleness: DatabaseOptions['staleness']
+  private readonly plainWriteMs: DatabaseOptions['plainWriteMs']
   private readonly throttle: ItemThrottle | undefined
   private readonly throttlesRead: DatabaseOptions['throttlesRead']
   private readonly onChange: DatabaseOptions['onChange']
 
   constructor(shape: TableShape, options: DatabaseOptions) {
-    const { nowMs, staleness, throttle } = options
+    const { nowMs, staleness, throttle, indexLagMs } = options
     this.shape = shape
     this.nowMs = nowMs
     this.staleness = staleness
     this.settlesAfterMs = options.settlesAfterMs
+    this.plainWriteMs = options.plainWriteMs
     this.onChange = options.onChange
     this.throttlesRead = options.throttlesRead
     this.throttle = throttle === undefined ? undefined : new ItemThrottle(throttle, nowMs)
@@ -87,8 +93,11 @@ export class Database {
       versionsMax,
       keepMs: options.staleMsMax ?? staleMsMaxUnlessSaid,
       nowMs,
+      indexLagMs: indexLagMs ?? (() => 0),
     }
-    const keepsHistory = staleness !== undefined || options.settlesAfterMs !== undefined
+    const keepsHistory = [staleness, indexLagMs, options.settlesAfterMs].some(
+      (one) => one !== undefined,
+    )
     this.table = new Table(shape, keepsHistory ? history : undefined)
   }
 
@@ -103,6 +112,8 @@ export class Database {
   /** A row as a read sees it. */
   seen(row: Row | undefined, consistent: boolean, index?: string): Stored {
     if (row === undefined) return nothing
+    const indexed = index === undefined ? row : this.table.indexed(row)
+    if (indexed !== row) return indexed
     if (row.before !== undefined && this.nowMs() < row.before.untilMs) return row.before
     if (consistent || this.staleness === undefined) return row
     const back = this.staleness({ pk: row.pk, sk: row.sk, index })
@@ -120,6 +131,20 @@ export class Database {
     return () => {
       for (const name of names) this.held.delete(name)
     }
+  }
+
+  /** A plain write of it was applied a moment ago. */
+  isBusy({ pk, sk }: Key): boolean {
+    return (
+      this.plainWriteMs !== undefined && (this.table.row(pk, sk)?.busyUntilMs ?? 0) > this.nowMs()
+    )
+  }
+
+  /** A plain write of it was applied. */
+  stayBusy(key: Key): void {
+    if (this.plainWriteMs === undefined) return
+    const row = this.table.row(key.pk, key.sk)
+    if (row !== undefined) row.busyUntilMs = this.nowMs() + this.plainWriteMs(key)
   }
 
   admitsWrite(key: Key): boolean {

@@ -117,7 +117,9 @@ export class Transactions {
     readonly reason: CancellationReason
   } {
     const { database } = this
-    if (database.isHeld(write.key)) return { plan: undefined, reason: conflictReason }
+    if (database.isHeld(write.key) || database.isBusy(write.key)) {
+      return { plan: undefined, reason: conflictReason }
+    }
     const current = database.stored(write.key)
     if (!database.admitsWrite(write.key)) {
       return { plan: undefined, reason: throttledReason }
