@@ -1,10 +1,12 @@
 import {
   BatchGetCommand,
+  type BatchGetCommandOutput,
   BatchWriteCommand,
   DeleteCommand,
   GetCommand,
   PutCommand,
   QueryCommand,
+  type QueryCommandOutput,
   TransactWriteCommand,
   type TransactWriteCommandInput,
   UpdateCommand,
@@ -185,6 +187,73 @@ describe('stale reads', () => {
   })
 })
 
+describe('rows that are read one after another', () => {
+  /** Reads while the others write: the answer comes ten milliseconds after the request was sent. */
+  const reading = async (spread: number, read: (place: ReturnType<typeof open>) => object) => {
+    const clock = { ms: 100 }
+    const place = open({ nowMs: () => clock.ms, readSpread: () => spread })
+    const put = (sk: string, n: number) => place.put({ sk, n })
+    await put('a', 1)
+    await put('b', 1)
+    clock.ms = 110
+    const request = { service: 'dynamodb' as const, ...(read(place) as Named) }
+    const sentMs = clock.ms
+    clock.ms = 115
+    await put('a', 2)
+    await put('c', 2)
+    clock.ms = 116
+    await place.remove({ ...key, sk: 'b' })
+    clock.ms = 120
+    return place.store.apply(request, sentMs) as QueryCommandOutput & BatchGetCommandOutput
+  }
+  type Named = { readonly name: string; readonly input: object }
+  const seen = (items: readonly Record<string, unknown>[] = []) =>
+    items.map(({ sk, n }) => `${sk}${n}`).sort()
+  const query = (forward: boolean) => () => ({
+    name: 'QueryCommand',
+    input: {
+      TableName,
+      KeyConditionExpression: 'pk = :pk',
+      ExpressionAttributeValues: { ':pk': key.pk },
+      ConsistentRead: true,
+      ScanIndexForward: forward,
+    },
+  })
+
+  test('a page has a later write, and not an earlier one of a row that was read before', async () => {
+    expect(seen((await reading(1, query(true))).Items)).toEqual(['a1', 'b1', 'c2'])
+    expect(seen((await reading(1, query(false))).Items)).toEqual(['a2', 'b1'])
+    expect(seen((await reading(0, query(true))).Items)).toEqual(['a2', 'c2'])
+  })
+
+  test('so has a batch, whose rows are read in any order', async () => {
+    const batch = () => ({
+      name: 'BatchGetCommand',
+      input: {
+        RequestItems: {
+          [TableName]: {
+            Keys: [...'abc'].map((sk) => ({ ...key, sk })),
+            ConsistentRead: true,
+          },
+        },
+      },
+    })
+    expect(seen((await reading(1, batch)).Responses?.[TableName])).toEqual(['a1', 'b1'])
+    expect(seen((await reading(0, batch)).Responses?.[TableName])).toEqual(['a2', 'c2'])
+  })
+
+  test('no row is seen as it was before the request was sent', async () => {
+    const clock = { ms: 0 }
+    const { put, dynamodb } = open({ nowMs: () => clock.ms, readSpread: () => 1 })
+    await put({ n: 1 })
+    clock.ms = 50
+    await put({ n: 2 })
+    const { input } = query(true)()
+    const { Items } = await dynamodb.send(new QueryCommand(input))
+    expect(Items?.map(({ n }) => n)).toEqual([2])
+  })
+})
+
 describe('an index that lags', () => {
   const lagging = (...lags: readonly number[]) => {
     const clock = { ms: 0 }
@@ -296,6 +365,19 @@ describe('the throttle', () => {
     const command = new BatchWriteCommand({ RequestItems: { [TableName]: requests } })
     const { UnprocessedItems } = await dynamodb.send(command)
     expect(UnprocessedItems?.[TableName]).toEqual([{ PutRequest: { Item: key } }])
+  })
+
+  test('single writes can be throttled by what they write', async () => {
+    const { put, transact, dynamodb, store } = open({ throttlesWrite: ({ sk }) => sk === 'other' })
+    await put()
+    expect(await outcomeOf(put(other))).toBe('ProvisionedThroughputExceededException')
+    const puts = [key, other].map((Item) => ({ Put: { TableName, Item } }))
+    expect(await outcomeOf(transact(puts))).toBe('TransactionCanceledException')
+    const requests = [key, other].map((Item) => ({ PutRequest: { Item } }))
+    const command = new BatchWriteCommand({ RequestItems: { [TableName]: requests } })
+    const { UnprocessedItems } = await dynamodb.send(command)
+    expect(UnprocessedItems?.[TableName]).toEqual([{ PutRequest: { Item: other } }])
+    expect(store.meter.throttled).toBe(3)
   })
 
   test('a throttled item cancels its transaction', async () => {

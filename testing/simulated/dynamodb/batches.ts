@@ -95,7 +95,11 @@ function oneTable<T>(database: Database, requestItems: Record<string, T> | undef
   return requests
 }
 
-export function batchGet(database: Database, input: BatchGetCommandInput): BatchGetCommandOutput {
+export function batchGet(
+  database: Database,
+  input: BatchGetCommandInput,
+  sentMs = database.nowMs(),
+): BatchGetCommandOutput {
   const request = oneTable(database, input.RequestItems)
   const keys = (request.Keys ?? []).map(readKey)
   if (keys.length === 0 || keys.length > keysMax) {
@@ -115,7 +119,8 @@ export function batchGet(database: Database, input: BatchGetCommandInput): Batch
       unprocessed.push(key)
       continue
     }
-    const { item, size } = database.seen(database.table.row(key.pk, key.sk), consistent)
+    const row = database.table.row(key.pk, key.sk)
+    const { item, size } = database.seen(row, consistent, undefined, database.readsFromMs(sentMs))
     if (bytes + size > batchBytesMax) {
       unprocessed.push(key)
       continue

@@ -46,6 +46,13 @@ export interface DatabaseOptions {
   readonly indexLagMs?: ((key: Key) => number) | undefined
   /** For how long after a plain write of an item a transaction that meets it is cancelled by the conflict. */
   readonly plainWriteMs?: ((key: Key) => number) | undefined
+  /**
+   * Rows of a page or a batch are read one after another, between the request and its answer: the share of that time
+   * (0 to 1) over which they are. So an answer may have a later write of one row and not an earlier one of another.
+   */
+  readonly readSpread?: (() => number) | undefined
+  /** Whether the partition that holds the item, or the one of an index, has no write units left just now. */
+  readonly throttlesWrite?: ((key: Key) => boolean) | undefined
   readonly throttle?: ThrottleOptions | undefined
   /** Whether what is read has no read units left just now. */
   readonly throttlesRead?: ((target: ReadTarget) => boolean) | undefined
@@ -75,7 +82,9 @@ export class Database {
   private readonly settlesAfterMs: DatabaseOptions['settlesAfterMs']
   private readonly staleness: DatabaseOptions['staleness']
   private readonly plainWriteMs: DatabaseOptions['plainWriteMs']
+  private readonly readSpread: DatabaseOptions['readSpread']
   private readonly throttle: ItemThrottle | undefined
+  private readonly throttlesWrite: DatabaseOptions['throttlesWrite']
   private readonly throttlesRead: DatabaseOptions['throttlesRead']
   private readonly onChange: DatabaseOptions['onChange']
 
@@ -86,6 +95,8 @@ export class Database {
     this.staleness = staleness
     this.settlesAfterMs = options.settlesAfterMs
     this.plainWriteMs = options.plainWriteMs
+    this.readSpread = options.readSpread
+    this.throttlesWrite = options.throttlesWrite
     this.onChange = options.onChange
     this.throttlesRead = options.throttlesRead
     this.throttle = throttle === undefined ? undefined : new ItemThrottle(throttle, nowMs)
@@ -95,9 +106,8 @@ export class Database {
       nowMs,
       indexLagMs: indexLagMs ?? (() => 0),
     }
-    const keepsHistory = [staleness, indexLagMs, options.settlesAfterMs].some(
-      (one) => one !== undefined,
-    )
+    const pasts = [staleness, indexLagMs, options.settlesAfterMs, options.readSpread]
+    const keepsHistory = pasts.some((one) => one !== undefined)
     this.table = new Table(shape, keepsHistory ? history : undefined)
   }
 
@@ -110,14 +120,21 @@ export class Database {
   }
 
   /** A row as a read sees it. */
-  seen(row: Row | undefined, consistent: boolean, index?: string): Stored {
+  seen(row: Row | undefined, consistent: boolean, index?: string, atMs?: number): Stored {
     if (row === undefined) return nothing
     const indexed = index === undefined ? row : this.table.indexed(row)
     if (indexed !== row) return indexed
     if (row.before !== undefined && this.nowMs() < row.before.untilMs) return row.before
-    if (consistent || this.staleness === undefined) return row
+    const current = atMs === undefined ? row : this.table.at(row, atMs)
+    if (consistent || this.staleness === undefined || current !== row) return current
     const back = this.staleness({ pk: row.pk, sk: row.sk, index })
     return this.table.seen(row, back)
+  }
+
+  /** From when on rows are read for a request that was sent at that time. */
+  readsFromMs(sentMs: number): number {
+    const nowMs = this.nowMs()
+    return nowMs - Math.max(0, nowMs - sentMs) * (this.readSpread?.() ?? 0)
   }
 
   isHeld(key: Key): boolean {
@@ -148,8 +165,10 @@ export class Database {
   }
 
   admitsWrite(key: Key): boolean {
-    if (this.throttle === undefined) return true
-    if (this.throttle.admits(this.table.row(key.pk, key.sk))) return true
+    const isThrottled =
+      this.throttlesWrite?.(key) === true ||
+      this.throttle?.admits(this.table.row(key.pk, key.sk)) === false
+    if (!isThrottled) return true
     this.meter.throttled++
     return false
   }

@@ -29,7 +29,11 @@ interface Source {
   placeOf(key: Item): { readonly place: number; readonly found: boolean }
 }
 
-export function query(database: Database, input: QueryCommandInput): QueryCommandOutput {
+export function query(
+  database: Database,
+  input: QueryCommandInput,
+  sentMs = database.nowMs(),
+): QueryCommandOutput {
   database.requireTable(input.TableName)
   const index = readIndex(database, input)
   const hashName = index?.partitionKey.name ?? 'pk'
@@ -41,7 +45,7 @@ export function query(database: Database, input: QueryCommandInput): QueryComman
   if (!database.admitsRead(target)) throw throughputExceeded()
   const source =
     index === undefined
-      ? tableSource(database, range.hash as string, consistent)
+      ? tableSource(database, range.hash as string, consistent, readTimes(database, input, sentMs))
       : indexSource(database, index, range.hash)
   const start = startKey(input, index)
   if (start !== undefined) requireWithin(start, range, hashName, rangeName)
@@ -143,14 +147,32 @@ function requireWithin(start: Item, range: KeyRange, hashName: string, rangeName
   )
 }
 
-function tableSource(database: Database, pk: string, consistent: boolean): Source {
+/** When the row at a place of so many is read: they are read in the order of the query, the last of them now. */
+type ReadTimes = (place: number, count: number) => number
+
+function readTimes(database: Database, input: QueryCommandInput, sentMs: number): ReadTimes {
+  const [fromMs, nowMs] = [database.readsFromMs(sentMs), database.nowMs()]
+  if (fromMs === nowMs) return () => nowMs
+  const isForward = input.ScanIndexForward !== false
+  return (place, count) => {
+    const before = isForward ? place : count - 1 - place
+    return count < 2 ? nowMs : fromMs + ((nowMs - fromMs) * before) / (count - 1)
+  }
+}
+
+function tableSource(
+  database: Database,
+  pk: string,
+  consistent: boolean,
+  readMs: ReadTimes,
+): Source {
   const rows = database.table.rows(pk)
   return {
     count: rows.length,
     rangeAt: (place) => (rows[place] as Row).sk,
     candidateAt: (place) => {
       const row = rows[place] as Row
-      const { item, size } = database.seen(row, consistent)
+      const { item, size } = database.seen(row, consistent, undefined, readMs(place, rows.length))
       return { item, size, key: { pk: row.pk, sk: row.sk } }
     },
     placeOf: (key) => {

@@ -187,6 +187,11 @@ export class Table {
     return row
   }
 
+  /** The state at that time, as far as history reaches. */
+  at(row: Row, ms: number): { readonly item: Item | undefined; readonly size: number } {
+    return row.versions.find(({ supersededAtMs }) => supersededAtMs > ms) ?? row
+  }
+
   /** The state that indexes have followed to. */
   indexed(row: Row): { readonly item: Item | undefined; readonly size: number } {
     const nowMs = this.history?.nowMs() ?? 0
