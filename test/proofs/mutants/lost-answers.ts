@@ -19,6 +19,9 @@ const transactTest = 'test/engine/transact.test.ts'
 /** Answers that are lost, and keys that make a repetition safe. */
 // biome-ignore format: a mutant is a row
 export const lostAnswerMutants: readonly Mutant[] = [
+  mutant('copy-at-work-taken-for-a-refusal', '§5.5 a lost answer is never guessed',
+    ['foundation/outcome.ts', "TransactionInProgressException: 'unknown'",
+     "TransactionInProgressException: 'conflict'"], test(transactTest, 'still at work')),
   mutant('lost-answer-taken-for-success', '§5.5 a lost answer is never guessed',
     [commit,
      "if (current.version === before.version) return { kind: 'open' }",
