@@ -26,7 +26,7 @@ const POLL_EVERY_MS = 5_000
 /** A message that has to wait comes again after 18 minutes at most, and then waits for its queue's limit. */
 const PATIENCE_MS = 20 * 60 * MINUTE_MS
 /** SQS keeps a message for 14 days, in which it may come again. */
-const COME_AGAIN_AFTER_DAYS = [2, 13]
+const COME_AGAIN_AFTER_DAYS = [2, 10]
 const DAY_MS = 24 * 60 * MINUTE_MS
 
 class Inbox implements Part {
