@@ -10,6 +10,7 @@ const scheduled = 'engine/core/scheduled.ts'
 const updates = 'engine/store/scheduled-updates.ts'
 const coreJoin = 'engine/core/join.ts'
 const join = 'engine/operations/later/join.ts'
+const writeJoin = 'engine/operations/later/write-join.ts'
 const takeScheduled = 'engine/operations/later/take-scheduled.ts'
 const listing = 'engine/operations/later/list-scheduled.ts'
 const seal = 'engine/operations/later/seal-later.ts'
@@ -24,6 +25,7 @@ const dropPurged = 'engine/operations/later/drop-purged.ts'
 const rows = 'engine/store/scheduled-rows.ts'
 const toSeal = 'engine/core/to-seal.ts'
 const doubtTest = 'test/engine/later-doubt.test.ts'
+const rememberedTest = 'test/engine/later-remembered.test.ts'
 const settlingTest = 'test/engine/later-settling.test.ts'
 
 /** Items for later: never early, never lost, never twice. */
@@ -55,7 +57,7 @@ export const laterMutants: readonly Mutant[] = [
     test(later, 'is not put off past')),
   mutant('later-join-over-the-capacity', '0039 a full queue keeps it waiting',
     [[coreJoin, 'if (!hasLanes || items + count > record.room) {', 'if (!hasLanes || items + count > 1_000_000) {'],
-     [join, 'admitted: true,', 'admitted: true, anyway: true,']],
+     [writeJoin, 'admitted: true,', 'admitted: true, anyway: true,']],
     test(later, 'wait while the queue is full')),
   mutant('later-rows-behind-the-page-are-forgotten', '0039 the earliest row is never later than the truth',
     [coreJoin, 'rows[taken] ?? (more ? rows.at(-1) : undefined)', 'rows[taken]'],
@@ -192,13 +194,13 @@ export const laterMutants: readonly Mutant[] = [
     [rows, "ConditionExpression: 'd=:d'", "ConditionExpression: 'd=:d OR attribute_not_exists(none)'"],
     test(settlingTest, 'nobody gets what was cancelled'), test(laterSimulation)),
   mutant('later-join-not-read-is-not-written', '0039 what a join wrote stands',
-    [join, "if (transacted.kind === 'done') return", "if (transacted.kind === 'done' && (await dynamo.get(Key, true))) return"],
+    [writeJoin, "if (transacted.kind === 'done') return", "if (transacted.kind === 'done' && (await dynamo.get(Key, true))) return"],
     test(rowsTest, 'keeps its batches')),
   mutant('later-joined-rows-stay', '0039 each joins once',
-    [join, 'const left = [...rows.map((row) => ({ ...row, entries: [] })),', 'const left = [...rows.slice(1).map((row) => ({ ...row, entries: [] })),'],
+    [writeJoin, 'const left = [...rows.map((row) => ({ ...row, entries: [] })),', 'const left = [...rows.slice(1).map((row) => ({ ...row, entries: [] })),'],
     test(later, 'may die after the write that joins')),
   mutant('later-rest-of-a-row-is-not-written', '0039 each joins once',
-    [join, '...(rest ? [rest] : [])', ''],
+    [writeJoin, '...(rest ? [rest] : [])', ''],
     test(rowsTest, 'joins a part of a row')),
   mutant('later-emptied-row-stays', '0039 a row with nothing in it is deleted',
     [rows, 'return row.entries.length > 0', 'return row.entries.length >= 0'],
@@ -227,8 +229,21 @@ export const laterMutants: readonly Mutant[] = [
   mutant('later-pop-waits-for-a-transaction', '0039 a pop delivers what is in its lanes',
     ['engine/operations/popping/join-first.ts', '{ isBrief: true }', '{ isBrief: false }'],
     test(settlingTest, 'does not keep a pop from')),
+  mutant('later-remembered-record-passes-for-the-stored-one', 'rule 7: memory never leads to "empty" or "locked"',
+    [[join, 'if (isCurrent) return makeWay', 'if (isCurrent || true) return makeWay'],
+     [join, 'const now = await readRecord(engine, record.queue) return', 'const now = record\n  return']],
+    test(rememberedTest, 'remembers a row'), test(rememberedTest, 'rows of a seal'), test(rememberedTest, 'not kept out'),
+    test(rememberedTest, 'conflict')),
+  mutant('later-refused-join-goes-by-the-record-before', 'rule 7: others may have joined these items',
+    [join, "if (written.kind === 'refused') return unlessMovedOn(engine, record)",
+     "if (written.kind === 'refused') return without('lost', record)"],
+    test(rememberedTest, 'another one lands')),
+  mutant('later-missing-row-believed-without-a-look', 'rule 7: others may have joined it, and more may be due',
+    [join, 'if (nextDue !== undefined && isDue(nextDue, nowMs)) return unlessMovedOn(engine, record)',
+     "if (nextDue !== undefined && isDue(nextDue, nowMs)) return without('lost', record)"],
+    test(rememberedTest, 'has just read')),
   mutant('later-pop-fails-with-its-join', '0039 a pop delivers what is in its lanes',
-    [[join, "return { kind: 'refused' }\n  }\n}", 'throw error\n  }\n}'],
+    [[writeJoin, "return { kind: 'refused' }\n  }\n}", 'throw error\n  }\n}'],
      ['engine/operations/popping/join-first.ts', 'if (!(error instanceof QueueError)) throw error', 'throw error']],
     test(settlingTest, 'does not keep a pop from')),
   mutant('later-batches-of-a-refused-join-stay', '0039 what was not written is dropped',

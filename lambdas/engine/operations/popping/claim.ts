@@ -12,6 +12,7 @@ import {
   act,
   again,
   answer,
+  asStored,
   type Decision,
   done,
   doubt,
@@ -89,7 +90,7 @@ async function takeClaim(
   if (written.kind === 'done') return claimed(engine, record as QueueRecord, claim, passing)
   const isHeld = (record?.holdUntilMs ?? 0) >= nowMs
   if (isHeld || attempt >= STARVING_FROM) await pause(engine, attempt * 4)
-  return again(record)
+  return again(asStored(record))
 }
 
 /** The claim stands. If this fails, nobody learns the lock's id, and the items come back when the lock expires. */
@@ -105,7 +106,7 @@ async function claimed(
   if (outcome === undefined) {
     passing.metInClaim = true
     passing.hasAcknowledged = claim.acknowledge !== undefined
-    return again(left)
+    return again(asStored(left))
   }
   await foldAfter(engine, left)
   const known = await leaveDryQuietly(engine, left)
@@ -121,7 +122,7 @@ function claimedItems(engine: Engine, record: QueueRecord, claim: Claim): Promis
   const { lockId } = claim
   // Only a queue whose items may expire needs this write, and it can lose a race.
   const racing = record.timed && { pausesFrom: 2, holdsFrom: STARVING_FROM }
-  const course = { ...readingCourse(queue), ...racing, from: { record } }
+  const course = { ...readingCourse(queue), ...racing, from: asStored(record) }
   return attempts<Claimed>(engine, queue, course, ({ record: now, nowMs }) => {
     const lock = now?.locks.get(lockId)
     if (now === undefined || lock === undefined) return refuse(unreadable(queue))

@@ -16,7 +16,7 @@ import { choose, type PopCommand, type PopTake } from '../../core/pop.ts'
 import { itemsIn, type QueueRecord, type Stretch } from '../../core/record.ts'
 import { answerBytes } from '../../store/items.ts'
 import type { PopOutcome } from '../../verbs.ts'
-import { again, type Decision, done, refuse, type View } from '../attempts/decision.ts'
+import { again, asStored, type Decision, done, refuse, type View } from '../attempts/decision.ts'
 import { changeOf, type Engine } from '../attempts/engine.ts'
 import { acknowledged } from './popped.ts'
 import { decideTake } from './take.ts'
@@ -122,7 +122,7 @@ function passAndTake(popping: Popping, { over, kept, entries }: Found): Decision
     isExtra: true,
     landed(after) {
       passing.hasPassed = true
-      return again(after)
+      return again(asStored(after))
     },
   })
 }

@@ -12,6 +12,7 @@ import {
   act,
   again,
   answer,
+  asStored,
   type Decision,
   done,
   look,
@@ -66,7 +67,7 @@ export async function pop(
     if (record === undefined) return decideNoQueue(command)
     const underFence = () => decideFenced(engine, record, command, view, passing)
     return (
-      joining(record, view.nowMs) ??
+      joining(view) ??
       decideClaim(engine, record, command, view, { passing, underFence }) ??
       underFence()
     )
@@ -102,12 +103,12 @@ function decideFenced(
     case 'end-expired': {
       // 2,000 items in flight take fewer rounds than the bound.
       const change = changeOf(engine, record, plan.draft, { nowMs })
-      return { kind: 'write', change, landed: again, isExtra: true }
+      return { kind: 'write', change, landed: (after) => again(asStored(after)), isExtra: true }
     }
     case 'repeat':
       return decideRepeat(engine, record, plan, command, { nowMs, passing })
     case 'empty':
-      return decideEmpty(engine, record, plan, command, nowMs)
+      return decideEmpty(engine, record, plan, command, view)
     case 'take':
       return {
         kind: 'read',
@@ -143,7 +144,7 @@ function decideRepeat(
       change,
       landed(after) {
         passing.hasAcknowledged = true
-        return again(after)
+        return again(asStored(after))
       },
     }
   }

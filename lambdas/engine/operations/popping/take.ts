@@ -3,7 +3,7 @@ import { LANES_AHEAD_NAMED } from '../../core/limits.ts'
 import { type PopCommand, type PopPlan, type PopTake, takeItems } from '../../core/pop.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import type { PopOutcome } from '../../verbs.ts'
-import { act, type Decision, done, lost, type View } from '../attempts/decision.ts'
+import { act, asStored, type Decision, done, lost, type View } from '../attempts/decision.ts'
 import { changeOf, type Engine } from '../attempts/engine.ts'
 import { leaveDry, leaveDryQuietly } from '../attempts/leave-dry.ts'
 import { acknowledged, itemsOf, lockOf } from './popped.ts'
@@ -56,12 +56,12 @@ export function decideEmpty(
   record: QueueRecord,
   { draft, itemsAcknowledged }: Extract<PopPlan, { kind: 'empty' }>,
   command: PopCommand,
-  nowMs: number,
+  { nowMs, isCurrent }: View,
 ): Decision<PopOutcome> {
   if (draft === undefined) {
     return act(async () => {
-      const left = await leaveDry(engine, record)
-      return left === undefined || !hasFree(left) ? done({ kind: 'empty' }) : lost(left)
+      const left = await leaveDry(engine, { record, isCurrent })
+      return left === undefined || !hasFree(left) ? done({ kind: 'empty' }) : lost(asStored(left))
     })
   }
   const guards = nothingVisible(record, command)
