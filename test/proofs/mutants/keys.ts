@@ -165,7 +165,7 @@ export const keyMutants: readonly Mutant[] = [
     [seal, 'if (hasOldNotes(record, engine.clock.nowMs())) await', 'if (record === undefined) await'],
     test(strainTest, 'next push after an hour')),
   mutant('expired-notes-kept-for-ever', 'who does not use keys does not pay for them',
-    ['engine/core/fence.ts', 'withoutExpired(pruneTails(before, draft), nowMs)', 'pruneTails(before, draft)'],
+    ['engine/core/fence.ts', 'withoutExpired(pruneTails(before, roomy), nowMs)', 'pruneTails(before, roomy)'],
     test(strainTest, 'over long ago')),
   mutant('receipts-written-in-each-round', 'everything is bounded',
     [seal, '.filter((row) => !written.has(idOf(row)))', ''],

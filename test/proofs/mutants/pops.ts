@@ -183,7 +183,7 @@ if (!(await looksFree(engine, queue, command))) continue`],
     [wait, 'await pop(engine, queue, request, limit) if (isOver', `await pop(engine, queue, request, { ...limit, hasSlot: true })
 if (isOver`], test(waitTest)),
   mutant('a-wait-says-locked-after-it-acknowledged', '§5.6 a definite refusal changed nothing',
-    [wait, "return outcome.kind === 'locked' ?", "return outcome.kind === 'locked' ? outcome : outcome.kind === 'locked' ?"], test(waitTest)),
+    [wait, 'return afterAcknowledging(await waiting, itemsAcknowledged)', 'return { ...await waiting, itemsAcknowledged } as PopOutcome'], test(waitTest)),
   mutant('a-look-without-the-key', 'a pop with a key gets the items of its first sending',
     [wait, 'commandFor(engine, queue, request, checkPop(request))',
      'commandFor(engine, queue, { ...request, idempotencyKey: undefined }, checkPop(request))'], test(waitTest)),

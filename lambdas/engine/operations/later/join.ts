@@ -7,6 +7,7 @@ import {
   mayHaveRoom,
   rowsToTakeBack,
 } from '../../core/joinable.ts'
+import { roomForDue } from '../../core/kept-room.ts'
 import { LANES_MAX, ROWS_PER_JOIN } from '../../core/limits.ts'
 import { doneLocks } from '../../core/locks.ts'
 import type { QueueRecord } from '../../core/record.ts'
@@ -161,12 +162,12 @@ async function makeWay(
     if (nextDue !== undefined && isDue(nextDue, nowMs)) return unlessMovedOn(engine, record)
     return again(await lookLater(engine, record, found))
   }
-  if (record.room <= 0 && doneLocks(record) > 0) {
+  if (roomForDue(record) <= 0 && doneLocks(record) > 0) {
     const folded = await foldForRoom(engine, record)
-    const isStuck = folded !== undefined && folded.room <= 0
+    const isStuck = folded !== undefined && roomForDue(folded) <= 0
     return isStuck ? without('stuck', folded) : again(folded)
   }
-  if (record.room <= 0) return without('stuck', record)
+  if (roomForDue(record) <= 0) return without('stuck', record)
   if (record.lanes.size >= LANES_MAX && hasEmptyLane(record)) {
     const made = await makeRoom(engine, record)
     if (made !== undefined) return made
@@ -185,9 +186,10 @@ async function clearTheWay(
   record: QueueRecord,
   { addition }: ToJoin,
 ): Promise<Tried> {
-  switch (obstacleTo(addition, record, tailLimits(engine)).kind) {
+  const room = roomForDue(record)
+  switch (obstacleTo(addition, { ...record, room }, tailLimits(engine)).kind) {
     case 'full':
-      return record.room > 0 ? again(record) : makeWay(engine, record)
+      return room > 0 ? again(record) : makeWay(engine, record)
     case 'tail-full':
       await sealQuietly(engine, record)
       return again(await readRecord(engine, record.queue))

@@ -5,7 +5,7 @@ import { recordKey } from '../../core/keys.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { appendUpdate } from '../../store/append-update.ts'
 import { partitionOf, rewritten } from '../../store/scheduled-rows.ts'
-import { take } from '../../store/scheduled-updates.ts'
+import { take, takeKeptRoom } from '../../store/scheduled-updates.ts'
 import { type Engine, remindAtMs, tailLimits } from '../attempts/engine.ts'
 import { missingLanes } from '../lanes/lanes.ts'
 import type { ToJoin } from './entries-to-join.ts'
@@ -20,10 +20,12 @@ function joinUpdate(engine: Engine, record: QueueRecord, planned: Join, { additi
     newLanes: missingLanes(engine, addition, record),
     // Its push took a slot of the limit.
     admitted: true,
+    keptRoom: planned.keptRoom,
     remindAtMs: remindAtMs(engine),
     beside(update) {
       update.condition(`born=${update.value(record.born)}`)
       take(update, record.scheduled, planned)
+      takeKeptRoom(update, planned.keptRoom)
     },
   })
 }

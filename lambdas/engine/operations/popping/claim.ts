@@ -1,6 +1,5 @@
 import { type Claim, planClaim } from '../../core/claim.ts'
 import { type Found, isOver, passOverLocked, sortAll } from '../../core/expiry.ts'
-import { hasFree } from '../../core/flags.ts'
 import { recordKey } from '../../core/keys.ts'
 import { ANSWER_BYTES_MAX } from '../../core/limits.ts'
 import type { PopCommand } from '../../core/pop.ts'
@@ -32,6 +31,7 @@ import {
 import { foldAfter } from '../attempts/fold.ts'
 import { leaveDryQuietly } from '../attempts/leave-dry.ts'
 import { readingCourse, unreadable } from '../attempts/missing-items.ts'
+import { isMoreThere } from './join-first.ts'
 import type { Passing } from './pass-over.ts'
 import { acknowledged, itemsOf, lockOf } from './popped.ts'
 import { STARVING_FROM } from './take.ts'
@@ -105,7 +105,7 @@ async function claimed(
   })
   if (outcome === undefined) {
     passing.metInClaim = true
-    passing.hasAcknowledged = claim.acknowledge !== undefined
+    passing.itemsAcknowledged = acknowledgedBy(claim)
     return again(asStored(left))
   }
   await foldAfter(engine, left)
@@ -134,7 +134,7 @@ function claimedItems(engine: Engine, record: QueueRecord, claim: Claim): Promis
       next(entries) {
         const found = now.timed ? sortAll(now, stretches, entries, nowMs) : undefined
         return found === undefined || found.over.length === 0
-          ? answer({ outcome: outcomeOf(now, claim, stretches, entries), left: now })
+          ? answer({ outcome: outcomeOf(engine, now, claim, { stretches, entries }), left: now })
           : withoutExpired(engine, now, claim, found, nowMs)
       },
     }
@@ -158,24 +158,33 @@ function withoutExpired(
     landed(left) {
       engine.onItemsExpired(itemsIn(over))
       // Go by the record before the write: after a lost answer, the lock may have ended in the one that we read since.
-      const outcome = kept.length > 0 ? outcomeOf(now, claim, kept, entries) : undefined
+      const outcome =
+        kept.length > 0 ? outcomeOf(engine, now, claim, { stretches: kept, entries }) : undefined
       return done({ outcome, left })
     },
   }
 }
 
-function outcomeOf(
-  record: QueueRecord,
-  { seen: before, acknowledge = '', lockId, expiresAtMs, nowMs, wanted }: Claim,
-  stretches: readonly Stretch[],
-  entries: readonly string[],
-): Items {
+function acknowledgedBy({ seen: before, acknowledge = '' }: Claim): number | undefined {
   const ended = before.locks.get(acknowledge)
+  return ended && itemsIn(ended.stretches)
+}
+
+function outcomeOf(
+  engine: Engine,
+  record: QueueRecord,
+  claim: Claim,
+  {
+    stretches,
+    entries,
+  }: { readonly stretches: readonly Stretch[]; readonly entries: readonly string[] },
+): Items {
+  const { lockId, expiresAtMs, nowMs, wanted } = claim
   return {
     kind: 'items',
     items: itemsOf(record, stretches, entries),
     lock: lockOf({ id: lockId, ttlMs: expiresAtMs - nowMs }, expiresAtMs),
-    more: itemsIn(stretches) < wanted && hasFree(record),
-    ...acknowledged(ended ? itemsIn(ended.stretches) : undefined),
+    more: itemsIn(stretches) < wanted && isMoreThere(engine, record),
+    ...acknowledged(acknowledgedBy(claim)),
   }
 }

@@ -1,4 +1,6 @@
 import { QueueError } from '../../../foundation/errors.ts'
+import { hasFree } from '../../core/flags.ts'
+import type { QueueRecord } from '../../core/record.ts'
 import { again, asStored, type Decision, type View } from '../attempts/decision.ts'
 import { type Engine, readRecord } from '../attempts/engine.ts'
 import { join, mayJoin } from '../later/join.ts'
@@ -36,3 +38,7 @@ export function joiningBefore(engine: Engine): (view: View) => Decision<never> |
     }
   }
 }
+
+/** Whether another pop could get something: what is free, or what is due and would join before it. */
+export const isMoreThere = (engine: Engine, record: QueueRecord): boolean =>
+  hasFree(record) || mayJoin(engine, record, engine.clock.nowMs())
