@@ -9,6 +9,8 @@ const giveUpUpdate = 'rate/store/give-up-update.ts'
 const turnstile = 'rate/operations/turnstile.ts'
 const rateSimulationTest = 'test/proofs/rate-simulation/rate-simulation.test.ts'
 const decisionTest = 'test/rate/core/slot-plan.test.ts'
+const exactDenialsTest = 'test/rate/core/exact-denials.test.ts'
+const changedRulesTest = 'test/rate/engine/changed-rules.test.ts'
 const handOverTest = 'test/rate/core/hand-over.test.ts'
 const requestsTest = 'test/rate/engine/requests.test.ts'
 const limitsTest = 'test/rate/engine/limits.test.ts'
@@ -56,6 +58,21 @@ export const rateMutants: readonly Mutant[] = [
   mutant('new-rules-forget-the-overhang', 'at most max a window, across two changes',
     [handOver, '+ (window === 0 ? overhang : 0)', '+ (window === -1 ? overhang : 0)'],
     test(rateSimulationTest, 'keep every invariant'), test(handOverTest)),
+  mutant('a-denial-by-new-settings-leaves-the-row-to-the-old', 'a change of rules counts what was used',
+    [slotPlan,
+     'if (ask.revision > row.epoch.revision) {',
+     'if (ask.revision > row.epoch.revision && ask.revision < 0) {'],
+    test(changedRulesTest, 'second helping')),
+  mutant('a-denied-override-rules-everybody', 'who is denied changes nothing for others',
+    [slotPlan,
+     'if (ask.revision > row.epoch.revision) {',
+     'if (ask.revision >= row.epoch.revision) {'],
+    test(changedRulesTest, 'changes nothing for others')),
+  mutant('a-denial-by-overrides-speaks-of-a-window-that-never-begins', 'a denial says when to come back',
+    [slotPlan, 'opensMs: takesOverMs(row, ask, nowMs, soonestMs)', 'opensMs: soonestMs'],
+    test(changedRulesTest, 'the call itself chose')),
+  mutant('a-line-of-none-is-waited-in', 'a denial says when to come back',
+    [slotPlan, 'canWait && inLine > 0 ?', 'canWait && inLine >= 0 ?'], test(exactDenialsTest)),
   mutant('new-rules-begin-now', 'order of arrival is order of turn, across a change',
     [handOver,
      'fromMs: startMs + window * rules.windowMs,',
@@ -63,10 +80,10 @@ export const rateMutants: readonly Mutant[] = [
     test(rateSimulationTest, 'keep every invariant')),
   mutant('new-rules-over-a-cursor-that-moved', 'a change of rules knows the cursor',
     [slotPlan,
-     'cursorMax, orAbsent: false, atMs: row.atMs,',
-     `cursorMax: cursorMax + 50,
+     'cursorMax: seen.cursor, orAbsent: false, atMs: seen.atMs,',
+     `cursorMax: seen.cursor + 50,
 orAbsent: false,
-atMs: row.atMs,`], test(rateSimulationTest, 'keep every invariant')),
+atMs: seen.atMs,`], test(rateSimulationTest, 'keep every invariant')),
   mutant('the-same-ruler-twice', 'two epochs never have the same text',
     [handOver, 'generation: row.epoch.generation + 1,', 'generation: row.epoch.generation,'],
     test(handOverTest), test(rateSimulationTest, 'keep every invariant')),
@@ -103,7 +120,7 @@ atMs: row.atMs,`], test(rateSimulationTest, 'keep every invariant')),
     test(rateSimulationTest, 'keep every invariant')),
   mutant('a-line-without-end', 'waits are bounded',
     [slotPlan,
-     'canWait ? lastInLineAt(epoch, nowMs, cost, inLine)',
+     'canWait && inLine > 0 ? lastInLineAt(epoch, nowMs, cost, inLine)',
      'canWait ? lastInLineAt(epoch, nowMs, cost, 10 * inLine + 9_000)'],
     test(rateSimulationTest, 'keep every invariant')),
   mutant('a-clock-an-hour-off', 'a clock far off changes nothing',
