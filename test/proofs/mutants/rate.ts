@@ -11,6 +11,8 @@ const rateSimulationTest = 'test/proofs/rate-simulation/rate-simulation.test.ts'
 const decisionTest = 'test/rate/core/slot-plan.test.ts'
 const exactDenialsTest = 'test/rate/core/exact-denials.test.ts'
 const changedRulesTest = 'test/rate/engine/changed-rules.test.ts'
+const changedShardsTest = 'test/rate/engine/changed-shards.test.ts'
+const configure = 'rate/operations/configure.ts'
 const handOverTest = 'test/rate/core/hand-over.test.ts'
 const requestsTest = 'test/rate/engine/requests.test.ts'
 const limitsTest = 'test/rate/engine/limits.test.ts'
@@ -73,6 +75,42 @@ export const rateMutants: readonly Mutant[] = [
     test(changedRulesTest, 'the call itself chose')),
   mutant('a-line-of-none-is-waited-in', 'a denial says when to come back',
     [slotPlan, 'canWait && inLine > 0 ?', 'canWait && inLine >= 0 ?'], test(exactDenialsTest)),
+  mutant('shards-are-not-told-of-new-settings', 'a key’s own settings hold with the next write',
+    [configure, 'const others = shardsFrom(0, shards).slice(1)',
+     'const others = shardsFrom(0, shards).slice(shards)'],
+    test(changedShardsTest, 'whoever makes it')),
+  mutant('a-shard-that-nobody-used-is-not-told', 'a key’s own settings hold with the next write',
+    ['rate/operations/tell-row.ts',
+     'if (row !== undefined && row.epoch.revision >= ruling.revision)',
+     'if (row === undefined || row.epoch.revision >= ruling.revision)'],
+    test(changedShardsTest, 'nobody had used')),
+  mutant('a-shard-that-is-no-more-is-not-told', 'a key’s own settings hold with the next write',
+    [configure,
+     'shards = Math.max(shards, before?.configuration?.settings.shards ?? 1)',
+     'shards = Math.max(shards, 1)'], test(changedShardsTest, 'at once with')),
+  mutant('who-is-late-tells-older-settings', 'a revision never goes back',
+    ['rate/operations/tell-row.ts',
+     'row.epoch.revision >= ruling.revision',
+     'row.epoch.revision === ruling.revision'], test(changedShardsTest, 'the newest everywhere')),
+  mutant('a-shard-that-is-not-told-is-passed-over', 'a configure that answers is whole',
+    [configure, "if (failed?.status !== 'rejected') return", "if (failed?.status !== 'nothing') return"],
+    test(changedShardsTest, 'are not said to hold')),
+  mutant('a-change-gives-up-on-a-busy-shard', 'a change of rules comes through',
+    ['rate/core/ruled-row.ts', 'attempt <= 4 ? 0 :', 'attempt <= 4_000 ? 0 :'],
+    test(changedShardsTest, 'all the time')),
+  mutant('news-of-a-shard-are-looked-up-in-memory', 'a key’s own settings hold with the next write',
+    ['rate/operations/known-settings.ts',
+     'if (sinceMs !== undefined || known.confirmedMs <',
+     'if (known.confirmedMs < (sinceMs ?? 0) || known.confirmedMs <'],
+    test(changedShardsTest, 'has just read')),
+  mutant('news-of-a-shard-are-believed-for-a-time', 'a key’s own settings hold with the next write',
+    [take, 'if (shard > 0) return true', 'if (shard > 25) return true'],
+    test(changedShardsTest, 'took half a minute')),
+  mutant('a-told-row-goes-before-its-news-is-old', 'a row outlives what processes remember',
+    ['rate/core/row.ts',
+     'Math.max(IDLE_WINDOWS * epoch.rules.windowMs, PATTERNS_KEPT_MS)',
+     'Math.max(IDLE_WINDOWS * epoch.rules.windowMs, PATTERNS_KEPT_MS * 0)'],
+    test(changedShardsTest, 'idle and is forgotten')),
   mutant('new-rules-begin-now', 'order of arrival is order of turn, across a change',
     [handOver,
      'fromMs: startMs + window * rules.windowMs,',

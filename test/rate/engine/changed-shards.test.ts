@@ -30,7 +30,8 @@ async function warmed() {
   clock.pass(HOUR_MS - (clock.nowMs() % HOUR_MS))
   await admin.configure('k', { ...plenty, maxRequestsInQueue: 0 })
   for (const shard of [0, 1, 2, 3]) await ask(old, shard)
-  clock.pass(HOUR_MS)
+  // Those windows are over; but the process believes for half a minute what it read.
+  clock.pass(2_000)
   return { ...opened, admin, old }
 }
 
@@ -84,6 +85,22 @@ describe('New settings of a sharded key', () => {
     expect(counted(await kinds(9, () => ask(old, 1)))).toEqual({ allowed: 1, denied: 8 })
   })
 
+  it('hold although the change took half a minute.', async () => {
+    const { process, old, ask, clock } = await warmed()
+    let isDue = true
+    const admin = process({
+      async before({ name, input }) {
+        if (!isDue || name !== 'UpdateCommand' || !JSON.stringify(input.Key).includes('k#0')) return
+        isDue = false
+        clock.pass(31_000)
+        // It looks at the first shard again: as its clock has it, that is long after the change began.
+        await ask(old, 1)
+      },
+    })
+    await admin.configure('k', { ...fourAnHour, maxRequestsInQueue: 0 })
+    expect(counted(await kinds(9, () => ask(old, 2)))).toEqual({ allowed: 1, denied: 8 })
+  })
+
   it.each([
     ['fewer shards', { ...plenty, maxRequests: 2, windowMillis: HOUR_MS, shards: 2 }, 2],
     ['one shard', { ...plenty, maxRequests: 2, windowMillis: HOUR_MS, shards: 1 }, 2],
@@ -116,12 +133,14 @@ describe('New settings of a sharded key', () => {
       async before({ input }) {
         if (!isDue || !JSON.stringify(input.Key).includes('r#k#2')) return
         isDue = false
+        await ask(old, 0)
         await soon.configure('k', { ...fourAnHour, maxRequestsInQueue: 0 })
       },
     }
     await late.configure('k', { ...plenty, maxRequests: 40, maxRequestsInQueue: 0 })
     expect(isDue).toBe(false)
-    for (const shard of [1, 2, 3]) {
+    // The one that was told late comes first: from another, the process would learn of the newest.
+    for (const shard of [2, 1, 3]) {
       expect(counted(await kinds(9, () => ask(old, shard)))).toEqual({ allowed: 1, denied: 8 })
     }
   })
