@@ -55,7 +55,7 @@ export const laterMutants: readonly Mutant[] = [
     test(later, 'is not put off past')),
   mutant('later-join-over-the-capacity', '0039 a full queue keeps it waiting',
     [[coreJoin, 'if (!hasLanes || items + count > record.room) {', 'if (!hasLanes || items + count > 1_000_000) {'],
-     [join, 'admitted: true,', 'admitted: true, anyway: true,']],
+     [join, "pass: 'free',", "pass: 'free', anyway: true,"]],
     test(later, 'wait while the queue is full')),
   mutant('later-rows-behind-the-page-are-forgotten', '0039 the earliest row is never later than the truth',
     [coreJoin, 'rows[taken] ?? (more ? rows.at(-1) : undefined)', 'rows[taken]'],
