@@ -59,7 +59,7 @@ export const laterMutants: readonly Mutant[] = [
     test(later, 'is not put off past')),
   mutant('later-join-over-the-capacity', '0039 a full queue keeps it waiting',
     [[coreJoin, 'if (!hasLanes || items + count > roomForDue(record)) {', 'if (!hasLanes || items + count > 1_000_000) {'],
-     [writeJoin, 'admitted: true,', 'admitted: true, anyway: true,']],
+     [writeJoin, "pass: 'free',", "pass: 'free', anyway: true,"]],
     test(later, 'wait while the queue is full')),
   mutant('acknowledging-pop-leaves-what-is-due', '0039 a pop first joins what is due, once there is room',
     ['engine/operations/popping/pop.ts', 'acknowledgeForRoom(engine, record, plan, view, passing) ?? decideEmpty', 'decideEmpty'],
