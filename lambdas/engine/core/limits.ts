@@ -169,7 +169,7 @@ export { REASON_CHARACTERS_MAX } from '../../foundation/shared/reason.ts'
 export const REASON_BYTES_MAX = 16 * 1024
 /** Characters kept of a reason while the dead cannot move: 2,000 reasons take 128 KB at worst. */
 export const STUCK_REASON_CHARACTERS = 16
-/** Pieces of delivery counts in a record (some 12 bytes each), shared by its lanes. */
+/** Pieces of delivery counts in a record (some 20 bytes each), shared by its lanes; beyond them each lane has one. */
 export const DELIVERY_PIECES_MAX = 2_000
 /** Remembered records: some thousands of ordinary ones, for a Lambda of 256 MB or less. */
 export const REMEMBERED_RECORD_BYTES_MAX = 16 * 1024 * 1024
