@@ -62,21 +62,20 @@ export function passOverWaiting(
 /** How many of them one write may pass over: in a lock or dead, each weighs the same. */
 export const passableWaiting = (record: QueueRecord): number =>
   isDeadLettered(record)
-    ? Math.min(EXPIRED_PER_WRITE.dead, Math.max(0, EXPIRED_DEAD_MAX - deadIn(record)))
+    ? Math.min(EXPIRED_PER_WRITE.dead, mayDie(record))
     : EXPIRED_PER_WRITE.discarded
 
 /** How much heavier that makes the record, at most: dead items stay in it until they have moved. */
 export const weightOf = (record: QueueRecord, over: readonly Stretch[]): number =>
   isDeadLettered(record) ? itemsIn(over) : 0
 
+/** How many more items may become dead. */
+const mayDie = (record: QueueRecord): number => Math.max(0, EXPIRED_DEAD_MAX - deadIn(record))
+
 /** How many items one write may pass over. Only those that become dead count against the bound of dead items. */
 export const passableIn = (record: QueueRecord): number =>
   isDeadLettered(record)
-    ? Math.min(
-        EXPIRED_PER_WRITE.dead,
-        Math.max(0, EXPIRED_DEAD_MAX - deadIn(record)),
-        roomIn(record),
-      )
+    ? Math.min(EXPIRED_PER_WRITE.dead, mayDie(record), roomIn(record))
     : EXPIRED_PER_WRITE.discarded
 
 /** How many a write may pass over and lock together: dead and locked items weigh the same. */
