@@ -16,6 +16,7 @@ import { attempts } from '../attempts/attempts.ts'
 import { act, again, answer, done, type Outcome, refuse } from '../attempts/decision.ts'
 import { changeOf, type Engine, newMark, readRecord } from '../attempts/engine.ts'
 import { putFirst } from '../attempts/first-record.ts'
+import { tellLimits } from '../attempts/pass-limit.ts'
 import { configurationByNow, patternsAsKnown, patternsByNow } from '../attempts/patterns.ts'
 
 const course = { from: 'store', attemptsMax: 24, looksFrom: 4 } as const
@@ -43,7 +44,8 @@ export async function configure(
     if (change.expired === 'dead_letter') throw nowhereToGo('expired')
   }
   let revisionNow: number | undefined
-  return attempts<Configuration>(engine, queue, course, ({ record, nowMs }) => {
+  return attempts<Configuration>(engine, queue, course, (view) => {
+    const { record, nowMs } = view
     if (record === undefined) {
       return act(() => makeConfigured(engine, queue, change, ifMatch))
     }
@@ -53,12 +55,12 @@ export async function configure(
     if (revisionNow === undefined && isUntouched(before) && !isDeadLetterQueue(queue)) {
       return act(async () => {
         revisionNow = (await patternsAsKnown(engine, queue)).revision
-        return again(record)
+        return again(view)
       })
     }
     const after = changeConfiguration(withRevision(before, revisionNow ?? 0), change)
     const changed = changeOf(engine, record, reconfigured(record, after), { nowMs })
-    return { kind: 'write', change: changed, landed: () => done(after) }
+    return { kind: 'write', change: changed, landed: () => told(engine, queue, before, after) }
   })
 }
 
@@ -71,7 +73,8 @@ export async function unconfigure(
   checkQueueId(queue)
   let applies = await configurationByNow(engine, queue)
   let readFor = 0
-  return attempts<Configuration>(engine, queue, course, ({ record, nowMs }) => {
+  return attempts<Configuration>(engine, queue, course, (view) => {
+    const { record, nowMs } = view
     const before = record?.configuration ?? applies
     // The record has seen newer patterns than these. If it got older settings under the newer revision, no walk
     // would ever correct it. We read again once for each revision: a restored table may have none this new.
@@ -82,7 +85,7 @@ export async function unconfigure(
         // Forget them, rather than ask by time: somebody may have set the clock back since we read them.
         engine.patterns.forget()
         applies = await configurationByNow(engine, queue)
-        return again(record)
+        return again(view)
       })
     }
     const refused = mismatch(queue, before, ifMatch)
@@ -90,8 +93,18 @@ export async function unconfigure(
     if (record === undefined || before.source.from !== 'queue') return answer(before)
     const after = givenBack(before, applies)
     const change = changeOf(engine, record, reconfigured(record, after), { nowMs })
-    return { kind: 'write', change, landed: () => done(after) }
+    return { kind: 'write', change, landed: () => told(engine, queue, before, after) }
   })
+}
+
+async function told(
+  engine: Engine,
+  queue: string,
+  before: Configuration,
+  after: Configuration,
+): Promise<Outcome<Configuration>> {
+  await tellLimits(engine, queue, before, after)
+  return done(after)
 }
 
 /** Makes the queue's first record, with its own settings. */
