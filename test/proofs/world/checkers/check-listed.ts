@@ -20,7 +20,7 @@ export function checkListed({ model, operation, value, say }: Answer<'scheduled'
     if (dueMs < fromMs || dueMs > toMs) say('a list shows what was asked for', id)
     if (shown.includes(one)) say('a list shows each item once', id)
     const before = shown.at(-1)
-    if (before !== undefined && !isBefore(before, one)) {
+    if (before !== undefined && isBefore(one, before)) {
       say('what is scheduled is shown in its order', `${before.id}, ${id}`)
     }
     shown.push(one)

@@ -36,7 +36,7 @@ export function checkPopped(answer: Answer<'pop'>): void {
     } else if (outcome.more) {
       if (operation.effects.passedOver === 0) say('a pop that says “more” has met some', queue)
     } else if (!isTurnedAway(queueModel, operation, outcome)) {
-      checkEmpty(queueModel, operation, say)
+      checkEmpty(model, queueModel, operation, say)
     }
     return
   }
@@ -114,12 +114,14 @@ function checkExpiry(
 }
 
 /** There was a moment while the pop ran at which it could have found nothing. */
-function checkEmpty(queueModel: QueueModel, operation: Pop, say: Say): void {
-  const { startedAtCommit, clockMinMs, effects } = operation
+function checkEmpty(model: Model, queueModel: QueueModel, operation: Pop, say: Say): void {
+  const { startedAtCommit, startedMs, clockMinMs, effects } = operation
   // What it acknowledges makes room for what is due.
   const sinceCommit = Math.max(startedAtCommit, effects.settledAtCommit)
   const fromMs = queueModel.availability.fromMs.since(sinceCommit)
-  if (fromMs <= clockMinMs) {
+  // While others see half of a transaction, a join of what it wrote is refused.
+  const cannotJoin = fromMs > 0 && model.world.store.settledAtMs > startedMs
+  if (fromMs <= clockMinMs && !cannotJoin) {
     const what = fromMs < 0 ? 'visible items' : `items that were due at ${fromMs}`
     say('empty is never guessed', `${queueModel.queue} had ${what} all the time`)
   }
