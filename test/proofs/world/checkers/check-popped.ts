@@ -9,6 +9,7 @@ import type { Operation, Take } from '../actors/callers/operation.ts'
 import type { Answer, Say } from './answer.ts'
 import { noteHandouts } from './check-taking.ts'
 import { expiryMsOf } from './expiry.ts'
+import { maySeeOld } from './may-see-old.ts'
 import type { Model, QueueModel } from './model.ts'
 
 type Pop = Operation<CommandOf<'pop'>>
@@ -115,13 +116,13 @@ function checkExpiry(
 
 /** There was a moment while the pop ran at which it could have found nothing. */
 function checkEmpty(model: Model, queueModel: QueueModel, operation: Pop, say: Say): void {
-  const { startedAtCommit, startedMs, clockMinMs, effects } = operation
+  const { startedAtCommit, clockMinMs, effects } = operation
   // What it acknowledges makes room for what is due.
   const sinceCommit = Math.max(startedAtCommit, effects.settledAtCommit)
   const fromMs = queueModel.availability.fromMs.since(sinceCommit)
-  // While others see half of a transaction, a join of what it wrote is refused.
-  const cannotJoin = fromMs > 0 && model.world.store.settledAtMs > startedMs
-  if (fromMs <= clockMinMs && !cannotJoin) {
+  // The store refused a join: whoever comes next will try again.
+  const cannotJoin = fromMs > 0 && operation.isHindered
+  if (fromMs <= clockMinMs && !cannotJoin && !maySeeOld(model, operation)) {
     const what = fromMs < 0 ? 'visible items' : `items that were due at ${fromMs}`
     say('empty is never guessed', `${queueModel.queue} had ${what} all the time`)
   }

@@ -56,6 +56,7 @@ export class Network {
     const freezes = !dies && random.chance(odds.pause)
     const plan = planRequest(request, odds, world.latencyMaxMs, random)
     if (plan.fault !== undefined) statistics.count(`fault ${plan.fault}`)
+    if (plan.error !== undefined) hinder(sender)
 
     // Frozen or dead before it left, or after: half the time each.
     const left = !(dies || freezes) || random.chance(0.5)
@@ -172,6 +173,7 @@ export class Network {
       if (error instanceof Error && error.name === 'ValidationException') {
         world.violated('requests are valid', `${error.message}: ${show(request.input)}`)
       }
+      if (!isLostRace(error)) hinder(sender)
       if (isLostRace(error)) world.statistics.count('path lost a race')
       if (isConflict(error)) world.statistics.count('path met a transaction')
       world.statistics.count(`refused ${error instanceof Error ? error.name : 'strangely'}`)
@@ -227,5 +229,9 @@ const isConflict = (error: unknown): boolean => {
 
 const isLostRace = (error: unknown): boolean =>
   error instanceof Error && error.name === 'ConditionalCheckFailedException'
+
+function hinder({ operation, together = [] }: Sender): void {
+  for (const one of [operation, ...together]) if (one !== undefined) one.isHindered = true
+}
 
 const operationName = ({ operation }: Sender): string => `#${operation?.id ?? '?'}`
