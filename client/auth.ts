@@ -88,7 +88,7 @@ function regionOf(hostname: string): string {
   const region = executeApi.exec(hostname)?.[1]
   if (region !== undefined) return region
   throw new TypeError(
-    `Cannot sign for ${hostname} because its name does not tell the AWS region: give auth.region`,
+    `Cannot sign for ${hostname} because its name does not tell the AWS region: give auth.region (in a Lambda function, process.env.AWS_REGION)`,
   )
 }
 

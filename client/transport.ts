@@ -76,10 +76,11 @@ async function send(transport: Transport, call: Call): Promise<Answer> {
   let hurried = false
   for (let sent = 1; ; sent += 1) {
     if (signal?.aborted) throw told(aborted(signal), sent - 1, lost)
-    const result = await sendOnce(transport, call)
+    const result = await sendOnce(transport, call, lost)
     // Once an answer was lost, the earlier call may be this one.
     if (result.kind === 'answer') return lost ? { ...result, isReplay: false } : result
     const { error } = result
+    if (result.kind === 'refused' && lost) tellOfDoubt(error)
     // Only a call that changes something can have an unknown outcome.
     if (result.kind === 'lost' && call.method !== 'GET') lost = true
     if (error.code === 'ABORTED') throw told(error, sent, lost)
@@ -116,7 +117,19 @@ function told(error: PushPopError, sent: number, lost: boolean): PushPopError {
   return Object.assign(error, { attempts: sent, outcome })
 }
 
-async function sendOnce(transport: Transport, call: Call): Promise<Answer | Failure> {
+/** What the message says is true of this attempt alone: "nothing was changed", for example. */
+function tellOfDoubt(error: PushPopError): void {
+  // Whoever gives us the credentials may throw the same error again.
+  if (!error.message.endsWith(DOUBT)) error.message += DOUBT
+}
+
+const DOUBT = '; an earlier attempt had no answer, so nobody knows whether it was carried out'
+
+async function sendOnce(
+  transport: Transport,
+  call: Call,
+  lost: boolean,
+): Promise<Answer | Failure> {
   const { verb, method, body, signal, denialIsAnswer } = call
   const timeoutMs = answerMs(transport, call)
   const url = urlOf(transport.base, call)
@@ -154,10 +167,10 @@ async function sendOnce(transport: Transport, call: Call): Promise<Answer | Fail
     if (signal?.aborted) return { kind: 'lost', error: aborted(signal) }
     // A browser does not give the cause.
     if (isUnsent((cause as Error).cause))
-      return { kind: 'refused', error: noConnection(url, cause) }
+      return { kind: 'refused', error: noConnection(url, lost, cause) }
     return {
       kind: 'lost',
-      error: attempt.signal.aborted ? late(timeoutMs) : unreachable(url, cause),
+      error: attempt.signal.aborted ? noAnswerIn(timeoutMs) : unreachable(url, cause),
     }
   } finally {
     clearTimeout(timer)
@@ -201,14 +214,14 @@ export const aborted = (signal: AbortSignal): PushPopError =>
     cause: signal.reason,
   })
 
-const late = (timeoutMs: number): PushPopError =>
-  new PushPopError('TIMEOUT', `No answer came within ${timeoutMs} ms`, { retryable: true })
+export const noAnswerIn = (ms: number, outcome?: 'unknown'): PushPopError =>
+  new PushPopError('TIMEOUT', `No answer came within ${ms} ms`, { retryable: true, outcome })
 
-const noConnection = (url: URL, cause: unknown): PushPopError =>
-  new PushPopError('NETWORK_ERROR', `Cannot connect to ${url.origin}; nothing was sent`, {
-    retryable: true,
-    cause,
-  })
+/** `lost`: an earlier attempt was sent. */
+function noConnection(url: URL, lost: boolean, cause: unknown): PushPopError {
+  const message = `Cannot connect to ${url.origin}${lost ? '' : '; nothing was sent'}`
+  return new PushPopError('NETWORK_ERROR', message, { retryable: true, cause })
+}
 
 const unreachable = (url: URL, cause: unknown): PushPopError =>
   new PushPopError('NETWORK_ERROR', `No answer came from ${url.origin}`, { retryable: true, cause })

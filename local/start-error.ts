@@ -3,6 +3,10 @@ export class StartError extends Error {
   override name = 'StartError'
 }
 
+/** SQLite's own words do not say which file they are about. */
+export const cannotUse = (file: string, cause: unknown): StartError =>
+  new StartError(`Cannot use the file ${file} because of this: ${messageOf(cause)}`)
+
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

@@ -17,6 +17,7 @@ import { handlerGroups } from '../lib/constructs/function-settings.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { writeCommonJs } from './build-package/common-js.ts'
 import { nameScriptsInDeclarations, pruneDeclarations } from './build-package/declarations.ts'
+import { writeExamples } from './build-package/examples.ts'
 import { declarationOf, reachedFrom } from './build-package/imports-of.ts'
 import { licencesOf } from './build-package/licences.ts'
 
@@ -40,6 +41,8 @@ writeCommonJs(
 )
 chmodSync(inDist(packageJson.bin.pushpop), 0o755)
 writeClientPackage(inDist(packageJson.exports['./client'].import.default))
+
+writeExamples(join(root, 'examples'), join(dist, 'examples'))
 
 // In the same groups as the constructs bundle them, so that the same bytes come out.
 const functions = new Map(handlerGroups.flatMap((files) => [...bundle(entriesOf(files))]))

@@ -1,4 +1,5 @@
-import { type Clock, systemClock } from '../lambdas/foundation/system.ts'
+import { TIMES_END_MS } from '../lambdas/engine/core/time-digits.ts'
+import { type Clock, inWholeMs, systemClock } from '../lambdas/foundation/system.ts'
 
 export type MovableClock = Clock & { move(ms: number): void }
 
@@ -8,12 +9,20 @@ export type MovableClock = Clock & { move(ms: number): void }
  */
 export function movableClock(): MovableClock {
   let movedMs = 0
-  return {
+  const clock = inWholeMs({
     nowMs: () => systemClock.nowMs() + movedMs,
     sleep: systemClock.sleep,
+  })
+  const refusal = (ms: number): string | undefined => {
+    if (!(ms >= 0)) return 'time only goes on'
+    return clock.nowMs() + ms < TIMES_END_MS ? undefined : "PushPop's times end on 2059-05-25"
+  }
+  return {
+    ...clock,
     move(ms) {
-      if (Number.isFinite(ms) && ms >= 0) movedMs += ms
-      else throw new RangeError(`Cannot move the time by ${ms} ms because time only goes on`)
+      const why = refusal(ms)
+      if (why !== undefined) throw new RangeError(`Cannot move the time by ${ms} ms because ${why}`)
+      movedMs += ms
     },
   }
 }

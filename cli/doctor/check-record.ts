@@ -31,7 +31,11 @@ export function checkRecord(record: QueueRecord): Finding[] {
   const counts = [
     { name: 'bytes of the tails', said: record.tailBytes, counted: tailBytes },
     { name: 'items in flight', said: record.inFlight, counted: inFlightOf(record) },
-    { name: 'room', said: record.room, counted: roomOf(record.configuration) - unsettled },
+    {
+      name: 'room',
+      said: record.room + record.keptRoom,
+      counted: roomOf(record.configuration) - unsettled,
+    },
   ]
   for (const { name, said, counted } of counts) {
     if (said !== counted) say(`it counts ${said} ${name}, and a recount gives ${counted}`)

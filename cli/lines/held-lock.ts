@@ -1,5 +1,5 @@
 import { delay } from '../../client/delay.ts'
-import { holdLock, lostLockCodes, unlessOver } from '../../lambdas/foundation/shared/hold-lock.ts'
+import { holdLock, lostLockCodes } from '../../lambdas/foundation/shared/hold-lock.ts'
 import { codeOf } from '../explain.ts'
 import type { Target } from '../target/target.ts'
 
@@ -18,8 +18,8 @@ export async function holding<T>(
     sinceMs: performance.now(),
     nowMs: () => performance.now(),
     sleep: delay,
-    extend: (signal) =>
-      unlessOver(target.extend(queue, { lockId, ttlSeconds: TTL_SECONDS }), signal),
+    extend: () => target.extend(queue, { lockId, ttlSeconds: TTL_SECONDS }),
+    late: (ms) => new Error(`No answer came within ${ms} ms`),
     // If the lock has ended anyway, the acknowledgement fails and says so.
     onTrouble() {},
     isLost: (error) => lostLockCodes.some((code) => code === codeOf(error)),

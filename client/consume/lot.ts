@@ -1,6 +1,7 @@
 // The items of one lock: handled in order, then settled according to their outcomes.
 
 import { retryDelayMs } from '../../lambdas/consumer/core/retry.ts'
+import { readable } from '../../lambdas/consumer/core/thrown.ts'
 import type { HeldLock } from '../../lambdas/foundation/shared/hold-lock.ts'
 import { shortenedReason } from '../../lambdas/foundation/shared/reason.ts'
 import { isLockLost, PushPopError } from '../errors.ts'
@@ -60,7 +61,7 @@ async function workItem<T>(
     const work = (async () => handler(item, context))()
     if ((await firstOf(work, shift.graceOver)) === 'signal') verdict = back
   } catch (error) {
-    shift.report({ kind: 'handler', item, error })
+    shift.report({ kind: 'handler', item, error: readable(error) })
     verdict = shift.retry === undefined ? back : again
   } finally {
     lock.lost.removeEventListener('abort', giveUp)

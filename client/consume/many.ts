@@ -7,7 +7,7 @@ import type { ListAnswer } from '../api-types.ts'
 import { delay } from '../delay.ts'
 import { isQueueLocked } from '../errors.ts'
 import { newKey, queueCalls } from '../queue-calls.ts'
-import type { Send } from '../transport.ts'
+import { noAnswerIn, type Send } from '../transport.ts'
 import type { Item } from '../views.ts'
 import type { Consumed } from './options.ts'
 
@@ -46,6 +46,7 @@ export const consumeMany = <T>(
       clock: { nowMs: () => performance.now(), sleep: delay },
       random: Math.random,
       newKey,
+      late: (ms) => noAnswerIn(ms, 'unknown'),
     },
     which,
     handler as CoreHandler,

@@ -13,6 +13,7 @@ import { isAtLimit, isLockLost, isQueueLocked, PushPopError } from '../errors.ts
 import type { Queue } from '../queue.ts'
 import { newKey } from '../queue-calls.ts'
 import { lockPauseMs, pauseMs } from '../retry.ts'
+import { noAnswerIn } from '../transport.ts'
 import type { Lock, Popped } from '../views.ts'
 import type { Idle } from './idle.ts'
 import { type Lot, settleLot, workLot } from './lot.ts'
@@ -125,6 +126,7 @@ const held = <T>({ queue, shift }: WorkerOptions<T>, { id, ttlSeconds }: Lock, s
     nowMs: () => performance.now(),
     sleep: delay,
     extend: (signal) => queue.extend(id, ttlSeconds, { signal }),
+    late: (ms) => noAnswerIn(ms, 'unknown'),
     onTrouble: (error) => shift.report({ kind: 'request', error: error as PushPopError }),
     isLost: isLockLost,
   })

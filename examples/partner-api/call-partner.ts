@@ -4,7 +4,7 @@ export type Call = { readonly customer: number }
 
 /**
  * Works the queue until the signal comes: takes a call, waits for its turn under the limit `partner`, and
- * makes it. Any number of processes may do this, on any number of machines: they share the one limit.
+ * makes it. Several processes may do this, on any machines: they share the one limit, which leaves room for each.
  */
 export async function callPartner(
   client: Client,
@@ -22,9 +22,9 @@ export async function callPartner(
       // Somebody else may use up the partner's limit too: the call comes again, a little later.
       if (!response.ok) throw new Error(`The partner answered ${response.status}`)
     },
-    // A few at a time, so that one slow answer does not leave turns unused.
+    // One call at a time: each further one could be late, and arrive together with those whose turn it is.
     {
-      concurrency: 4,
+      competing: true,
       signal,
       onError: ({ error }) => console.log(`  ${(error as Error).message}`),
     },

@@ -19,10 +19,11 @@ export const handler = consumer<Webhook>(async ([item], { deadLetter, signal }) 
   })
   await response.body?.cancel()
   if (response.ok) return
+  const problem = `the endpoint answered ${response.status}`
   // Such an endpoint would say the same again.
-  if (isFinal(response.status)) return deadLetter(item, `the endpoint answered ${response.status}`)
-  // It comes again after 1, 2, 4, … seconds, and is dead after `maxDeliveries`.
-  throw new Error(`${url} answered ${response.status}`)
+  if (isFinal(response.status)) return deadLetter(item, problem)
+  // It comes again after 1, 2, 4, … seconds, and is dead after `maxDeliveries`, for this reason.
+  throw new Error(problem)
 })
 
 /** The request itself is refused; 408 and 429 say to come back later. */

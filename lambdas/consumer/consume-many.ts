@@ -6,6 +6,7 @@ import type { Handler } from './core/handler.ts'
 import type { ConsumeManyOptions, Which } from './core/many-options.ts'
 import type { Standing } from './core/rota.ts'
 import type { Counts } from './core/run.ts'
+import { late } from './edge.ts'
 import { KEY_CHARACTERS } from './run-queue.ts'
 
 /** A queue of the list, in the form that the rota needs. */
@@ -43,6 +44,7 @@ export const consumeMany = <T = unknown>(
       clock,
       random: secureRandom,
       newKey: () => randomText(secureRandom, KEY_CHARACTERS),
+      late,
     },
     which,
     handler as Handler,

@@ -1,5 +1,6 @@
 import type { Queues } from '../engine/queues.ts'
 import type { Clock } from '../foundation/dynamo.ts'
+import { QueueError } from '../foundation/errors.ts'
 import type { Log } from '../runtime/log.ts'
 
 /** The engine methods a consumer uses. */
@@ -17,3 +18,6 @@ export type Edge = {
   /** Puts an event on the bus that starts another run on this queue. */
   readonly callNext: (queue: string) => Promise<void>
 }
+
+export const late = (ms: number): QueueError =>
+  new QueueError('STORE_UNAVAILABLE', `No answer came within ${ms} ms`, { outcome: 'unknown' })

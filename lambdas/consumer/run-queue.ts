@@ -5,7 +5,7 @@ import { END_MS, mayTakeMore } from './core/pace.ts'
 import { type Counts, type Ending, endings, type Run } from './core/run.ts'
 import type { Settings } from './core/settings.ts'
 import { comesBackFirst, work } from './core/worker.ts'
-import type { Edge } from './edge.ts'
+import { type Edge, late } from './edge.ts'
 import { troublesTo } from './troubles.ts'
 
 /** 132 bits, which nobody can guess. */
@@ -46,6 +46,7 @@ export async function runQueue(request: RunRequest, edge: Edge): Promise<Ending>
       random,
       newKey: () => randomText(random, KEY_CHARACTERS),
       report: troublesTo(edge.log, queue),
+      late,
     },
     timeOver: over.signal,
     longestMs: 0,

@@ -4,7 +4,7 @@ import { type Clock, type DocumentPort, Dynamo, type Random } from '../foundatio
 import { needed } from '../foundation/needed.ts'
 import { type ObjectSource, Objects } from '../foundation/objects.ts'
 import type { LingerOptions } from '../foundation/shared/linger/options.ts'
-import { secureRandom, systemClock } from '../foundation/system.ts'
+import { inWholeMs, secureRandom, systemClock } from '../foundation/system.ts'
 import { KeptReading } from '../rate/operations/kept-reading.ts'
 import { createSlotLimiter } from '../rate/operations/limiter.ts'
 import { queueOfObjectKey } from './core/keys.ts'
@@ -56,13 +56,13 @@ export type QueuesOptions = {
 /** The one place that builds an engine: for the verbs of `createQueues`, and for tools beside them. */
 export function createEngine(options: QueuesOptions): Engine {
   const {
-    clock = systemClock,
     random = secureRandom,
     idempotencyTtlSeconds = IDEMPOTENCY_TTL_SECONDS,
     events = true,
     remindAfterSeconds = REMIND_AFTER_SECONDS,
     onBackgroundError = toConsole,
   } = options
+  const clock = inWholeMs(options.clock ?? systemClock)
   const tableName = needed('createQueues', 'tableName', options.tableName)
   const bucketName = needed('createQueues', 'bucketName', options.bucketName)
   const dynamo = new Dynamo(options.dynamodb, tableName, clock, random)

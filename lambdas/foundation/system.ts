@@ -24,6 +24,12 @@ export const systemClock: Clock = {
     }),
 }
 
+/** For what is stored as whole milliseconds: another clock, such as that of `performance`, may have fractions. */
+export const inWholeMs = (clock: Clock): Clock => ({
+  nowMs: () => Math.floor(clock.nowMs()),
+  sleep: (ms, signal) => clock.sleep(ms, signal),
+})
+
 /** 32 bits at a time from the system's generator; each call into it fills a pool. */
 export const secureRandom: Random = (() => {
   const pool = new Uint32Array(256)

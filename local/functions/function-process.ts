@@ -26,6 +26,9 @@ export type ProcessSettings = {
 /** Lambda's limit for loading the code. */
 const INIT_MS_MAX = 10_000
 
+/** A function that runs out of memory, or crashes, ends by another signal. */
+const fromOutside: ReadonlySet<NodeJS.Signals | null> = new Set(['SIGKILL', 'SIGTERM'])
+
 const runner = join(import.meta.dirname, 'runner.mjs')
 
 export class FunctionProcess {
@@ -52,13 +55,16 @@ export class FunctionProcess {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     })
     this.ended = new Promise((resolve) => {
-      const end = (reason: string) => {
+      const end = (reason: string, wasKilled = false) => {
         this.#isUsable = false
-        this.#finish(failure('Runtime.ExitError', `the process of the function ended: ${reason}`))
+        const ended = failure('Runtime.ExitError', `the process of the function ended: ${reason}`)
+        this.#finish({ ...ended, ...(wasKilled && { wasKilled }) })
         resolve()
       }
       // Take the earlier of "exit" and "close": an orphan process of the function may hold its output open.
-      this.#child.once('exit', (code, signal) => end(String(signal ?? `exit code ${code}`)))
+      this.#child.once('exit', (code, signal) =>
+        end(String(signal ?? `exit code ${code}`), fromOutside.has(signal) && this.#isUsable),
+      )
       this.#child.once('error', (error) => end(error.message))
     })
     this.#child.on('message', (report: Report) => this.#hear(report))

@@ -24,7 +24,12 @@ export type Report =
 /** The outcome of an event. */
 export type Outcome = (
   | { readonly kind: 'answered'; readonly payload: string }
-  | { readonly kind: 'failed'; readonly payload: string }
+  | {
+      readonly kind: 'failed'
+      readonly payload: string
+      /** Somebody has killed the process, so its code has not failed, and nobody works on the event any more. */
+      readonly wasKilled?: true
+    }
   /** Nothing has failed: too many events wait already, the stack is stopping, or the function got new code meanwhile. */
   | { readonly kind: 'throttled' }
 ) & {

@@ -106,9 +106,10 @@ export class QueueMapping {
       const isPassed = plan.isFifo && failed.size > 0
       const outcome = isPassed ? passed : await invoke(JSON.stringify({ Records: part }))
       for (const id of failedMessages(outcome, part, plan.reportsItemFailures)) failed.add(id)
-      // If the stack stops, the function has not failed: it ended with the stack.
+      // If the stack stops, the function has not failed: it ended with the stack. If somebody kills its process, we
+      // know so at once; on AWS, nobody could tell whether it still works.
       if (outcome.kind === 'throttled') wasAsked = false
-      else if (outcome.kind === 'failed' && signal.aborted) wasAsked = false
+      else if (outcome.kind === 'failed' && (signal.aborted || outcome.wasKilled)) wasAsked = false
     }
     await this.#try('delete from', () =>
       this.#settle('DeleteMessageBatch', messages, (id) => !failed.has(id)),

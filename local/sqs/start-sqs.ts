@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { isFromAPage, NOT_FOR_PAGES } from '../foreign-pages/from-a-page.ts'
-import { messageOf } from '../start-error.ts'
+import { cannotUse, messageOf } from '../start-error.ts'
 import { isObject } from '../template/assembly.ts'
 import { actions } from './actions.ts'
 import { type Clockwork, Queues } from './core/queues.ts'
@@ -56,8 +56,12 @@ class Sqs {
     this.#clock = clock
     this.#queues = new Queues(clock)
     this.#polls = new LongPolls(this.#queues, clock)
-    this.#file = new QueueFile(settings.file)
-    this.#file.restore(this.#queues, clock.nowMs())
+    try {
+      this.#file = new QueueFile(settings.file)
+      this.#file.restore(this.#queues, clock.nowMs())
+    } catch (error) {
+      throw cannotUse(settings.file, error)
+    }
   }
 
   async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -96,8 +100,8 @@ class Sqs {
       if (!(error instanceof SqsError)) return fault(error)
       // Even a refused request may have noticed that messages are too old.
       this.#write()
-      const { type, code, message } = error
-      return { status: 400, output: { __type: type, message }, code }
+      const { status, type, code, message } = error
+      return { status, output: { __type: type, message }, code }
     }
   }
 

@@ -21,7 +21,10 @@ export async function startDynoxide(binary: string, file?: string): Promise<Embe
     if (outcome.kind === 'started') return outcome.dynamodb
     // Someone took the port between our look and its bind.
     if (attempt < startAttemptsMax && outcome.output.includes('in use')) continue
-    throw new StartError(`Cannot start the embedded DynamoDB because ${outcome.output.trim()}`)
+    const where = file === undefined ? '' : ` on the file ${file}`
+    throw new StartError(
+      `Cannot start the embedded DynamoDB${where} because ${outcome.output.trim()}`,
+    )
   }
 }
 

@@ -8,7 +8,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
-import { StartError } from '../start-error.ts'
+import { cannotUse, StartError } from '../start-error.ts'
 
 export type Owner = { readonly pid: number; readonly url: string }
 
@@ -50,7 +50,7 @@ function tryLock(file: string): boolean {
     database.close()
     const { errcode } = error as { errcode?: number }
     if (errcode === SQLITE_BUSY) return false
-    throw error
+    throw cannotUse(file, error)
   }
 }
 

@@ -190,6 +190,22 @@ describe('an empty queue', () => {
   })
 })
 
+test('a handler that throws what nobody can look at fails its item, and the work goes on', async () => {
+  const look = () => {
+    throw new TypeError('Do not look')
+  }
+  const hostile = new Proxy(new Error('no'), { get: look, getPrototypeOf: look })
+  const queue = fakeQueue('a', 'b')
+  let calls = 0
+  const run = start(queue, () => {
+    calls += 1
+    if (calls === 1) throw hostile
+  })
+  await pass(5_000)
+  expect(await run.end()).toMatchObject({ acknowledged: 2, released: 1 })
+  expect(run.failures).toMatchObject([{ error: { message: /throws when it is read/ } }])
+})
+
 describe('a lock', () => {
   test('is extended before half of its life is over, for as long as the handler works', async () => {
     const queue = fakeQueue('a')

@@ -229,6 +229,35 @@ describe('without a connection', () => {
     expect(error.outcome).toBe(outcome)
   })
 
+  test('a push says that nothing was sent, unless an earlier attempt was', async () => {
+    const { queue: never } = clientOf([failing({ code: 'ECONNREFUSED' })], {
+      retry: { attemptsMax: 2 },
+    })
+    expect(await failureOf(never.push(1))).toMatchObject({
+      message: 'Cannot connect to http://service; nothing was sent',
+      outcome: undefined,
+      attempts: 2,
+    })
+    const replies = [failing({ code: 'ECONNRESET' }), failing({ code: 'ECONNREFUSED' })]
+    const { queue } = clientOf(replies, { retry: { attemptsMax: 3 } })
+    expect(await failureOf(queue.push(1, { idempotencyKey: 'k' }))).toMatchObject({
+      message:
+        'Cannot connect to http://service; an earlier attempt had no answer, so nobody knows whether it was carried out',
+      outcome: 'unknown',
+      attempts: 3,
+    })
+  })
+
+  test('a push does not take the word of a refusal for the attempt that was lost before it', async () => {
+    const busy = refuses(503, 'BUSY', { message: 'The queue is busy; nothing was changed' })
+    const { queue } = clientOf([failing({ code: 'ECONNRESET' }), busy], {
+      retry: { attemptsMax: 2 },
+    })
+    const error = await failureOf(queue.push(1, { idempotencyKey: 'k' }))
+    expect(error.outcome).toBe('unknown')
+    expect(error.message).toMatch(/nothing was changed; an earlier attempt had no answer/)
+  })
+
   test('a push is sent again, because nothing was sent', async () => {
     const replies = [
       failing({ code: 'ECONNREFUSED' }),

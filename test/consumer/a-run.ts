@@ -12,7 +12,7 @@ import {
 import { type Counts, type Ending, noCounts } from '../../lambdas/consumer/core/run.ts'
 import type { ManyTrouble } from '../../lambdas/consumer/core/trouble.ts'
 import { workMany } from '../../lambdas/consumer/core/work-many.ts'
-import type { Edge, Engine } from '../../lambdas/consumer/edge.ts'
+import { type Edge, type Engine, late } from '../../lambdas/consumer/edge.ts'
 import { runQueue } from '../../lambdas/consumer/run-queue.ts'
 import { type ConsumerOptions, settingsOf } from '../../lambdas/consumer/settings.ts'
 import { createQueues, type Queues, type QueuesOptions } from '../../lambdas/engine/queues.ts'
@@ -203,6 +203,7 @@ export class Place {
       clock: this.clock,
       random: this.#random,
       newKey: () => randomText(this.#random, 22),
+      late,
       report: (trouble: ManyTrouble) => void troubles.push(trouble),
       look: lookerOf(async (request) => {
         this.verbs.push('list')

@@ -112,7 +112,7 @@ const item = (n: number, deliveries = 1): Item => ({
 describe('Verdicts', () => {
   const noMarks = { dead: new Map<string, string>(), back: new Set<string>() }
   const returned = (...failed: string[]) => ({ kind: 'returned', result: { failed } }) as const
-  const threw = { kind: 'threw' } as const
+  const threw = { kind: 'threw', error: new Error('full') } as const
   const short = ({ done, dead, back }: ReturnType<typeof verdictsOf>) => ({
     done,
     dead: Object.fromEntries(dead),
@@ -161,7 +161,7 @@ describe('Verdicts', () => {
         const own = new Set([...where('back'), ...(threws ? [] : where('failed'))])
         const isBlamed = ({ id }: Item) => own.has(id) || items.length === 1
         expect(back.filter((it) => isBlamed(it) && it.deliveries >= most)).toEqual([])
-        const buried = dead.get('max_deliveries') ?? []
+        const buried = [...dead].flatMap(([why, buriedIds]) => (why === 'why' ? [] : buriedIds))
         expect(items.filter((it) => buried.includes(it.id) && !isBlamed(it))).toEqual([])
       }),
     )
@@ -169,6 +169,12 @@ describe('Verdicts', () => {
 
   it('of a lone item that threw for the last time: dead.', () => {
     const { dead } = verdictsOf([item(1, 2)], noMarks, threw, 2)
+    expect([...dead]).toEqual([['max_deliveries: full', ['id-1']]])
+  })
+
+  it('of one of several, which failed for the last time: dead without an error that may be another’s.', () => {
+    const marks = { ...noMarks, back: new Set(['id-1']) }
+    const { dead } = verdictsOf([item(1, 2), item(2)], marks, threw, 2)
     expect([...dead]).toEqual([['max_deliveries', ['id-1']]])
   })
 

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { consumeManyWith } from '../../lambdas/consumer/core/consume-many.ts'
 import type { Handler } from '../../lambdas/consumer/core/handler.ts'
 import { type List, lookerOf } from '../../lambdas/consumer/core/look.ts'
+import { late } from '../../lambdas/consumer/edge.ts'
 import { QueueError } from '../../lambdas/foundation/errors.ts'
 import { systemClock } from '../../lambdas/foundation/system.ts'
 import { Place } from './a-run.ts'
@@ -257,6 +258,7 @@ describe('A handler that never ends', () => {
         clock: systemClock,
         random: Math.random,
         newKey: () => 'a-key-of-22-characters',
+        late,
       },
       { prefix: '' },
       () => {

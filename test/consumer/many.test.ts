@@ -134,7 +134,7 @@ describe('Many queues', () => {
     expect(await place.in(ended)).toMatchObject({ deadLettered: 1, acknowledged: 2 })
     const dead = await place.in(place.queues.browse('q-deadletter'))
     expect(dead.items.map(({ text, reason }) => [text, reason])).toEqual([
-      ['"poison"', 'max_deliveries'],
+      ['"poison"', 'max_deliveries: never'],
     ])
     expect(new Set(done.map(([, value]) => value))).toEqual(new Set(['a', 'b']))
   })

@@ -101,7 +101,7 @@ describe('What fails', () => {
       { batchSize: 3, maxDeliveries: 3 },
     )
     expect(batches).toEqual([['a', 'poison', 'b'], ['a'], ['poison'], ['poison'], ['b'], ['c']])
-    expect(await place.dead()).toEqual([['"poison"', 'max_deliveries']])
+    expect(await place.dead()).toEqual([['"poison"', 'max_deliveries: Not this one']])
     expect(counts).toMatchObject({ acknowledged: 3, deadLettered: 1 })
     expect(ending).toBe('empty')
     expect(place.logged.filter(({ message }) => message === 'handler failed')).toHaveLength(3)
@@ -127,7 +127,7 @@ describe('What fails', () => {
     expect([ending, await place.count(), await place.dead()]).toEqual([
       'empty',
       0,
-      [['"poison"', 'max_deliveries']],
+      [['"poison"', 'max_deliveries: Never']],
     ])
   })
 
@@ -276,7 +276,7 @@ describe('What fails', () => {
     expect(await place.dead()).toEqual([
       ['"a"', 'no address'],
       ['"b"', `no ${'x'.repeat(253)}`],
-      ['"c"', 'max_deliveries'],
+      ['"c"', 'max_deliveries: And this'],
     ])
   })
 
@@ -316,6 +316,73 @@ describe('What fails', () => {
       expect(counts.acknowledged).toBe(0)
       expect(await place.count()).toBe(1)
     }
+  })
+
+  it.each<[string, (ids: readonly string[]) => unknown]>([
+    ['a list of ids', (ids) => ids.slice(1)],
+    ['a list of items', (ids) => ids.slice(1).map((id) => ({ id, value: 2 }))],
+    [
+      'what a handler of SQS returns',
+      (ids) => ({ batchItemFailures: [{ itemIdentifier: ids[1] }] }),
+    ],
+    ['what a handler of SQS returns if all is well', () => ({ batchItemFailures: [] })],
+  ])(
+    'that a handler in JavaScript names in %s is not lost: the batch fails, and the log says what to return.',
+    async (_, result) => {
+      const place = await Place.holding(1, 2)
+      const { counts } = await place.run((items) => result(items.map(({ id }) => id)) as never, {
+        batchSize: 2,
+        retry: { delays: ['1h'] },
+      })
+      expect(counts).toMatchObject({ acknowledged: 0, released: 2 })
+      expect(await place.count()).toBe(2)
+      expect(JSON.stringify(place.logged)).toContain('{ failed: [id, …] }')
+    },
+  )
+
+  it('is done if the handler returns what says nothing about items: results, or nothing.', async () => {
+    for (const result of [[undefined, { status: 200 }], [], 'done', { sent: 2 }, null]) {
+      const place = await Place.holding(1, 2)
+      const { counts } = await place.run(() => result as never, { batchSize: 2 })
+      expect(counts).toMatchObject({ batches: 1, acknowledged: 2 })
+    }
+  })
+
+  it('of a handler that throws what nobody can look at comes again, and the run goes on.', async () => {
+    const hostile = new Proxy(new Error('no'), {
+      get() {
+        throw new TypeError('Do not look')
+      },
+      getPrototypeOf() {
+        throw new TypeError('Do not look')
+      },
+    })
+    const place = await Place.holding('hostile', 'next')
+    const seen: unknown[] = []
+    const { counts } = await place.run((items) => {
+      seen.push(...valuesOf(items))
+      if (seen.length === 1) throw hostile
+    })
+    expect(seen).toEqual(['hostile', 'hostile', 'next'])
+    expect(counts).toMatchObject({ acknowledged: 2, released: 1 })
+    expect(JSON.stringify(place.logged)).toContain('a value that throws when it is read')
+  })
+
+  it('that fails for the last time takes the error along, as far as a reason has room.', async () => {
+    const place = await Place.holding('poison', 'long', 'nothing')
+    await place.run(
+      ([first]) => {
+        if (first?.value === 'poison') throw new TypeError('card declined')
+        if (first?.value === 'long') throw new Error('x'.repeat(1_000))
+        throw undefined
+      },
+      { maxDeliveries: 1 },
+    )
+    expect(await place.dead()).toEqual([
+      ['"poison"', 'max_deliveries: card declined'],
+      ['"long"', `max_deliveries: ${'x'.repeat(256 - 'max_deliveries: '.length)}`],
+      ['"nothing"', 'max_deliveries'],
+    ])
   })
 
   it('by a process that died is dead-lettered without another try, once it died often enough.', async () => {
@@ -388,6 +455,15 @@ describe('The lock', () => {
     expect(await place.in(run)).toMatchObject({ counts: { acknowledged: 1 } })
     const { counts } = await place.in(run)
     expect(counts.batches).toBe(1)
+    expect(place.logged).toContainEqual(
+      expect.objectContaining({
+        message: 'lock not extended yet',
+        error: expect.objectContaining({
+          name: 'QueueError',
+          message: 'No answer came within 2000 ms',
+        }),
+      }),
+    )
   })
 
   it('that was over when its pop was answered is not worked on.', async () => {

@@ -129,6 +129,7 @@ function worstRecord(queue: string, nowMs: number): StoredRecord {
     i: IN_FLIGHT_MAX,
     g: far,
     room: 999_999_999_999,
+    kr: 999_999_999_999,
     cfg: { v: 99, z: 999, b: 99, m: 999, c: 999_999_999_999 },
     checkAt: nowMs + 29_999,
     work: 'y',

@@ -82,6 +82,20 @@ test('a function gets the messages of a queue in the order of each group, and th
   await until(async () => (await left(stack)) === 0)
 })
 
+test('a message whose function is killed comes again soon, and before those behind it in its group', async () => {
+  const once = "if (bodies[0] === '1' && !exists('killed')) process.kill(process.pid, 'SIGKILL')"
+  const stack = await workplace.start(
+    shop(working(once), { Inbox: fifoQueue({ VisibilityTimeout: 1_000 }) }, { BatchSize: 1 }),
+  )
+  await send(stack, 'one', '1')
+  await send(stack, 'one', '2')
+  await until(() => handled().length >= 1)
+  writeFileSync(join(workplace.directory, 'killed'), '')
+  await until(() => handled().includes('2'))
+  expect([...new Set(handled())]).toEqual(['1', '2'])
+  await until(async () => (await left(stack)) === 0)
+})
+
 test('the event is the one of Lambda', async () => {
   const code = withJournal(
     workplace.directory,

@@ -104,6 +104,20 @@ describe('npm start says what is wrong', () => {
     expect(text).toMatch(/^Cannot use the data folder .*a-file because of this: /)
   })
 
+  test.each(['sqs.sqlite', 'lock.sqlite', 'dynamodb.sqlite'])(
+    'when %s in the data folder is broken',
+    async (file) => {
+      const folder = join(directory, `broken-${file}`)
+      mkdirSync(folder)
+      // An empty one is a new database, and shows that the folder is ours.
+      writeFileSync(join(folder, 'dynamodb.sqlite'), '')
+      writeFileSync(join(folder, file), 'This is no database. '.repeat(100))
+      const { code, text } = await refusalOf(['--data', folder, '--app', app, '--port', '0'])
+      expect(code).toBe(1)
+      expect(text).toContain(join(folder, file))
+    },
+  )
+
   test('when the data folder holds what is not ours', async () => {
     const folder = join(directory, 'photos')
     mkdirSync(folder)

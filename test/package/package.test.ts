@@ -1,4 +1,13 @@
-import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join, posix } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import * as client from '../../client/index.ts'
@@ -80,13 +89,14 @@ describe('The package', () => {
       'cjs',
       'cli',
       'client',
+      'examples',
       'functions',
       'lambdas',
       'lib',
       'local',
       'testing',
     ])
-    const notExamples = paths.filter((path) => !path.startsWith('examples/'))
+    const notExamples = paths.filter((path) => !/^(dist\/)?examples\//.test(path))
     const strange = /(?<!\.d)\.ts$|\.map$|\.tgz$|\btest\b/
     expect(notExamples.filter((path) => strange.test(path))).toEqual([])
     const [main] = packed.files.filter(({ path }) => path === packageJson.bin.pushpop)
@@ -99,13 +109,27 @@ describe('The package', () => {
     expect(besideFolders(files.map(({ path }) => path))).toEqual(pages)
   })
 
+  it('holds examples that run in a copy, without a change.', async () => {
+    const from = join(full.folder, 'node_modules/pushpop/dist/examples')
+    const names = readdirSync(from)
+    expect(names).toEqual(readdirSync(join(root, 'examples')))
+    for (const name of names) cpSync(join(from, name), join(full.folder, name), { recursive: true })
+    const imports = names.flatMap((name) =>
+      globSync('*.ts', { cwd: join(from, name) }).map((file) => `import './${name}/${file}'`),
+    )
+    const options = '--module nodenext --allowImportingTsExtensions --skipLibCheck --types node'
+    expect(await full.check([imports.join('\n')], options.split(' '))).toBe('')
+    const said = await mustRun(process.execPath, ['outbox/main.ts'], { cwd: full.folder })
+    expect(said).toContain('9 mails for 9 orders.')
+  })
+
   it('has no page with a link to a file that it does not hold, nor has that of the client.', () => {
     expect(deadLinksIn(packed, root)).toEqual([])
     expect(deadLinksIn(packedClient, join(root, 'packages/client'))).toEqual([])
   })
 
   it('is small.', () => {
-    expect(packed.size / KB).toBeLessThan(1_600)
+    expect(packed.size / KB).toBeLessThan(1_650)
     expect(packed.unpackedSize / KB).toBeLessThan(6_400)
   })
 

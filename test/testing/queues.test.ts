@@ -49,6 +49,19 @@ describe('Queues for a test', () => {
     expect((await store.queues.inspect(queue)).count).toBe(0)
   })
 
+  it('keep their items as they are when a test moves the time by a fraction, as for a limit of three a second.', async () => {
+    const queue = store.newQueue()
+    await store.moveTime(1_000 / 3)
+    expect(store.clock.nowMs()).toSatisfy(Number.isInteger)
+    await store.queues.push(queue, { items: [item], idempotencyKey: 'once' })
+    expect(await store.queues.pop(queue)).toMatchObject({ items: [item] })
+  })
+
+  it('cannot go where the times of PushPop end.', async () => {
+    await expect(store.moveTime(1e15)).rejects.toThrow('times end on 2059-05-25')
+    expect(store.clock.nowMs()).toBeLessThan(36 ** 8)
+  })
+
   it('cannot go back in time.', async () => {
     await expect(store.moveTime(-1)).rejects.toThrow('Cannot move the time by -1 ms')
   })

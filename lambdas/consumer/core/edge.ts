@@ -68,4 +68,6 @@ export type Edge = {
   /** An idempotency key that nobody else uses. */
   readonly newKey: () => string
   readonly report: (trouble: Trouble) => void
+  /** The error of a request that has no answer after so long. */
+  readonly late: (ms: number) => Error
 }

@@ -10,15 +10,8 @@ import { END_MS, mayTakeMore } from './pace.ts'
 import { isLockLost } from './refusal.ts'
 import type { Run } from './run.ts'
 import { passesBy } from './settings.ts'
-import {
-  type Ended,
-  isOverdue,
-  partsOf,
-  TOO_MANY_DELIVERIES,
-  together,
-  type Verdicts,
-  verdictsOf,
-} from './verdicts.ts'
+import { readable, TOO_MANY_DELIVERIES } from './thrown.ts'
+import { type Ended, isOverdue, partsOf, together, type Verdicts, verdictsOf } from './verdicts.ts'
 
 export type Lot = { readonly items: readonly Item[]; readonly lock: HeldLock }
 
@@ -102,25 +95,36 @@ async function callHandler(
   try {
     const result = await (async () => handler(items, context))()
     return { kind: 'returned', result: checkedResult(result, known) }
-  } catch (error) {
+  } catch (thrown) {
+    const error = readable(thrown)
     if (error instanceof GivenUp) return { kind: 'given-up' }
     report({ kind: 'handler', items, error })
-    return { kind: 'threw' }
+    return { kind: 'threw', error }
   } finally {
     timeOver.removeEventListener('abort', late)
     run.longestMs = Math.max(run.longestMs, clock.nowMs() - startedMs)
   }
 }
 
-/** Anything but a list of ids of this batch fails the batch: acknowledging a failed item would lose it. */
-function checkedResult(result: HandlerResult, known: ReadonlySet<string>): HandlerResult {
-  if (typeof result !== 'object' || result === null || !('failed' in result)) return undefined
+/**
+ * What names items in any way but this one fails the batch: acknowledging a failed item would lose it. No compiler
+ * checks a handler in JavaScript, which may return the list itself, or what a function on SQS returns.
+ */
+function checkedResult(result: unknown, known: ReadonlySet<string>): HandlerResult {
+  if (typeof result !== 'object' || result === null) return undefined
+  const isKnown = (one: unknown) =>
+    known.has(one as string) || known.has((one as Item | null)?.id ?? '')
+  const namesItems = Array.isArray(result) ? result.some(isKnown) : 'batchItemFailures' in result
+  if (namesItems) {
+    throw new TypeError('To say which items failed, a handler returns { failed: [id, …] }')
+  }
+  if (!('failed' in result)) return undefined
   const { failed } = result
   if (!Array.isArray(failed)) {
     throw new TypeError('What a handler returns as `failed` must be a list of item ids')
   }
   for (const id of failed) if (!known.has(id)) throw new UnknownItem(String(id))
-  return result
+  return { failed }
 }
 
 /**

@@ -2,13 +2,11 @@
 
 import type { HandlerResult, Marks } from './handler.ts'
 import type { Item } from './item.ts'
-
-/** The reason that the engine gives if the queue itself has `max_deliveries`. */
-export const TOO_MANY_DELIVERIES = 'max_deliveries'
+import { reasonAfter, TOO_MANY_DELIVERIES } from './thrown.ts'
 
 export type Ended =
   | { readonly kind: 'returned'; readonly result: HandlerResult }
-  | { readonly kind: 'threw' }
+  | { readonly kind: 'threw'; readonly error: unknown }
   /** Nobody can say that an item failed: the handler did not try it, or did not finish. */
   | { readonly kind: 'given-up' }
 
@@ -54,6 +52,9 @@ export function verdictsOf(
   const done: string[] = []
   const back: Item[] = []
   const dead = new Map<string, string[]>()
+  // Of several items, the error may be another's.
+  const isItsOwn = ended.kind === 'threw' && items.length === 1
+  const atTheEnd = isItsOwn ? reasonAfter(ended.error) : TOO_MANY_DELIVERIES
   const isBlamed = (id: string): boolean =>
     ended.kind !== 'given-up' && (failed.has(id) || items.length === 1)
   const bury = (id: string, reason: string) => dead.set(reason, [...(dead.get(reason) ?? []), id])
@@ -62,7 +63,7 @@ export function verdictsOf(
     const reason = marks.dead.get(id)
     if (reason !== undefined) bury(id, reason)
     else if (ended.kind === 'returned' && !failed.has(id)) done.push(id)
-    else if (isBlamed(id) && deliveries >= deliveriesMax) bury(id, TOO_MANY_DELIVERIES)
+    else if (isBlamed(id) && deliveries >= deliveriesMax) bury(id, atTheEnd)
     else back.push(item)
   }
   return { done, dead, back, failed: ended.kind === 'given-up' ? [] : back }

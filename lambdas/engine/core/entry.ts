@@ -1,5 +1,6 @@
 import { present } from '../../foundation/shared/present.ts'
 import { ENTRY_OVERHEAD_BYTES } from './limits.ts'
+import { encodeTime, TIME_DIGITS } from './time-digits.ts'
 
 /**
  * An entry is one string. Wherever items are stored (tail, chunk, batch, S3) an item is
@@ -58,12 +59,11 @@ export type BatchReference = {
   readonly partBytes: readonly number[]
 }
 
-const TIME_DIGITS = 8
 const TAG_CHARACTERS = 4
 const TEXT_AT = 1 + TIME_DIGITS + TAG_CHARACTERS
 
 export function encodeItem(item: Item, tag: string): string {
-  const time = Math.max(0, item.pushedAtMs).toString(36).padStart(TIME_DIGITS, '0')
+  const time = encodeTime(item.pushedAtMs)
   if (item.moved === undefined) {
     const times = encodeTimes(item)
     if (times === '') return `i${time}${tag}${item.text}`

@@ -226,10 +226,12 @@ function gapsIn({ lanes }: QueueRecord): number {
   return gaps
 }
 
-export const tooManyGaps = (record: QueueRecord): QueueError =>
+/** Of gaps, only pops that come to them make fewer, however often this call is repeated; locks end soon. */
+export const tooManyGaps = (record: QueueRecord, draft: QueueRecord): QueueError =>
   new QueueError(
     'TOO_MANY_LOCKS',
     `Cannot take more items from the middle of queue "${record.queue}" because it has ${gapsIn(record)} gaps where ` +
       `items were taken out before, of ${GAPS_MAX} at the most, and ${record.inFlight} of these, locked items, dead items ` +
       `and items that wait for a retry together, of ${IN_FLIGHT_MAX}; pops that come to a gap close it`,
+    gapsIn(draft) > GAPS_MAX ? { isFinal: true } : {},
   )

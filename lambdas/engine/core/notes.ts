@@ -7,6 +7,7 @@ import {
   NOTES_PER_WRITE,
 } from './limits.ts'
 import type { Lane, QueueRecord } from './record.ts'
+import { encodeTime, TIME_DIGITS } from './time-digits.ts'
 
 /*
  * What the record remembers of a push with a key, until its receipt is written. Each note is a separate attribute,
@@ -48,7 +49,6 @@ export type NotesMoved = {
 export const noneMoved: NotesMoved = { forgotten: 0, marks: '' }
 
 const HASH_CHARACTERS = 22
-const TIME_DIGITS = 8
 export const NOTE_TAG_CHARACTERS = 4
 const TAG_AT = HASH_CHARACTERS + TIME_DIGITS
 const PLACES_AT = TAG_AT + NOTE_TAG_CHARACTERS
@@ -66,8 +66,6 @@ export const noteBytes = (note: string): number =>
 /** What distinguishes a tail's entry from any other of the same time. */
 export const anchorOf = (entry: string): string =>
   isReference(entry) ? decodeReference(entry).batch : tagOf(entry)
-
-const encodeTime = (ms: number): string => Math.max(0, ms).toString(36).padStart(TIME_DIGITS, '0')
 
 export function encodeNote(note: Note): string {
   const { bodyHash, pushedAtMs, tag, ttlSeconds, places, seals } = note

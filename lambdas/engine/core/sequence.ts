@@ -1,4 +1,5 @@
 import type { QueueRecord } from './record.ts'
+import { encodeTime } from './time-digits.ts'
 
 /*
  * How far a queue has come with the messages of the inbox, as one text in its record:
@@ -25,8 +26,7 @@ export const inboxOf = (sequence: Sequence): string => sequence.slice(0, INBOX_C
 export const behind = (sequence: Sequence): string => `${inboxOf(sequence)}:`
 
 /** What the record says once a message is applied. */
-export const appliedAt = (sequence: Sequence, nowMs: number): string =>
-  sequence + Math.max(0, nowMs).toString(36).padStart(8, '0')
+export const appliedAt = (sequence: Sequence, nowMs: number): string => sequence + encodeTime(nowMs)
 
 /** Whether the record has applied the message, or a later one, which means the same. */
 export const isApplied = (sequence: Sequence, record: QueueRecord | undefined): boolean =>

@@ -22,6 +22,8 @@ type AppendOptions = {
   readonly anyway?: boolean
   /** The push has taken a slot of the queue's push limit, if the queue has one. */
   readonly admitted?: boolean
+  /** How much of its room a join takes from what is kept for due items. */
+  readonly keptRoom?: number
   /** When the sweeper should look whether a consumer has come for it, if it has no other reason to come. */
   readonly remindAtMs?: number | undefined
   /** We hand the update out; the caller may send it more often, but it must pass only once. */
@@ -50,6 +52,7 @@ export function appendUpdate(
     newLanes = new Map(),
     anyway = false,
     admitted = anyway,
+    keptRoom = 0,
     remindAtMs,
     once,
     newBy,
@@ -77,7 +80,8 @@ export function appendUpdate(
   }
   // Fails if a seal is under way or the queue is full, before anything is stored.
   if (append.bytes > 0) update.condition(`b<=${update.value(tailBytesAllowed(append, limits))}`)
-  if (!anyway && append.items > 0) update.condition(`room>=${update.value(append.items)}`)
+  const roomTaken = append.items - keptRoom
+  if (!anyway && roomTaken > 0) update.condition(`room>=${update.value(roomTaken)}`)
   // A process that has never read this queue does not know its limit; this condition tells it.
   if (!admitted) update.condition('attribute_not_exists(cfg.pl)')
   takeMarksBack(update, append)
@@ -86,7 +90,7 @@ export function appendUpdate(
   if (once !== undefined) passOnce(update, once)
   if (newBy !== undefined) passIfNew(update, append, newBy)
   setGuards(update, append)
-  count(update, append)
+  count(update, append, roomTaken)
   beside?.(update)
   return update.build()
 }
@@ -158,11 +162,11 @@ function setGuards(update: Expression, { notes, sequence }: Append): void {
   if (sequence !== undefined) update.set('sn', sequence.last)
 }
 
-function count(update: Expression, append: Append): void {
+function count(update: Expression, append: Append, roomTaken = append.items): void {
   if (append.timed) update.set('fm', TIMED_FORMAT)
   update.add('b', append.bytes)
   update.add('a', 1)
-  update.add('room', -append.items)
+  update.add('room', -roomTaken)
 }
 
 /** Removes the flags, because there is something to pop again. Removing an absent attribute costs nothing. */

@@ -137,6 +137,13 @@ export function seenUpdate(
   return update.build()
 }
 
+/** Takes out room that was kept for due items, if no other write has done so. */
+export function takeKeptRoom(update: Expression, kept: number): void {
+  if (kept === 0) return
+  update.condition(`kr>=${update.value(kept)}`)
+  update.add('kr', -kept)
+}
+
 /** The same as a separate write. */
 export function takeUpdate(
   record: QueueRecord,

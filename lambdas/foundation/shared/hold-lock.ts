@@ -15,8 +15,10 @@ type Keeping = {
   nowMs(): number
   /** Ends early when the signal comes, and never rejects. */
   sleep(ms: number, signal: AbortSignal): Promise<void>
-  /** Rejects when the signal comes: by then the answer is too late, or nobody needs it any more. */
+  /** We stop waiting when the signal comes: by then the answer is too late, or nobody needs it any more. */
   extend(signal: AbortSignal): Promise<unknown>
+  /** The error of an extension that has no answer after so long. */
+  late(ms: number): Error
   /** One extension failed; the next one follows soon. */
   onTrouble(error: unknown): void
   /** Whether this error says that the lock is over. */
@@ -59,31 +61,33 @@ async function keep(keeping: Keeping, lost: AbortController, done: AbortSignal):
 }
 
 async function extendWithin(
-  { sleep, extend }: Keeping,
+  { sleep, extend, late }: Keeping,
   ms: number,
   done: AbortSignal,
 ): Promise<void> {
   const over = new AbortController()
   const end = () => over.abort()
   done.addEventListener('abort', end)
-  void sleep(ms, over.signal).then(end)
+  void sleep(ms, over.signal).then(() => {
+    if (!over.signal.aborted) over.abort(late(ms))
+  })
   try {
-    await extend(over.signal)
+    await unlessOver(extend(over.signal), over.signal)
   } finally {
     done.removeEventListener('abort', end)
     end()
   }
 }
 
-/** For a call that takes no signal: the call itself goes on, and may still land. */
+/** Stops waiting at the signal and throws its reason, or the one given. The work itself goes on, and may still land. */
 export async function unlessOver<T>(
   work: Promise<T>,
   signal: AbortSignal,
-  reason: unknown = 'no answer',
+  reason?: Error,
 ): Promise<T> {
   let end = () => {}
   const over = new Promise<never>((_, reject) => {
-    end = () => reject(reason)
+    end = () => reject(reason ?? signal.reason)
     signal.addEventListener('abort', end)
   })
   try {

@@ -55,6 +55,7 @@ export function aRecord(
     lanesMade: 1,
     inFlight: 0,
     room: ROOM_UNLIMITED,
+    keptRoom: 0,
     returns: 0,
     configuration: defaultConfiguration,
     tokens: { kept: 0, forgotten: 0 },

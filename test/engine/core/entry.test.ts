@@ -34,6 +34,13 @@ describe('An item’s entry', () => {
     )
   })
 
+  it('is refused where its time has not eight digits: one digit more or a fraction would become part of the text.', () => {
+    for (const pushedAtMs of [0.5, 36 ** 8, Number.NaN, Number.POSITIVE_INFINITY]) {
+      expect(() => encodeItem({ text: '1', pushedAtMs }, 'abcd')).toThrow(`the time ${pushedAtMs}`)
+    }
+    expect(decodeItem(encodeItem({ text: '1', pushedAtMs: 36 ** 8 - 1 }, 'abcd')).text).toBe('1')
+  })
+
   it('of an item with times of its own tells them, and is marked for engines that know none.', () => {
     const ms = fc.option(fc.nat(2 ** 42), { nil: undefined })
     const id = fc.option(fc.stringMatching(/^[A-Za-z0-9_~-]{1,60}$/), { nil: undefined })

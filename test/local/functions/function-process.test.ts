@@ -77,17 +77,25 @@ describe('a function', () => {
   })
 
   test.each([
-    ['exits', 'process.exit(3)', /exit code 3/],
-    ['is killed', 'process.kill(process.pid, "SIGKILL")', /SIGKILL/],
-    ['throws where nobody catches', 'setTimeout(() => { throw new Error("late") })', /exit code 1/],
-  ])('that %s is started again', async (_, code, reason) => {
+    ['exits', 'process.exit(3)', /exit code 3/, undefined],
+    ['is killed', 'process.kill(process.pid, "SIGKILL")', /SIGKILL/, true],
+    ['crashes', 'process.abort()', /SIGABRT/, undefined],
+    [
+      'throws where nobody catches',
+      'setTimeout(() => { throw new Error("late") })',
+      /exit code 1/,
+      undefined,
+    ],
+  ])('that %s is started again', async (_, code, reason, wasKilled) => {
     const pool = poolOf(`export const handler = (event) => {
       if (!event.bad) return process.pid
       ${code}
       return new Promise(() => {})
     }`)
     const pid = answer(await pool.invoke('{}'))
-    expect(errorOf(await pool.invoke('{"bad":true}')).errorMessage).toMatch(reason)
+    const outcome = await pool.invoke('{"bad":true}')
+    expect(errorOf(outcome).errorMessage).toMatch(reason)
+    expect('wasKilled' in outcome ? outcome.wasKilled : undefined).toBe(wasKilled)
     expect(answer(await pool.invoke('{}'))).not.toBe(pid)
   })
 

@@ -95,6 +95,13 @@ test('A batch that the function was not asked for is given back.', async () => {
   expect(settled).toEqual(['ChangeMessageVisibilityBatch 1 1', 'ChangeMessageVisibilityBatch 2 1'])
 })
 
+test('A batch whose function was killed comes again soon: nobody works on it any more.', async () => {
+  const { sqs, settled } = fakeSqs([['1', '2']])
+  start(sqs, async () => ({ kind: 'failed', payload: '{}', wasKilled: true }))
+  await until(() => settled.length === 2)
+  expect(settled).toEqual(['ChangeMessageVisibilityBatch 1 1', 'ChangeMessageVisibilityBatch 2 1'])
+})
+
 test('A stop waits for the batch, and gives back what ended with the stack.', async () => {
   const { sqs, settled } = fakeSqs([['1']])
   const begun: ((outcome: Outcome) => void)[] = []

@@ -6,6 +6,7 @@ import type {
 import { lookerOf } from '../../../lambdas/consumer/core/look.ts'
 import { type ManyOptions, manySettingsOf } from '../../../lambdas/consumer/core/many-options.ts'
 import { workMany } from '../../../lambdas/consumer/core/work-many.ts'
+import { late } from '../../../lambdas/consumer/edge.ts'
 import type { Random } from '../../../testing/random.ts'
 import type { Item, Ledger } from './ledger.ts'
 import type { Life, World } from './world.ts'
@@ -59,6 +60,7 @@ export class Consumer {
         clock: world.clock(life),
         random: () => random.next(),
         newKey: () => `${name}-${random.next()}`,
+        late,
         report: (trouble) =>
           world.note(
             `${name} tells of ${trouble.kind}${'error' in trouble ? `: ${trouble.error}` : ''}`,

@@ -71,9 +71,11 @@ export class Ledger {
     return this.items.filter(({ done, buriedFor }) => !done && buriedFor === undefined)
   }
 
-  buried(text: string, reason: string): void {
+  buried(text: string, told: string): void {
     const item = this.items[Number(text)] as Item
     if (item.buriedFor !== undefined) return
+    // Behind it is the error of the last delivery.
+    const [reason = ''] = told.split(':')
     item.buriedFor = reason
     const { failures, deathsAlone } = item
     const isGuilty = item.kind === 'good' ? this.#isSuspect(item) : failures + deathsAlone > 0

@@ -42,7 +42,7 @@ export const flagMutants: readonly Mutant[] = [
     [take, 'const known = await leaveDryQuietly(engine, after)', 'const known = true'],
     simulation(600)),
   mutant('empty-pop-leaves-no-mark', 'who finds nothing leaves the mark',
-    [take, 'const left = await leaveDry(engine, record)', 'const left = record'], simulation(600)),
+    [take, 'const left = await leaveDry(engine, { record, isCurrent })', 'const left = record'], simulation(600)),
   mutant('purge-leaves-no-mark', 'who takes the last leaves the mark',
     [[purge, 'await leaveDryQuietly(engine, after)', ''],
      [purge, 'setsDry: engine.events && losses === 0,', '']], simulation(200)),

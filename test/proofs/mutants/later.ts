@@ -9,6 +9,7 @@ const scheduled = 'engine/core/scheduled.ts'
 const updates = 'engine/store/scheduled-updates.ts'
 const coreJoin = 'engine/core/join.ts'
 const join = 'engine/operations/later/join.ts'
+const writeJoin = 'engine/operations/later/write-join.ts'
 const takeScheduled = 'engine/operations/later/take-scheduled.ts'
 const listing = 'engine/operations/later/list-scheduled.ts'
 const seal = 'engine/operations/later/seal-later.ts'
@@ -23,6 +24,9 @@ const dropPurged = 'engine/operations/later/drop-purged.ts'
 const rows = 'engine/store/scheduled-rows.ts'
 const toSeal = 'engine/core/to-seal.ts'
 const doubtTest = 'test/engine/later-doubt.test.ts'
+const rememberedTest = 'test/engine/later-remembered.test.ts'
+const fullTest = 'test/engine/full-and-due.test.ts'
+const keptRoom = 'engine/core/kept-room.ts'
 const settlingTest = 'test/engine/later-settling.test.ts'
 
 /** Items for later: never early, never lost, never twice. */
@@ -53,9 +57,36 @@ export const laterMutants: readonly Mutant[] = [
     ['engine/core/fence.ts', 'scheduled: refreshCheckAt && after.checkAtMs !== before.checkAtMs', 'scheduled: false'],
     test(later, 'is not put off past')),
   mutant('later-join-over-the-capacity', '0039 a full queue keeps it waiting',
-    [[coreJoin, 'if (!hasLanes || items + count > record.room) {', 'if (!hasLanes || items + count > 1_000_000) {'],
-     [join, 'admitted: true,', 'admitted: true, anyway: true,']],
+    [[coreJoin, 'if (!hasLanes || items + count > roomForDue(record)) {', 'if (!hasLanes || items + count > 1_000_000) {'],
+     [writeJoin, 'admitted: true,', 'admitted: true, anyway: true,']],
     test(later, 'wait while the queue is full')),
+  mutant('acknowledging-pop-leaves-what-is-due', '0039 a pop first joins what is due, once there is room',
+    ['engine/operations/popping/pop.ts', 'acknowledgeForRoom(engine, record, plan, view, passing) ?? decideEmpty', 'decideEmpty'],
+    test(fullTest, 'goes on with what is due')),
+  mutant('acknowledging-pop-locked-out-calls-it-nothing', 'an answer says what the call acknowledged',
+    ['engine/operations/popping/popped.ts', "outcome.kind === 'locked' ? { kind: 'empty', itemsAcknowledged }", "outcome.kind === 'locked' ? outcome"],
+    test(fullTest, 'even if another consumer')),
+  mutant('more-forgets-what-is-due', '0039 a pop first joins what is due, once there is room',
+    ['engine/operations/popping/join-first.ts', 'hasFree(record) || mayJoin(engine, record, engine.clock.nowMs())', 'hasFree(record)'],
+    test(fullTest, 'says that there is more')),
+  mutant('room-made-for-what-is-due-calls-nobody', '0039 what is due has its timer',
+    ['engine/core/fence.ts', 'joinsNow: stopsWaiting(before, counted, nowMs),', 'joinsNow: false,'],
+    test(fullTest, 'calls Wake')),
+  mutant('lane-made-free-for-what-is-due-calls-nobody', '0039 what is due has its timer',
+    [joinable, 'canJoin(after, nowMs, true) && !canJoin(before, nowMs, true)', 'canJoin(after, nowMs, true) && roomForDue(before) <= 0'],
+    test(fullTest, 'an empty lane calls Wake')),
+  mutant('freed-room-goes-to-the-next-push', '0039 room that becomes free is kept for what is due',
+    [keptRoom, 'before.room <= 0 ? Math.max(0, after.room) : 0', '0'],
+    test(fullTest, 'is not taken by producers')),
+  mutant('kept-room-is-never-given-back', '0039 room that nothing needs goes to pushes',
+    ['engine/operations/pushing/make-room.ts', 'else if (current.keptRoom > 0) current = await useKeptRoom(engine, current)', ''],
+    test(fullTest, 'goes to pushes again')),
+  mutant('kept-room-stays-when-nothing-waits', '0039 room that nothing needs goes to pushes',
+    [keptRoom, 'return after.keptRoom === 0 ? after : { ...after, room: roomForDue(after), keptRoom: 0 }', 'return after'],
+    test(fullTest, 'goes to pushes again')),
+  mutant('kept-room-is-taken-twice', '0039 a queue never holds more than its capacity',
+    [updates, 'update.condition(`kr>=${update.value(kept)}`)', ''],
+    test('test/engine/store/scheduled-updates.test.ts', 'kept for due items')),
   mutant('later-rows-behind-the-page-are-forgotten', '0039 the earliest row is never later than the truth',
     [coreJoin, 'rows[taken] ?? (more ? rows.at(-1) : undefined)', 'rows[taken]'],
     test(later, 'is due while there is more')),
@@ -121,10 +152,10 @@ export const laterMutants: readonly Mutant[] = [
     ['engine/operations/attempts/engine.ts', 'isStuck: options.isStuck || areRowsBlocked(engine, before)', 'isStuck: options.isStuck ?? false'],
     test(blockedTest, 'no pop sets a timer')),
   mutant('later-due-behind-blocked-rows-keeps-wake-awake', '0039 what finds no lane has a patient timer',
-    [joinable, 'room <= 0 || isRowDue(scheduled, nowMs)', 'room <= 0'],
+    [joinable, 'roomForDue(record) <= 0 || isRowDue(scheduled, nowMs)', 'roomForDue(record) <= 0'],
     test(blockedTest, 'keeps nobody awake')),
   mutant('later-without-a-lane-keeps-wake-awake', '0039 what finds no lane has a patient timer',
-    [joinable, 'room <= 0 || isStuck || !isSomethingJoinable(record, nowMs, isStuck)', 'room <= 0 || isStuck'],
+    [joinable, 'isDue(due, nowMs) && (isStuck || !canJoin(record, nowMs))', 'isDue(due, nowMs) && (isStuck || roomForDue(record) <= 0)'],
     test(withoutLaneTest, 'keeps nobody awake')),
   mutant('later-rows-without-a-lane-keep-wake-awake', '0039 what finds no lane has a patient timer',
     [['engine/operations/sweeping/sweep-queue.ts', 'isStuck: record === stuckBy', 'isStuck: false'],
@@ -191,13 +222,13 @@ export const laterMutants: readonly Mutant[] = [
     [rows, "ConditionExpression: 'd=:d'", "ConditionExpression: 'd=:d OR attribute_not_exists(nowhere)'"],
     test(settlingTest, 'nobody gets what was cancelled'), simulation(150, 'settling')),
   mutant('later-join-not-read-is-not-written', '0039 what a join wrote stands',
-    [join, "if (transacted.kind === 'done') return", "if (transacted.kind === 'done' && (await dynamo.get(Key, true))) return"],
+    [writeJoin, "if (transacted.kind === 'done') return", "if (transacted.kind === 'done' && (await dynamo.get(Key, true))) return"],
     test(rowsTest, 'keeps its batches')),
   mutant('later-joined-rows-stay', '0039 each joins once',
-    [join, 'const left = [...rows.map((row) => ({ ...row, entries: [] })),', 'const left = [...rows.slice(1).map((row) => ({ ...row, entries: [] })),'],
+    [writeJoin, 'const left = [...rows.map((row) => ({ ...row, entries: [] })),', 'const left = [...rows.slice(1).map((row) => ({ ...row, entries: [] })),'],
     test(later, 'may die after the write that joins')),
   mutant('later-rest-of-a-row-is-not-written', '0039 each joins once',
-    [join, '...(rest ? [rest] : [])', ''],
+    [writeJoin, '...(rest ? [rest] : [])', ''],
     test(rowsTest, 'joins a part of a row')),
   mutant('later-emptied-row-stays', '0039 a row with nothing in it is deleted',
     [rows, 'return row.entries.length > 0', 'return row.entries.length >= 0'],
@@ -226,8 +257,21 @@ export const laterMutants: readonly Mutant[] = [
   mutant('later-pop-waits-for-a-transaction', '0039 a pop delivers what is in its lanes',
     ['engine/operations/popping/join-first.ts', '{ isBrief: true }', '{ isBrief: false }'],
     test(settlingTest, 'does not keep a pop from')),
+  mutant('later-remembered-record-passes-for-the-stored-one', 'rule 7: memory never leads to "empty" or "locked"',
+    [[join, 'if (isCurrent) return makeWay', 'if (isCurrent || true) return makeWay'],
+     [join, 'const now = await readRecord(engine, record.queue) return', 'const now = record\n  return']],
+    test(rememberedTest, 'remembers a row'), test(rememberedTest, 'rows of a seal'), test(rememberedTest, 'not kept out'),
+    test(rememberedTest, 'conflict')),
+  mutant('later-refused-join-goes-by-the-record-before', 'rule 7: others may have joined these items',
+    [join, "if (written.kind === 'refused') return unlessMovedOn(engine, record)",
+     "if (written.kind === 'refused') return without('lost', record)"],
+    test(rememberedTest, 'another one lands')),
+  mutant('later-missing-row-believed-without-a-look', 'rule 7: others may have joined it, and more may be due',
+    [join, 'if (nextDue !== undefined && isDue(nextDue, nowMs)) return unlessMovedOn(engine, record)',
+     "if (nextDue !== undefined && isDue(nextDue, nowMs)) return without('lost', record)"],
+    test(rememberedTest, 'has just read')),
   mutant('later-pop-fails-with-its-join', '0039 a pop delivers what is in its lanes',
-    [[join, "return { kind: 'refused' }\n  }\n}", 'throw error\n  }\n}'],
+    [[writeJoin, "return { kind: 'refused' }\n  }\n}", 'throw error\n  }\n}'],
      ['engine/operations/popping/join-first.ts', 'if (!(error instanceof QueueError)) throw error', 'throw error']],
     test(settlingTest, 'does not keep a pop from')),
   mutant('later-batches-of-a-refused-join-stay', '0039 what was not written is dropped',

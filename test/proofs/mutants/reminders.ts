@@ -57,7 +57,7 @@ export const reminderMutants: readonly Mutant[] = [
     ['engine/core/locks.ts', '&& lockId.startsWith(CONSUMERS_LOCK)', ''],
     test('test/engine/announce-waiting.test.ts')),
   mutant('announcing-leaves-expired-locks', 'what waits is announced when somebody asks for it',
-    ['engine/operations/sweeping/announce-waiting.ts', 'hasAny(after, over) ? again(after) : done(waits)',
+    ['engine/operations/sweeping/announce-waiting.ts', 'hasAny(after, over) ? again(asStored(after)) : done(waits)',
      'done(waits)'],
     test('test/engine/announce-waiting.test.ts')),
   mutant('first-push-is-no-event', 'the write that makes a queue with items is notable',

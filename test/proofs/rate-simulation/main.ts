@@ -1,8 +1,7 @@
-import { seedsCli } from '../world/harness/seeds-cli.ts'
+import { runSeedsOf } from '../seeds-of.ts'
 import { runRateSeed } from './run-rate-seed.ts'
 
-process.exitCode = await seedsCli({
-  command: 'node test/proofs/rate-simulation/main.ts',
-  run: ({ seed, history }) => runRateSeed(seed, history),
-  worker: new URL('./rate-worker.ts', import.meta.url),
+await runSeedsOf('test/proofs/rate-simulation/main.ts', async (seed) => {
+  const { history, violation } = await runRateSeed(seed, true)
+  return { history: history.lines, violations: violation === undefined ? [] : [violation.rule] }
 })

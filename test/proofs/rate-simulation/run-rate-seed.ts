@@ -3,6 +3,7 @@ import type { Admission } from '../../../lambdas/rate/rate-limits.ts'
 import { Random } from '../../../testing/random.ts'
 import { SimulatedStore } from '../../../testing/simulated/simulated-store.ts'
 import { Crowd } from '../world/actors/callers/crowd.ts'
+import { Crossings } from '../world/harness/crossings.ts'
 import { Driver } from '../world/harness/driver.ts'
 import { noFaults } from '../world/harness/faults.ts'
 import { History } from '../world/harness/history.ts'
@@ -64,12 +65,14 @@ export class RateRunner {
       store,
       history: log,
       statistics: new Statistics(),
+      crossings: new Crossings(() => scheduler.nowMs),
       faultFree: profile.faultFree,
       odds: noFaults,
       latencyMaxMs: profile.latencyMaxMs,
       skewMaxMs: 0,
       waitingPopsMax: undefined,
       transactionMaxMs: 0,
+      workedBy: new Set(),
       applying: undefined,
       intervene: () => {
         // As late as DynamoDB may be, or as early: before the next request, once it is due.

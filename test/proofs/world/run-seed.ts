@@ -15,7 +15,7 @@ import { partsOf } from './harness/actor.ts'
 import { type Built, buildWorld } from './harness/build-world.ts'
 import { drain } from './harness/drain.ts'
 import { Driver } from './harness/driver.ts'
-import { noFaults } from './harness/faults.ts'
+import { type Fault, noFaults } from './harness/faults.ts'
 import { type History, show } from './harness/history.ts'
 import { oddsOf } from './harness/late-news.ts'
 import { settlePatterns } from './harness/settle-patterns.ts'
@@ -26,6 +26,10 @@ export type RunOptions = {
   readonly seed: number
   readonly operations: number
   readonly history?: boolean
+  /** Actors that stay out. */
+  readonly without?: readonly string[]
+  /** Kinds of faults that do not happen. */
+  readonly calm?: readonly Fault[]
 }
 
 export type RunResult = {
@@ -50,7 +54,8 @@ export async function runSeed(options: RunOptions): Promise<RunResult> {
   })
   const { world, model, newWriter } = built
   const driver = new Driver(world)
-  const parts = partsOf(actors, { ...built, profile, driver })
+  const joining = actors.filter(({ name }) => !options.without?.includes(name))
+  const parts = partsOf(joining, { ...built, profile, driver })
   for (const part of parts) {
     if (part.observe !== undefined) built.watch((change) => part.observe?.(change))
   }
@@ -66,6 +71,7 @@ export async function runSeed(options: RunOptions): Promise<RunResult> {
   }
 
   world.odds = profile.faultFree ? noFaults : oddsOf(world.seed, profile.faults)
+  world.odds = { ...world.odds, ...Object.fromEntries((options.calm ?? []).map((it) => [it, 0])) }
   for (const part of parts) part.start?.()
   await work(built, driver, profile, random.fork(), options.operations)
   await driver.until(() => parts.every(({ isDone }) => isDone?.() ?? true))
@@ -85,6 +91,7 @@ export async function runSeed(options: RunOptions): Promise<RunResult> {
     checkEnd(model)
     for (const part of parts) part.checkEnd?.()
   }
+  for (const name of world.crossings.met()) world.statistics.count(name)
   world.statistics.count('steps', world.scheduler.steps)
   world.statistics.count('commits', model.commits)
   const { violation, statistics, history } = world
@@ -100,6 +107,7 @@ async function work(
   operations: number,
 ): Promise<void> {
   const { world, newWriter, housekeeper } = built
+  const { scheduler } = world
   const writers = Array.from({ length: profile.writers }, (_, i) => newWriter(`w${i + 1}`))
   const knowledge = new Knowledge()
   let mix: Mix = {}
@@ -107,10 +115,16 @@ async function work(
     concurrency: profile.concurrency,
     thinkMs: () => profile.thinkMaxMs * (world.random.chance(0.05) ? 20 : 1) * world.random.next(),
     act: (writer, done) =>
-      writer.run(drawCommand({ profile, knowledge, random, nowMs: world.scheduler.nowMs }, mix), (operation) => {
-        learn(knowledge, operation)
-        done()
-      }),
+      writer.run(
+        drawCommand(
+          { profile, knowledge, random, workedBy: world.workedBy, nowMs: scheduler.nowMs },
+          mix,
+        ),
+        (operation) => {
+          learn(knowledge, operation)
+          done()
+        },
+      ),
   })
   for (const era of profile.eras) {
     mix = era.mix

@@ -164,6 +164,7 @@ export function changedAllTheSame(error: unknown): unknown {
     outcome: 'unknown',
     cause: error.cause ?? error,
     field: error.field,
+    ...(!error.retryable && { isFinal: true }),
   })
 }
 

@@ -5,7 +5,7 @@ import type { Range } from '../../core/ranges.ts'
 import type { Lane, QueueRecord } from '../../core/record.ts'
 import type { HousekeepReport } from '../../verbs.ts'
 import { attempts } from '../attempts/attempts.ts'
-import { answer, done } from '../attempts/decision.ts'
+import { answer, asStored, done } from '../attempts/decision.ts'
 import { changeOf, type Engine } from '../attempts/engine.ts'
 import {
   copySegment,
@@ -132,7 +132,7 @@ export function moveOn(
   report: Report,
 ): Promise<QueueRecord | undefined> {
   const course = {
-    from: { record: seen },
+    from: asStored(seen),
     // Housekeeping is in no hurry, unlike the seals that it meets on a busy queue, so it does not fight for its turn.
     attemptsMax: COMMITS_MAX,
     exhausted: (record: QueueRecord | undefined) => record,

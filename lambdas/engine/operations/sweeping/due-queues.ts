@@ -54,6 +54,8 @@ export async function* dueQueues(
 ): AsyncGenerator<Found> {
   const first = Math.floor(engine.random() * shards.length)
   for (const shard of [...shards.slice(first), ...shards.slice(0, first)]) {
+    // One for all pages: DynamoDB refuses a page that begins outside its range, as it may after a clock was set back.
+    const untilMs = engine.clock.nowMs() + NEAR_MS
     let from: Row | undefined
     do {
       if (!mayGoOn()) {
@@ -62,7 +64,7 @@ export async function* dueQueues(
       }
       try {
         const nowMs = engine.clock.nowMs()
-        const { rows, next } = await duePage(engine, shard, nowMs, from)
+        const { rows, next } = await duePage(engine, shard, untilMs, from)
         const due = rows.filter(({ dueMs }) => dueMs <= nowMs)
         const queues = due.filter(({ pk }) => pk !== patternsWalkKey.pk)
         if (queues.length < due.length) yield { kind: 'patterns' }
@@ -85,14 +87,14 @@ export type Timer = Key & { readonly dueMs: number }
 async function duePage(
   engine: Engine,
   shard: number,
-  nowMs: number,
+  untilMs: number,
   from: Row | undefined,
 ): Promise<{ readonly rows: readonly Timer[]; readonly next: Row | undefined }> {
   const { rows, next } = await engine.dynamo.query({
     IndexName: CHECK_INDEX,
     KeyConditionExpression: '#s=:s AND checkAt<=:until',
     ExpressionAttributeNames: { '#s': 'shard' },
-    ExpressionAttributeValues: { ':s': shard, ':until': nowMs + NEAR_MS },
+    ExpressionAttributeValues: { ':s': shard, ':until': untilMs },
     Limit: PAGE_QUEUES,
     ...(from !== undefined && { ExclusiveStartKey: from }),
   })

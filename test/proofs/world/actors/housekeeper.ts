@@ -1,5 +1,6 @@
 import { queueOfRecordKey } from '../../../../lambdas/engine/core/keys.ts'
 import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
+import { sendEvent } from '../harness/events.ts'
 import { inLife, type World } from '../harness/world.ts'
 import type { Writer } from './callers/writer.ts'
 
@@ -25,29 +26,13 @@ export class Housekeeper {
 
   observe({ pk, newItem }: Change): void {
     if (newItem?.work === undefined || !pk.startsWith('q#')) return
-    const { odds, random, statistics } = this.#world
     const queue = queueOfRecordKey(pk)
-    if (random.chance(odds['event-missed'])) {
-      statistics.count('fault event-missed')
-      return
-    }
-    this.#event(queue, this.#delay())
-    if (random.chance(odds['event-repeated'])) {
-      statistics.count('fault event-repeated')
-      this.#event(queue, this.#delay())
-    }
+    sendEvent(this.#world, (afterMs) => this.#event(queue, afterMs))
   }
 
   /** The schedule fires. */
   sweep(): void {
     this.#writer.run({ verb: 'returnExpiredLocks', queue: '' }, () => {})
-  }
-
-  #delay(): number {
-    const { odds, random, statistics } = this.#world
-    if (!random.chance(odds['event-late'])) return random.between(1, 200)
-    statistics.count('fault event-late')
-    return random.pick([2_000, 60_000, 600_000])
   }
 
   #event(queue: string, afterMs: number): void {

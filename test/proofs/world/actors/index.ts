@@ -1,4 +1,7 @@
 import type { Actor } from '../harness/actor.ts'
+import { consumeMany } from './consume-many.ts'
+import { consumer } from './consumer.ts'
+import { upkeep } from './upkeep.ts'
 
 /** All that may take part in a world beside the callers. */
-export const actors: readonly Actor[] = []
+export const actors: readonly Actor[] = [upkeep, consumer, consumeMany]

@@ -13,9 +13,11 @@ export type Availability = {
   readonly lackOfRoom: Highest
 }
 
+const never = Number.POSITIVE_INFINITY
+
 export const noneAvailable = (): Availability => ({
-  fromMs: new Highest(Number.POSITIVE_INFINITY),
-  dueMs: new Highest(Number.POSITIVE_INFINITY),
+  fromMs: new Highest(never),
+  dueMs: new Highest(never),
   lackOfRoom: new Highest(Number.NEGATIVE_INFINITY),
 })
 
@@ -25,15 +27,15 @@ export function noteAvailability(
   { availability, current, scheduled }: QueueModel,
 ): void {
   const { fromMs, dueMs, lackOfRoom } = availability
-  const room = current === undefined ? Number.POSITIVE_INFINITY : roomIn(current.record)
-  lackOfRoom.set(-room, commits)
-  const isSomeDue = current !== undefined && scheduled.count > 0 && room > 0
+  const room = current === undefined ? never : roomIn(current.record)
+  const keptRoom = current?.record.keptRoom ?? 0
+  // What is kept for due items is for others only if there are none.
+  lackOfRoom.set(-room - (scheduled.count === 0 ? keptRoom : 0), commits)
+  const isSomeDue = current !== undefined && scheduled.count > 0 && room + keptRoom > 0
   const first = isSomeDue ? firstThatCanJoin(scheduled.groups, current.record) : never
   dueMs.set(1_000 * first, commits)
   fromMs.set(current?.hasFree() ? Number.NEGATIVE_INFINITY : 1_000 * first, commits)
 }
-
-const never = Number.POSITIVE_INFINITY
 
 /** Acknowledged locks take up room until the next who looks for room folds them. */
 function roomIn({ room, locks }: QueueRecord): number {

@@ -17,6 +17,19 @@ import {
   segmentOf,
   unsettledIn,
 } from '../../../../lambdas/engine/core/record.ts'
+import { isPatient } from '../../../../lambdas/engine/core/timers.ts'
+
+/** A consumer may wait for each of these times, and Wake comes for no patient timer. */
+function checkTimer({ queue, checkAtMs, locks }: QueueRecord, broken: Broken): void {
+  if (checkAtMs === undefined || !isPatient(checkAtMs)) return
+  const waited = [...locks].find(([, lock]) => !isDone(lock))
+  if (waited === undefined) return
+  const [lockId, { expiresAtMs }] = waited
+  broken(
+    'a patient timer hides no prompt one',
+    `${queue}: ${checkAtMs} hides ${lockId}, ${expiresAtMs}`,
+  )
+}
 
 export type Broken = (rule: string, explanation: string) => void
 
@@ -33,10 +46,11 @@ export function checkRecord(record: QueueRecord, broken: Broken): void {
   }
   for (const note of record.notes.values()) tailBytes += noteBytes(note)
   checkLocks(record, broken)
+  checkTimer(record, broken)
   expectEqual(broken, `${record.queue} tail bytes`, record.tailBytes, tailBytes)
   expectEqual(broken, `${record.queue} in flight`, record.inFlight, inFlightOf(record))
   const room = roomOf(record.configuration) - unsettled
-  expectEqual(broken, `${record.queue} room`, record.room, room)
+  expectEqual(broken, `${record.queue} room`, record.room + record.keptRoom, room)
 }
 
 function expectEqual(broken: Broken, what: string, counted: number, recounted: number): void {

@@ -123,6 +123,7 @@ function noteTake(
   }
   model.noteEffect(`items were taken from ${queue}`)
   operation.effects.takes.push(take)
+  model.queue(queue).takenMs = model.world.scheduler.nowMs
 }
 
 export function noteHandouts(model: Model, queue: string, { stretches }: Take): void {

@@ -60,6 +60,7 @@ export class Model {
         births: 0,
         freeSinceCommit: undefined,
         freeSinceMs: 0,
+        takenMs: 0,
         configuredAtCommit: 0,
         silence: undefined,
         locks: new Map(),
@@ -135,6 +136,8 @@ export type QueueModel = {
   freeSinceCommit: number | undefined
   /** When that was. */
   freeSinceMs: number
+  /** When a pop took something last. */
+  takenMs: number
   configuredAtCommit: number
   /** Since when, and by whom, there has been nothing to pop and no mark that says so. */
   silence: { readonly sinceCommit: number; readonly by: Operation | undefined } | undefined

@@ -2,10 +2,11 @@ import { queueOfRecordKey } from '../../../../lambdas/engine/core/keys.ts'
 import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
 import type { SimulatedRequest } from '../../../../testing/simulated/simulated-store.ts'
 import { noteAvailability } from './availability.ts'
+import { featuresIn, featuresOf } from '../harness/crossings.ts'
 import { checkChange } from './check-change.ts'
 import { isSlotOf } from './check-limits.ts'
 import { checkReadable } from './check-readable.ts'
-import type { Model } from './model.ts'
+import type { Model, QueueModel } from './model.ts'
 import { noteDeletedObjects, noteDeletedRow } from './note-deletes.ts'
 import { judgeScheduled, noteScheduledRow } from './note-scheduled.ts'
 import { notePatterns } from './patterns-history.ts'
@@ -39,6 +40,7 @@ export function observeChange(model: Model, change: Change): void {
   queueModel.current = after
   model.changed.add(queueModel)
   checkChange(model, queueModel, before, after)
+  noteCrossings(model, queueModel)
   if (after === undefined || !after.hasFree()) queueModel.freeSinceCommit = undefined
   else if (queueModel.freeSinceCommit === undefined) {
     queueModel.freeSinceCommit = model.commits
@@ -96,4 +98,14 @@ function judgeTouched(model: Model): void {
   model.touched.clear()
   model.moved.clear()
   model.touchedPushes.clear()
+}
+
+function noteCrossings({ world, operation }: Model, { queue, current }: QueueModel): void {
+  const { crossings } = world
+  for (const feature of operation === undefined ? [] : featuresOf(operation, world.seed)) {
+    crossings.note(queue, feature)
+  }
+  for (const feature of current === undefined ? [] : featuresIn(current.record)) {
+    crossings.note(queue, feature)
+  }
 }

@@ -6,6 +6,7 @@ import { Writer } from '../actors/callers/writer.ts'
 import { Housekeeper } from '../actors/housekeeper.ts'
 import { Model } from '../checkers/model.ts'
 import { observeChange, observeRequest } from '../checkers/observer.ts'
+import { Crossings } from './crossings.ts'
 import { noFaults } from './faults.ts'
 import { History } from './history.ts'
 import { Scheduler } from './scheduler.ts'
@@ -91,6 +92,7 @@ export function buildWorld({
     store,
     history: log,
     statistics: new Statistics(),
+    crossings: new Crossings(() => scheduler.nowMs),
     faultFree,
     odds: noFaults,
     latencyMaxMs: profile.latencyMaxMs,
@@ -98,6 +100,7 @@ export function buildWorld({
     waitingPopsMax: profile.waiting?.seats,
     transactionMaxMs: profile.transactionMaxMs ?? 0,
     linger: profile.linger,
+    workedBy: new Set(),
     applying: undefined,
     intervene: undefined,
     applied: (request) => observeRequest(model, request),

@@ -57,6 +57,10 @@ export class Network {
     const plan = planRequest(request, odds, world.latencyMaxMs, random)
     if (plan.fault !== undefined) statistics.count(`fault ${plan.fault}`)
     if (plan.error !== undefined) hinder(sender)
+    const queue = operation?.command.queue ?? ''
+    if (dies) world.crossings.note(queue, 'crash')
+    if (freezes) world.crossings.note(queue, 'freeze')
+    if (plan.fault === 'answer-lost') world.crossings.note(queue, 'lost answer')
 
     // Frozen or dead before it left, or after: half the time each.
     const left = !(dies || freezes) || random.chance(0.5)

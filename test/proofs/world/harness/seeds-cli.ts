@@ -1,73 +1,83 @@
 import { parseArgs } from 'node:util'
-import type { RunOptions, RunResult } from '../run-seed.ts'
+import { actors } from '../actors/index.ts'
+import { type RunOptions, runSeed } from '../run-seed.ts'
+import { missingCrossings } from './matrix.ts'
 import { runSeeds } from './pool.ts'
 import { prepareProcess } from './prepare-process.ts'
+import { argumentsOf, isFault, shrink } from './shrink.ts'
 import { summary } from './summary.ts'
 
-type SeedsCli = {
-  /** As a person types it. */
-  readonly command: string
-  readonly run: (options: RunOptions) => Promise<Omit<RunResult, 'seed'>>
-  /** The script that runs many of them. */
-  readonly worker: URL
-}
-
-const help = `
+const help = `npm run simulate -- [options]
   --seeds N     how many seeds to run (1000)
   --from S      the first of them (1)
   --seed S      run this one alone and print its whole history
-  --ops N       operations a seed, where it does not draw them itself (100)
+  --ops N       operations of callers a seed (100)
+  --without A   comma-separated actors that stay out
+  --calm F      comma-separated kinds of faults that do not happen
   --workers N   processes (one a core)
   --failures N  stop after this many failures (5)
+  --crossings N fail where two features met in fewer seeds than this (0)
   --quiet       print no history`
 
 /** Runs seeds, or one seed with its history; resolves with the exit code. */
-export async function seedsCli({ command, run, worker }: SeedsCli): Promise<number> {
+export async function seedsCli(): Promise<number> {
   const { values } = parseArgs({
     options: {
       seeds: { type: 'string', default: '1000' },
       from: { type: 'string', default: '1' },
       seed: { type: 'string' },
       ops: { type: 'string', default: '100' },
+      without: { type: 'string', default: '' },
+      calm: { type: 'string', default: '' },
       workers: { type: 'string' },
       failures: { type: 'string', default: '5' },
+      crossings: { type: 'string', default: '0' },
       quiet: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   })
   if (values.help) {
-    console.log(`${command} [options]${help}`)
+    console.log(help)
     return 0
   }
   const operations = Number(values.ops)
-  if (values.seed !== undefined) return replay(Number(values.seed))
+  if (values.seed !== undefined) {
+    const without = values.without.split(',').filter(Boolean)
+    const calm = values.calm.split(',').filter(isFault)
+    return replay({ seed: Number(values.seed), operations, without, calm })
+  }
   const result = await runSeeds({
     from: Number(values.from),
     seeds: Number(values.seeds),
     operations,
-    worker,
+    worker: new URL('../worker.ts', import.meta.url),
     failuresMax: Number(values.failures),
     ...(values.workers !== undefined && { workers: Number(values.workers) }),
     onProgress: progress(Number(values.seeds)),
     onFailure: ({ seed }) => console.log(`seed ${seed} failed; its history comes at the end`),
   })
   console.log(summary(result))
+  const missing = missingCrossings(result.statistics, Number(values.crossings))
+  for (const line of missing) console.log(line)
   const [first] = result.failures
-  if (first === undefined) return 0
-  console.log(`\nThe history of seed ${first.seed}:`)
-  await replay(first.seed)
+  if (first === undefined) return missing.length === 0 ? 0 : 1
+  await prepareProcess()
+  const names = actors.map(({ name }) => name)
+  const least = await shrink(runSeed, { seed: first.seed, operations }, first.rule, names)
+  console.log(`\nThe history of seed ${first.seed}, without what it does not need to fail:`)
+  await replay(least)
   return 1
 
-  async function replay(seed: number): Promise<number> {
+  async function replay(options: RunOptions): Promise<number> {
     await prepareProcess({ stacks: true })
-    const { history, violation } = await run({ seed, operations, history: true })
+    const { history, violation } = await runSeed({ ...options, history: true })
     if (!values.quiet) for (const line of history.lines) console.log(line)
     console.log(
       violation === undefined
-        ? `seed ${seed}: every invariant holds`
-        : `seed ${seed} VIOLATES ${violation.rule}\n  ${violation.explanation}`,
+        ? `seed ${options.seed}: every invariant holds`
+        : `seed ${options.seed} VIOLATES ${violation.rule}\n  ${violation.explanation}`,
     )
-    console.log(`replay with: ${command} --seed ${seed} --ops ${operations}`)
+    console.log(`replay with: npm run simulate -- ${argumentsOf(options)}`)
     return violation === undefined ? 0 : 1
   }
 }

@@ -1,3 +1,4 @@
+import { showMatrix } from './matrix.ts'
 import type { PoolResult } from './pool.ts'
 
 /** The end of a run, as a page to read. */
@@ -13,7 +14,9 @@ export function summary(result: PoolResult): string {
       lines.push(`  ${name.slice(prefix.length).padEnd(52)} ${String(count).padStart(10)}`)
     }
   }
-  const others = counts.filter(([name]) => !sections.some(([, prefix]) => name.startsWith(prefix)))
+  const shown = [...sections.map(([, prefix]) => prefix), 'met ']
+  const others = counts.filter(([name]) => !shown.some((prefix) => name.startsWith(prefix)))
+  lines.push('', ...showMatrix(statistics))
   lines.push('')
   for (const [name, count] of others) lines.push(`${name.padEnd(54)} ${String(count).padStart(10)}`)
   const rate = (seeds / seconds).toFixed(1)

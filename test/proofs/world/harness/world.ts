@@ -5,6 +5,7 @@ import type {
   SimulatedStore,
 } from '../../../../testing/simulated/simulated-store.ts'
 import type { Operation } from '../actors/callers/operation.ts'
+import type { Crossings } from './crossings.ts'
 import type { FaultOdds } from './faults.ts'
 import type { History } from './history.ts'
 import type { Scheduler } from './scheduler.ts'
@@ -18,6 +19,7 @@ export type World = {
   readonly store: SimulatedStore
   readonly history: History
   readonly statistics: Statistics
+  readonly crossings: Crossings
   /** Nothing ever fails in this world, so a call that must be tried again was starved. */
   readonly faultFree: boolean
   /** Replaced when the faults are switched off. */
@@ -30,6 +32,8 @@ export type World = {
   readonly transactionMaxMs: number
   /** Pushes of one process linger. */
   readonly linger?: LingerOptions | undefined
+  /** Queues that consumers have for themselves: callers do not pop from these. */
+  readonly workedBy: Set<string>
   /** The sender of the request that the store is carrying out. */
   applying: Sender | undefined
   /** Decides the fate of single requests, in place of chance. */

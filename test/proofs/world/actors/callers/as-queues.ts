@@ -10,9 +10,10 @@ export function asQueues(writer: Writer, verbs: readonly Command['verb'][]): Que
   const { life } = writer
   const call =
     (verb: Command['verb']) =>
-    (queue: string, request: unknown = {}): Promise<unknown> =>
+    (...given: readonly unknown[]): Promise<unknown> =>
       new Promise((resolve, reject) => {
         if (life.dead) return
+        const [queue, request = {}] = verb === 'list' ? ['', ...given] : given
         writer.run({ verb, queue, request } as Command, ({ outcome }) => {
           if (outcome?.kind === 'success') resolve(outcome.value)
           else if (outcome !== undefined && 'error' in outcome) reject(outcome.error)

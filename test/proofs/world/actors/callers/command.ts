@@ -23,7 +23,7 @@ type QueueVerb =
 type PlainVerb = 'configuration' | 'housekeep'
 
 /** Verbs about all queues: `queue` is empty. */
-type ServiceVerb = 'list' | 'returnExpiredLocks' | 'announceWaiting'
+type ServiceVerb = 'list' | 'returnExpiredLocks' | 'wake' | 'announceWaiting'
 
 type TransactCommand = {
   readonly verb: 'pushTransactItem'
@@ -72,7 +72,7 @@ export type CommandOf<V extends Verb> = V extends QueueVerb
   : V extends PlainVerb
     ? { readonly verb: V; readonly queue: string; readonly request?: Parameters<Queues[V]>[1] }
     : V extends ServiceVerb
-      ? { readonly verb: V; readonly queue: '' }
+      ? { readonly verb: V; readonly queue: ''; readonly request?: Parameters<Queues[V]>[0] }
       : V extends PatternsCommand['verb']
         ? PatternsCommand
         : V extends LoopCommand['verb']

@@ -17,6 +17,8 @@ export type Draw = {
   readonly random: Random
   /** By the true time. */
   readonly nowMs: number
+  /** Queues that callers do not pop from. */
+  readonly workedBy: ReadonlySet<string>
 }
 
 export function drawCommand(draw: Draw, mix: Mix): Command {

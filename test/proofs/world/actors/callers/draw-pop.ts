@@ -1,9 +1,13 @@
 import type { PopRequest } from '../../../../../lambdas/engine/queues.ts'
 import type { Command } from './command.ts'
 import type { Draw } from './draw-command.ts'
+import { drawPushItem } from './draw-push.ts'
 
 /** In some worlds most pops wait, and some callers go away meanwhile. */
 export function drawPop(draw: Draw, queue: string, drawn: DrawnPop): Command {
+  if (draw.workedBy.has(queue)) {
+    return { verb: 'push', queue, request: { items: [drawPushItem(draw)] } }
+  }
   const command = drawPromptPop(draw, queue, drawn)
   const { profile, random } = draw
   if (profile.waiting === undefined || command.verb !== 'pop') return command

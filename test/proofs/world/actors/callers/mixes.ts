@@ -6,7 +6,7 @@ export type Mix = Readonly<Partial<Record<Drawn, number>>>
 
 /** A verb, or a way to use one that has its own odds. */
 export type Drawn =
-  | Verb
+  | Exclude<Verb, 'wake'>
   | 'bulkPush'
   | 'idempotentPush'
   | 'popWithoutAck'

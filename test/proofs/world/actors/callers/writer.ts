@@ -2,6 +2,7 @@ import { createQueues } from '../../../../../lambdas/engine/queues.ts'
 import { checkAnswer } from '../../checkers/check-answer.ts'
 import { checkWaiter } from '../../checkers/check-waiting.ts'
 import type { Model } from '../../checkers/model.ts'
+import { featuresOf } from '../../harness/crossings.ts'
 import { show } from '../../harness/history.ts'
 import { Mortal, type MortalOptions, type Surroundings } from '../../harness/mortal.ts'
 import { inLife, type Life, type World } from '../../harness/world.ts'
@@ -47,6 +48,22 @@ export class Writer {
 
   set onCrash(onCrash: () => void) {
     this.#process.onCrash = onCrash
+  }
+
+  /** By the world's own clock; not at all once this life has ended. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    const { scheduler } = this.#world
+    const { life } = this
+    return new Promise((resolve) => {
+      if (signal?.aborted) return resolve()
+      signal?.addEventListener('abort', () => resolve(), { once: true })
+      inLife(this.#world, life, scheduler.nowMs + ms, resolve)
+    })
+  }
+
+  /** Its calls under way never end; a new process with an empty memory takes its place. */
+  crash(): void {
+    this.#process.crash()
   }
 
   #open({ life, network: { dynamodb, s3 }, clock, random }: Surroundings): Service {
@@ -140,6 +157,9 @@ export class Writer {
     const code = outcome.kind === 'refused' || outcome.kind === 'unknown' ? outcome.error.code : ''
     this.#count(operation, `${outcome.kind} ${code}`.trim())
     countOperationPaths(this.#world, operation)
+    for (const feature of featuresOf(operation, this.#world.seed)) {
+      this.#world.crossings.note(operation.command.queue, feature)
+    }
     statistics.max(`max requests of ${operation.command.verb}`, operation.requests)
     checkAnswer(this.#model, operation)
   }

@@ -1,0 +1,83 @@
+import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
+import type { Actor, Joining, Part } from '../harness/actor.ts'
+import { sendEvent } from '../harness/events.ts'
+import type { Writer } from './callers/writer.ts'
+
+const MINUTE_MS = 60_000
+/** A rest of hours has no more sweeps than its own: nothing happens between them. */
+const SWEEPS_MAX = 12
+/** Each look of Wake asks all 16 shards: as many as a hundred operations of callers. */
+const WAKES_MAX = 5
+
+/** What the deployed stack does by itself: the minute's sweep, and Wake, which the sweep and the stream call. */
+export const upkeep: Actor = {
+  name: 'upkeep',
+  join: (joining) => {
+    const { random } = joining
+    if (!random.chance(0.3)) return undefined
+    return new Upkeep(joining, random.chance(0.4))
+  },
+}
+
+class Upkeep implements Part {
+  readonly #joining: Joining
+  readonly #wakes: boolean
+  readonly #sweeper: Writer
+  readonly #wakers: Writer[] = []
+  readonly #wakeMs: number
+  #sweeps = 0
+  #woken = 0
+  #isOver = false
+
+  constructor(joining: Joining, wakes: boolean) {
+    this.#joining = joining
+    this.#wakes = wakes
+    this.#sweeper = joining.newWriter('sweeper')
+    this.#wakeMs = joining.random.pick([3_000, 10_000, 40_000])
+  }
+
+  start(): void {
+    this.#later(this.#joining.random.next() * MINUTE_MS, () => this.#sweep())
+  }
+
+  stop(): void {
+    this.#isOver = true
+  }
+
+  /** A timer has become near: its flag is new in this write. */
+  observe({ oldItem, newItem }: Change): void {
+    if (!this.#wakes || this.#isOver) return
+    if (newItem?.wk === undefined || oldItem?.wk !== undefined) return
+    const untilMs = Number(newItem.checkAt)
+    sendEvent(this.#joining.world, (afterMs) =>
+      this.#later(afterMs + 1_000, () => this.#wake(untilMs)),
+    )
+  }
+
+  #sweep(): void {
+    if (this.#isOver || this.#sweeps === SWEEPS_MAX) return
+    this.#sweeps += 1
+    const onNext = (untilMs: number) => this.#wake(untilMs)
+    const request = this.#wakes ? { onNext } : {}
+    this.#sweeper.run({ verb: 'returnExpiredLocks', queue: '', request }, () => {})
+    this.#later(MINUTE_MS, () => this.#sweep())
+  }
+
+  #wake(untilMs: number): void {
+    if (this.#isOver || this.#woken === WAKES_MAX) return
+    const { world, newWriter, random } = this.#joining
+    this.#woken += 1
+    const waker = this.#wakers.shift() ?? newWriter(`wake${this.#woken}`)
+    const deadlineMs = Math.floor(world.scheduler.nowMs) + this.#wakeMs
+    this.#later(50 + 600 * random.next(), () => {
+      waker.run({ verb: 'wake', queue: '', request: { untilMs, deadlineMs } }, () => {
+        this.#wakers.push(waker)
+      })
+    })
+  }
+
+  #later(ms: number, run: () => void): void {
+    const { world, random } = this.#joining
+    world.scheduler.at(world.scheduler.nowMs + ms, random.next(), true, run)
+  }
+}

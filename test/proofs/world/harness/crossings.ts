@@ -1,0 +1,195 @@
+import type { QueueRecord } from '../../../../lambdas/engine/core/record.ts'
+import type { PushItem } from '../../../../lambdas/engine/queues.ts'
+import { isOlder } from '../actors/callers/older-engine.ts'
+import type { Operation } from '../actors/callers/operation.ts'
+
+/** What may meet in a queue: who acts, by which way, and what the queue is like meanwhile. */
+export const features = [
+  'push',
+  'bulk push',
+  'push with a key',
+  'lingering push',
+  'push for later',
+  'transaction',
+  'inbox',
+  'schedule',
+  'exclusive pop',
+  'competing pop',
+  'waiting pop',
+  'combined pop',
+  'consumer',
+  'consumeMany',
+  'settling',
+  'delayed retry',
+  'dead letters',
+  'cancel',
+  'move',
+  'purge',
+  'redrive',
+  'own settings',
+  'patterns',
+  'capacity',
+  'limits',
+  'expiry',
+  'S3',
+  'sweep',
+  'wake',
+  'housekeeping',
+  'announcing',
+  'rate limits',
+  'crash',
+  'freeze',
+  'lost answer',
+  'other age',
+] as const
+
+export type Feature = (typeof features)[number]
+
+/** A lock's or a timer's life, as most of them are: what was there so lately may still matter. */
+const LIFE_MS = 30_000
+
+/** Which features a seed has met in one queue within one lock's or timer's life. */
+export class Crossings {
+  readonly #nowMs: () => number
+  readonly #seen = new Map<string, Float64Array>()
+  readonly #pairs = new Set<number>()
+
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs
+  }
+
+  /** `queue` empty: it is no queue's, and meets whatever is there. */
+  note(queue: string, feature: Feature): void {
+    const place = features.indexOf(feature)
+    const nowMs = this.#nowMs()
+    const its = this.#of(queue)
+    its[place] = nowMs
+    const others = queue === '' ? [...this.#seen.values()] : [its, this.#of('')]
+    for (const seen of others) {
+      for (let other = 0; other < features.length; other += 1) {
+        if (nowMs - (seen[other] as number) > LIFE_MS || other === place) continue
+        this.#pairs.add(Math.min(place, other) * features.length + Math.max(place, other))
+      }
+    }
+  }
+
+  /** As names to count by. */
+  *met(): Generator<string> {
+    for (const pair of this.#pairs) {
+      const [a, b] = [Math.floor(pair / features.length), pair % features.length]
+      yield crossingOf(features[a] as Feature, features[b] as Feature)
+    }
+  }
+
+  #of(queue: string): Float64Array {
+    let seen = this.#seen.get(queue)
+    if (seen === undefined) {
+      seen = new Float64Array(features.length).fill(Number.NEGATIVE_INFINITY)
+      this.#seen.set(queue, seen)
+    }
+    return seen
+  }
+}
+
+export const crossingOf = (a: Feature, b: Feature): string => `met ${a} × ${b}`
+
+/** Pairs that cannot meet, each with its reason. */
+export const impossible: readonly (readonly [Feature, Feature, string])[] = []
+
+/** All pairs that can meet. */
+export function* pairs(): Generator<readonly [Feature, Feature]> {
+  for (const [index, a] of features.entries()) {
+    for (const b of features.slice(index + 1)) {
+      if (impossible.some(([one, other]) => one === a && other === b)) continue
+      yield [a, b]
+    }
+  }
+}
+
+/** By what an operation is: its verb, how it is asked, and by which process. */
+export function featuresOf(
+  { command, writer, together }: Operation,
+  seed: number,
+): readonly Feature[] {
+  const found: Feature[] = []
+  if (writer.startsWith('run')) found.push('consumer')
+  if (writer.startsWith('many')) found.push('consumeMany')
+  if (isOlder(seed, writer)) found.push('other age')
+  switch (command.verb) {
+    case 'push': {
+      const { items, idempotencyKey } = command.request
+      found.push(items.length > 1 ? 'bulk push' : 'push')
+      if (idempotencyKey !== undefined) found.push('push with a key')
+      if (together !== undefined) found.push('lingering push')
+      if (items.some(expires)) found.push('expiry')
+      if (items.some(isForLater)) found.push('push for later')
+      break
+    }
+    case 'pushTransactItem':
+    case 'transact':
+      found.push('transaction')
+      break
+    case 'pop': {
+      const { competing, waitSeconds, acknowledge } = command.request
+      found.push(competing ? 'competing pop' : 'exclusive pop')
+      if (waitSeconds !== undefined) found.push('waiting pop')
+      if (acknowledge !== undefined) found.push('combined pop')
+      break
+    }
+    case 'release':
+      found.push((command.request.delaySeconds ?? 0) > 0 ? 'delayed retry' : 'settling')
+      break
+    case 'acknowledge':
+    case 'acknowledgeMany':
+    case 'extend':
+    case 'deadLetter':
+      found.push('settling')
+      break
+    case 'configure':
+    case 'unconfigure':
+      found.push('own settings')
+      break
+    case 'configurePatterns':
+      found.push('patterns')
+      break
+    case 'returnExpiredLocks':
+      found.push('sweep')
+      break
+    case 'housekeep':
+      found.push('housekeeping')
+      break
+    case 'announceWaiting':
+      found.push('announcing')
+      break
+    case 'cancel':
+    case 'move':
+    case 'purge':
+    case 'redrive':
+    case 'wake':
+      found.push(command.verb)
+      break
+    default:
+  }
+  return found
+}
+
+/** What the queue itself is like. */
+export function featuresIn({ configuration, lanes, scheduled }: QueueRecord): readonly Feature[] {
+  const found: Feature[] = []
+  const { capacity, pushLimit, popLimit, itemTtlSeconds, source } = configuration
+  if (capacity !== undefined) found.push('capacity')
+  if (pushLimit !== undefined || popLimit !== undefined) found.push('limits')
+  if (itemTtlSeconds !== undefined) found.push('expiry')
+  if (source.from === 'pattern') found.push('patterns')
+  if (scheduled.items > 0) found.push('push for later')
+  for (const { dead, offloaded } of lanes.values()) {
+    if (dead.length > 0) found.push('dead letters')
+    if (offloaded.from < offloaded.to) found.push('S3')
+  }
+  return found
+}
+
+const expires = (item: PushItem): boolean =>
+  item.expiresAtMs !== undefined || item.expiresInSeconds !== undefined
+const isForLater = (item: PushItem): boolean =>
+  item.deliverAtMs !== undefined || item.delaySeconds !== undefined
