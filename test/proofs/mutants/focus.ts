@@ -28,6 +28,10 @@ const isIn = {
   /** The same under queues that fill up. */
   lingeringFull: ({ linger, queues }) =>
     linger !== undefined && queues.some(({ capacity }) => capacity !== undefined),
+  later: ({ later }) => later !== undefined,
+  laterFull: ({ later, queues }) =>
+    later !== undefined && queues.some(({ capacity }) => capacity !== undefined),
+  settling: ({ settlesMaxMs }) => settlesMaxMs > 0,
   faultless: ({ faultFree }) => faultFree,
 } as const satisfies Readonly<Record<string, (profile: Profile) => boolean>>
 

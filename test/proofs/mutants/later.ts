@@ -1,11 +1,10 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: patches are text of source code
-import { type Mutant, mutant, test } from './mutant.ts'
+import { type Mutant, mutant, simulation, test } from './mutant.ts'
 
 const later = 'test/engine/later.test.ts'
 const byIdTest = 'test/engine/later-by-id.test.ts'
 const rowsTest = 'test/engine/later-rows.test.ts'
 const manyRowsTest = 'test/engine/later-many-rows.test.ts'
-const laterSimulation = 'test/proofs/later-simulation/later-simulation.test.ts'
 const scheduled = 'engine/core/scheduled.ts'
 const updates = 'engine/store/scheduled-updates.ts'
 const coreJoin = 'engine/core/join.ts'
@@ -42,7 +41,7 @@ export const laterMutants: readonly Mutant[] = [
     test(later, 'until its second has begun')),
   mutant('later-due-second-rounded-down', '0039 never early',
     ['engine/core/push-request.ts', 'Math.ceil(dueMs / 1_000)', 'Math.floor(dueMs / 1_000)'],
-    test(laterSimulation)),
+    simulation(20, 'later')),
   mutant('later-seconds-pass-for-a-time-in-1970', '0039 a time in seconds is not now',
     ['engine/core/time-in-ms.ts', 'if (!looksLikeSeconds(ms)) return', 'return'],
     test('test/engine/given-items.test.ts', 'takes milliseconds')),
@@ -51,7 +50,7 @@ export const laterMutants: readonly Mutant[] = [
     test('test/engine/given-items.test.ts', 'does not know')),
   mutant('later-stale-joiner-passes', '0039 nobody else has taken any',
     [updates, 'unchanged(update, scheduled.changes) for', 'for'],
-    test(later, 'was frozen while another did'), test(laterSimulation)),
+    test(later, 'was frozen while another did'), simulation(20, 'later')),
   mutant('later-seal-without-a-row', '0039 rows and the cut are one transaction',
     [seal, '...rows.map((row) =>', '...rows.slice(1).map((row) =>'],
     test(later, 'come in the order of their times')),
@@ -100,7 +99,7 @@ export const laterMutants: readonly Mutant[] = [
     test(later, 'counts as scheduled')),
   mutant('later-cancelled-item-stays-in-its-row', '0039 a cancelled item is in no pop',
     ['engine/core/take-scheduled.ts', 'list.entries[place.place] = isGone ? undefined : encodeScheduled(left)', ''],
-    test(laterSimulation)),
+    simulation(20, 'later')),
   mutant('later-moved-beside-a-join', '0039 nobody else has taken any',
     [updates, 'export function take(update: Expression, scheduled: Scheduled, taken: Taken): void {\n  unchanged(update, scheduled.changes)',
      'export function take(update: Expression, _scheduled: Scheduled, taken: Taken): void {'],
@@ -244,8 +243,8 @@ export const laterMutants: readonly Mutant[] = [
     [listing, 'if (queries === QUERIES_MAX)', 'if (queries === 1_000_000)'],
     test(rowsTest, 'ends a page after so many rows')),
   mutant('later-row-joins-as-it-was', '0039 a row joins as it was read, or not at all',
-    [rows, "ConditionExpression: 'd=:d'", "ConditionExpression: 'd=:d OR attribute_not_exists(none)'"],
-    test(settlingTest, 'nobody gets what was cancelled'), test(laterSimulation)),
+    [rows, "ConditionExpression: 'd=:d'", "ConditionExpression: 'd=:d OR attribute_not_exists(nowhere)'"],
+    test(settlingTest, 'nobody gets what was cancelled'), simulation(150, 'settling')),
   mutant('later-join-not-read-is-not-written', '0039 what a join wrote stands',
     [writeJoin, "if (transacted.kind === 'done') return", "if (transacted.kind === 'done' && (await dynamo.get(Key, true))) return"],
     test(rowsTest, 'keeps its batches')),

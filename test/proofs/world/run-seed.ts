@@ -107,6 +107,7 @@ async function work(
   operations: number,
 ): Promise<void> {
   const { world, newWriter, housekeeper } = built
+  const { scheduler } = world
   const writers = Array.from({ length: profile.writers }, (_, i) => newWriter(`w${i + 1}`))
   const knowledge = new Knowledge()
   let mix: Mix = {}
@@ -116,7 +117,7 @@ async function work(
     act: (writer, done) =>
       writer.run(
         drawCommand(
-          { profile, knowledge, random, workedBy: world.workedBy, nowMs: world.scheduler.nowMs },
+          { profile, knowledge, random, workedBy: world.workedBy, nowMs: scheduler.nowMs },
           mix,
         ),
         (operation) => {

@@ -4,8 +4,8 @@ import type { Missed, ScheduleInput } from '../../../../lambdas/engine/queues.ts
 import type { Random } from '../../../../testing/random.ts'
 import { type Account, wrongWith } from '../checkers/check-schedules.ts'
 import type { Actor, Joining, Part } from '../harness/actor.ts'
-import type { Outcome } from './callers/operation.ts'
 import type { PlainCallVerb } from './callers/command.ts'
+import type { Outcome } from './callers/operation.ts'
 import type { Writer } from './callers/writer.ts'
 
 /** Schedules of the callers' queues, a sweeper that comes for them, and callers who change them. */
@@ -127,7 +127,9 @@ class Schedules implements Part {
       if (verb === 'putSchedule' && world.scheduler.nowMs > startsAtMs - 10_000) return 'too late'
       await this.#caller.sleep(2_000)
     }
-    return world.scheduler.nowMs > startsAtMs - 10_000 && verb === 'putSchedule' ? 'too late' : 'made'
+    return world.scheduler.nowMs > startsAtMs - 10_000 && verb === 'putSchedule'
+      ? 'too late'
+      : 'made'
   }
 
   /** Of a process that dies nobody hears: that is "unknown". */

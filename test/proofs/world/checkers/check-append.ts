@@ -87,5 +87,6 @@ function appendItem(model: Model, log: LaneLog, entry: string): void {
     return
   }
   noteInLane(model, log, item, record)
-  log.places.push({ entry, item, record, handouts: 0 })
+  const sinceMs = model.world.scheduler.nowMs
+  log.places.push({ entry, item, record, sinceMs, handouts: 0 })
 }

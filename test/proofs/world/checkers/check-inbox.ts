@@ -19,7 +19,8 @@ export function checkInbox(
     const [pushedBy] = records.map((record) => record?.pushedBy)
     if (records.some((record) => record?.first === undefined) || pushedBy === undefined) {
       const isKept = givenUp.some((body) => body.includes(texts[0] as string))
-      if (!isKept) world.violated('what the inbox accepted is pushed', `${texts.join()} to ${queue}`)
+      if (!isKept)
+        world.violated('what the inbox accepted is pushed', `${texts.join()} to ${queue}`)
       continue
     }
     world.statistics.count(`path inbox ${pushedBy.isBuried ? 'buried' : 'pushed'}`)

@@ -6,7 +6,13 @@ import type { Snapshot } from './snapshot.ts'
 
 // How many slots a window has is proved by the limiter's own simulation; here, that no call gets by.
 
-const verbs = { push: 'push', pushTransactItem: 'push', transact: 'push', apply: 'push', pop: 'pop' } as const
+const verbs = {
+  push: 'push',
+  pushTransactItem: 'push',
+  transact: 'push',
+  apply: 'push',
+  pop: 'pop',
+} as const
 
 /** Every write to the row of a queue's limit takes a slot of it. */
 export function isSlotOf({ command }: Operation, change: Change): boolean {

@@ -1,5 +1,5 @@
 import type { Answer } from './answer.ts'
-import type { Model } from './model.ts'
+import { maySeeOld } from './may-see-old.ts'
 import { isBefore, type ScheduledItem } from './scheduled-items.ts'
 
 /** A page shows what waits for its time, in the order in which it will join, and leaves out nothing. */
@@ -20,13 +20,13 @@ export function checkListed({ model, operation, value, say }: Answer<'scheduled'
     if (dueMs < fromMs || dueMs > toMs) say('a list shows what was asked for', id)
     if (shown.includes(one)) say('a list shows each item once', id)
     const before = shown.at(-1)
-    if (before !== undefined && !isBefore(before, one)) {
+    if (before !== undefined && isBefore(one, before)) {
       say('what is scheduled is shown in its order', `${before.id}, ${id}`)
     }
     shown.push(one)
   }
   model.world.statistics.count('path listed while scheduled', shown.length)
-  if (maySeeOld(model, operation.startedMs)) return
+  if (maySeeOld(model, operation)) return
   for (const { id, untilCommit = startedAtCommit } of shown) {
     if (untilCommit < startedAtCommit) say('what is shown was there', id)
   }
@@ -42,6 +42,3 @@ export function checkListed({ model, operation, value, say }: Answer<'scheduled'
     }
   }
 }
-
-/** Others see a transaction item by item: some rows as they are, and others as they were. */
-const maySeeOld = ({ world }: Model, sinceMs: number): boolean => world.store.settledAtMs > sinceMs

@@ -19,6 +19,8 @@ export type ScheduledItem = {
   readonly item: Item
   readonly record: ItemRecord
   readonly sinceCommit: number
+  /** A move is behind all that had come when it was called; what came meanwhile may be before it or behind. */
+  readonly behindCommit: number
   untilCommit: number | undefined
 }
 
@@ -46,6 +48,8 @@ export class ScheduledItems {
   /** What it brought to lanes, by the ids that it had before. */
   readonly joining = new Map<string, { readonly lane: number; readonly item: Item }>()
   count = 0
+  /** The first that is due, and how often later ones were taken since. */
+  passed = { name: '', times: 0 }
   /** The last commit that took any out, or moved them. A process may join by what it saw then. */
   changedAtCommit = 0
   #changes = 0
@@ -95,6 +99,8 @@ export function groupOf(
     model.violated('every pointer has its object', `a scheduled batch is not there: ${text}`)
     return undefined
   }
+  const { command, startedAtCommit = 0 } = model.operation ?? {}
+  const behindCommit = command?.verb === 'move' ? startedAtCommit : model.commits
   const group: ScheduledGroup = { ...entry, items: new Map(), row, text }
   for (const index of indexesLeft(entry)) {
     const item = decodeItem(stored[index ?? 0] as string)
@@ -105,8 +111,9 @@ export function groupOf(
       continue
     }
     const { due, priority } = entry
-    const [order, sinceCommit] = [scheduled.nextOrder(), model.commits]
-    const one = { id, due, priority, order, item, record, sinceCommit, untilCommit: undefined }
+    const order = scheduled.nextOrder()
+    const since = { sinceCommit: model.commits, behindCommit, untilCommit: undefined }
+    const one = { id, due, priority, order, item, record, ...since }
     group.items.set(index, one)
     scheduled.byId.set(id, one)
   }
@@ -124,6 +131,6 @@ export function nameOf(text: string): string {
   return text.slice(0, text.indexOf('.', second + 1))
 }
 
-/** Which of two is to join first. */
+/** Whether the first of two is certainly to join first. */
 export const isBefore = (a: ScheduledItem, b: ScheduledItem): boolean =>
-  a.due === b.due ? a.order < b.order : a.due < b.due
+  a.due === b.due ? a.order < b.order && a.sinceCommit <= b.behindCommit : a.due < b.due

@@ -56,6 +56,7 @@ export class Network {
     const freezes = !dies && random.chance(odds.pause)
     const plan = planRequest(request, odds, world.latencyMaxMs, random)
     if (plan.fault !== undefined) statistics.count(`fault ${plan.fault}`)
+    if (plan.error !== undefined) hinder(sender)
     const queue = operation?.command.queue ?? ''
     if (dies) world.crossings.note(queue, 'crash')
     if (freezes) world.crossings.note(queue, 'freeze')
@@ -176,6 +177,7 @@ export class Network {
       if (error instanceof Error && error.name === 'ValidationException') {
         world.violated('requests are valid', `${error.message}: ${show(request.input)}`)
       }
+      if (!isLostRace(error)) hinder(sender)
       if (isLostRace(error)) world.statistics.count('path lost a race')
       if (isConflict(error)) world.statistics.count('path met a transaction')
       world.statistics.count(`refused ${error instanceof Error ? error.name : 'strangely'}`)
@@ -231,5 +233,9 @@ const isConflict = (error: unknown): boolean => {
 
 const isLostRace = (error: unknown): boolean =>
   error instanceof Error && error.name === 'ConditionalCheckFailedException'
+
+function hinder({ operation, together = [] }: Sender): void {
+  for (const one of [operation, ...together]) if (one !== undefined) one.isHindered = true
+}
 
 const operationName = ({ operation }: Sender): string => `#${operation?.id ?? '?'}`

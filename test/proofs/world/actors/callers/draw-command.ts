@@ -15,10 +15,10 @@ export type Draw = {
   readonly profile: Profile
   readonly knowledge: Knowledge
   readonly random: Random
-  /** Queues that callers do not pop from. */
-  readonly workedBy: ReadonlySet<string>
   /** By the true time. */
   readonly nowMs: number
+  /** Queues that callers do not pop from. */
+  readonly workedBy: ReadonlySet<string>
 }
 
 export function drawCommand(draw: Draw, mix: Mix): Command {

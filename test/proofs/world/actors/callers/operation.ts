@@ -17,6 +17,8 @@ export type Operation<C extends Command = Command> = {
   /** The latest, before its pauses too. */
   latestMs: number
   requests: number
+  /** One of its requests failed, and not because another had come first. */
+  isHindered: boolean
   outcome: Outcome | undefined
   /** Of a push that lingers: all such of its process and queue without an answer, the first of them first. */
   together?: () => readonly Operation[]
@@ -89,6 +91,7 @@ export function startOperation(
     clockMaxMs: Number.NEGATIVE_INFINITY,
     latestMs: Number.NEGATIVE_INFINITY,
     requests: 0,
+    isHindered: false,
     outcome: undefined,
     effects: {
       appended: 0,
