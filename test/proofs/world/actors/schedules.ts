@@ -86,9 +86,9 @@ class Schedules implements Part {
     }
     const mayPush = (text: string): void => {
       account.texts.add(text)
-      model.ledger.schedules.set(text, ({ dueMs, pushedAtMs }) =>
-        account.found.push({ dueMs, pushedAtMs, text }),
-      )
+      model.ledger.announceSchedule(queue, text, ({ dueMs, pushedAtMs }) => {
+        account.found.push({ dueMs, pushedAtMs, text })
+      })
     }
     mayPush(input.text)
     if ((await this.#insist(account, 'putSchedule', input)) === 'too late') {

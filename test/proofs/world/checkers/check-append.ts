@@ -80,7 +80,7 @@ function append(model: Model, log: LaneLog, entry: string): void {
 
 function appendItem(model: Model, log: LaneLog, entry: string): void {
   const item = decodeItem(entry)
-  const record = model.ledger.itemOf(item, log.queue)
+  const record = model.ledger.item(item.text)
   const at = `${log.queue} lane ${log.priority} number ${log.places.length}`
   if (record === undefined) {
     model.violated('nothing is delivered that was not pushed', `${item.text} at ${at}`)

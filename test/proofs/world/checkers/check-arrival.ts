@@ -56,7 +56,9 @@ function stored(model: Model, record: ItemRecord): void {
 function noteArrival(model: Model, arrival: Arrival): void {
   const { operation } = model
   const { item, record } = arrival
-  if (!record.appended) {
+  if (isNewOccurrence(model, arrival)) {
+    noteOccurrence(model, arrival)
+  } else if (!record.appended) {
     notePushed(model, arrival)
   } else {
     model.moved.add(record)
@@ -86,7 +88,6 @@ function notePushed(model: Model, arrival: Arrival): void {
   if (item.moved !== undefined) pushedBy.isBuried = true
   model.touchedPushes.add(pushedBy)
   model.pushed += 1
-  if (model.ledger.schedules.has(item.text)) return noteOccurrence(model, arrival)
   const owner = pusherOf(model, pushedBy)
   if (owner === undefined) {
     model.violated('a push appends its own items', `${item.text} at ${at(arrival)}`)
@@ -100,13 +101,23 @@ function notePushed(model: Model, arrival: Arrival): void {
   if (owner !== model.operation) model.world.statistics.count('path push with others')
 }
 
-/** An occurrence comes with the sweep or a wake, or with a call that runs or changes its schedule. */
-function noteOccurrence({ operation, world }: Model, arrival: Arrival): void {
+/** What a schedule has pushed comes again as well: from the dead letters, or moved. */
+function isNewOccurrence({ ledger, operation }: Model, { item }: Arrival): boolean {
+  if (!ledger.schedules.has(item.text) || item.moved !== undefined) return false
   const verb = operation?.command.verb ?? ''
-  const isTheirs = verb === 'returnExpiredLocks' || verb === 'wake' || verb.endsWith('Schedule')
-  if (!isTheirs) world.violated('a schedule pushes its own items', `${at(arrival)} by ${verb}`)
+  return item.dueMs === undefined
+    ? verb === 'runSchedule'
+    : verb === 'returnExpiredLocks' || verb === 'wake' || verb.endsWith('Schedule')
+}
+
+function noteOccurrence({ ledger, world }: Model, { item, record, queue }: Arrival): void {
+  const occurrences = ledger.schedules.get(item.text)
+  if (occurrences !== undefined) occurrences.came += 1
+  occurrences?.found(item)
+  record.appended = true
+  record.pushedBy.appended = 1
   world.statistics.count('path occurrence')
-  world.crossings.note(arrival.queue, 'schedule')
+  world.crossings.note(queue, 'schedule')
 }
 
 /** The call that brings this, of those that go with the request. */

@@ -31,6 +31,13 @@ export type PushedBy = {
   isBuried: boolean
 }
 
+/** Items with one text cannot be told apart, so they are counted: as many have come as have left. */
+export type Occurrences = {
+  came: number
+  left: number
+  readonly found: (item: Item) => void
+}
+
 export class Ledger {
   /** One more whenever the time of all keys is over. */
   keyLife = 0
@@ -78,19 +85,14 @@ export class Ledger {
     return this.#items.get(text)
   }
 
-  /** The texts that schedules push, each again and again; `found` hears of every occurrence. */
-  readonly schedules = new Map<string, (item: Item) => void>()
+  /** What schedules push, each text again and again; `found` hears of every occurrence. */
+  readonly schedules = new Map<string, Occurrences>()
 
-  /** An occurrence of a schedule is known by its time as well. */
-  itemOf(item: Item, queue: string): ItemRecord | undefined {
-    const found = this.schedules.get(item.text)
-    if (found === undefined) return this.item(item.text)
-    const text = `${item.text} due ${item.dueMs ?? 'by hand'}`
-    if (!this.#items.has(text)) {
-      this.announce(undefined, queue, [text])
-      found(item)
-    }
-    return this.item(text)
+  /** Before a schedule is put that pushes this text. */
+  announceSchedule(queue: string, text: string, found: (item: Item) => void): void {
+    if (this.schedules.has(text)) return
+    this.schedules.set(text, { came: 0, left: 0, found })
+    this.announce(undefined, queue, [text])
   }
 
   items(): IterableIterator<ItemRecord> {

@@ -5,6 +5,7 @@ import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
 import type { Item } from '../../../../testing/simulated/dynamodb/value.ts'
 import { noteScheduled } from './check-arrival.ts'
 import { checkJoined } from './check-joining.ts'
+import { endItem } from './check-settling.ts'
 import { checkScheduledRecord } from './check-scheduled-record.ts'
 import type { Fate } from './ledger.ts'
 import type { Model, QueueModel } from './model.ts'
@@ -117,8 +118,7 @@ function leave(model: Model, { queue }: QueueModel, { id, record }: ScheduledIte
   const { operation, world } = model
   const { command, effects } = operation ?? {}
   const end = (fate: Fate, path: string): void => {
-    record.fate = fate
-    record.settledAtCommit = model.commits
+    endItem(model, record, fate)
     world.statistics.count(`path ${path}`)
     model.noteEffect(`${record.text} was ${fate}`)
   }

@@ -81,12 +81,14 @@ export function checkAllReadable(model: Model): void {
 
 function judgeTouched(model: Model): void {
   for (const { text, live, appended } of model.touched) {
-    if (live > 1) model.violated('an item is in one place', `${text} is in ${live}`)
+    const { came, left } = model.ledger.schedules.get(text) ?? { came: 1, left: 0 }
+    if (live > came - left) model.violated('an item is in one place', `${text} is in ${live}`)
     if (live < 0) model.violated('an item leaves once', text)
     if (!appended) model.violated('only what was appended leaves', text)
   }
   for (const { text, live, fate } of model.moved) {
-    if (live !== 1 && fate === undefined) {
+    const { came, left } = model.ledger.schedules.get(text) ?? { came: 1, left: 0 }
+    if (live !== came - left && fate === undefined) {
       model.violated('every push is delivered, dead-lettered, purged or stored', `${text} is lost`)
     }
   }
