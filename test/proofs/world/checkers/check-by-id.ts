@@ -87,7 +87,9 @@ function checkOrderKept(
     return place === undefined ? [] : [{ id, ...place }]
   })
   // What waits and what is scheduled go by separate writes.
-  places.sort((a, b) => Number(a.isLater) - Number(b.isLater) || a.major - b.major || a.minor - b.minor)
+  places.sort(
+    (a, b) => Number(a.isLater) - Number(b.isLater) || a.major - b.major || a.minor - b.minor,
+  )
   for (const { id, isLater } of places) {
     const place = orderOf(model, to, newIdOf(id) ?? '')
     if (place === undefined) continue

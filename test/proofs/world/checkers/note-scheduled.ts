@@ -43,11 +43,7 @@ function noteRows(
 const partitionOf = (snapshot: Snapshot | undefined): string | undefined =>
   snapshot?.stored.sc === undefined
     ? undefined
-    : scheduledPartition(
-        snapshot.record.queue,
-        snapshot.record.born,
-        snapshot.record.scheduled.era,
-      )
+    : scheduledPartition(snapshot.record.queue, snapshot.record.born, snapshot.record.scheduled.era)
 
 const entriesIn = (model: Model, row: Item | undefined): readonly string[] =>
   row === undefined ? [] : model.rows.unpacked(row.d as Uint8Array)

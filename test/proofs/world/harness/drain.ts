@@ -90,7 +90,8 @@ async function drainQueue(
     acknowledge = popped.lock?.id
   }
   // Or it would take up the room of what is due.
-  if (acknowledge !== undefined) await call({ verb: 'acknowledge', queue, request: { lockId: acknowledge } })
+  if (acknowledge !== undefined)
+    await call({ verb: 'acknowledge', queue, request: { lockId: acknowledge } })
 }
 
 function refused(model: Model, verb: string, outcome: Outcome | undefined): void {
