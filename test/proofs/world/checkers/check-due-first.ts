@@ -34,7 +34,7 @@ function checkNotStarved(model: Model, { queue, scheduled }: QueueModel, take: T
   const clearlyMs = 1_000 * firstDue + 2 * model.world.skewMaxMs + CLEARLY_MS
   const isPassed = take.stretches.some(({ epoch, priority, from }) => {
     const place = model.log(queue, epoch, priority)?.places[from]
-    return place !== undefined && place.sinceMs > clearlyMs
+    return place?.item.scheduledId === undefined && (place?.sinceMs ?? 0) > clearlyMs
   })
   if (!isPassed) return
   const times = first === scheduled.passed.name ? scheduled.passed.times + 1 : 1
