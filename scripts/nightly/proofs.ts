@@ -25,30 +25,11 @@ export function proofsOf(nowMs: number, share: number): readonly Proof[] {
   })
   return [
     {
-      name: 'simulation',
-      command: ['test/proofs/world/main.ts', ...seeds(100_000)],
+      name: 'world',
+      command: ['test/proofs/world/main.ts', '--crossings', '20', ...seeds(100_000)],
       figures: /seeds of .* operations in|Every invariant holds|VIOLATES/,
     },
     simulation('rate-simulation', 50_000),
-    simulation('consumer-simulation', 20_000),
-    simulation('many-simulation', 20_000),
-    simulation('schedule-simulation', 2_000),
-    {
-      name: 'inbox-simulation',
-      command: [
-        'test/proofs/inbox-simulation/main.ts',
-        ...['--queues', '2', '--messages', '24', ...seeds(100_000)],
-      ],
-      figures: /^\d+ seeds in /,
-    },
-    {
-      name: 'inbox-simulation-large',
-      command: [
-        'test/proofs/inbox-simulation/main.ts',
-        ...['--from', from, '--seeds', times(10), '--queues', '100', '--messages', '20000'],
-      ],
-      figures: /^\d+ seeds in /,
-    },
     {
       name: 'linearisability',
       command: [

@@ -1,4 +1,9 @@
 import type { Profile } from '../world/actors/callers/profile.ts'
+import { consumeMany } from '../world/actors/consume-many.ts'
+import { consumer } from '../world/actors/consumer.ts'
+import { inbox } from '../world/actors/inbox.ts'
+import { schedules } from '../world/actors/schedules.ts'
+import { takesPart } from '../world/harness/actor.ts'
 
 /** Worlds in which a kind of fault shows soon: seeds whose drawn profile is none of them are passed by. */
 const isIn = {
@@ -33,10 +38,15 @@ const isIn = {
     later !== undefined && queues.some(({ capacity }) => capacity !== undefined),
   settling: ({ settlesMaxMs }) => settlesMaxMs > 0,
   faultless: ({ faultFree }) => faultFree,
-} as const satisfies Readonly<Record<string, (profile: Profile) => boolean>>
+  consumed: (_, seed) => takesPart(consumer, seed),
+  consumedByMany: (_, seed) => takesPart(consumeMany, seed),
+  inbox: (_, seed) => takesPart(inbox, seed),
+  scheduled: (_, seed) => takesPart(schedules, seed),
+} as const satisfies Readonly<Record<string, (profile: Profile, seed: number) => boolean>>
 
 export type Focus = keyof typeof isIn
 
-export const isInFocus = (focus: Focus, profile: Profile): boolean => isIn[focus](profile)
+export const isInFocus = (focus: Focus, profile: Profile, seed: number): boolean =>
+  isIn[focus](profile, seed)
 
 export const isFocus = (text: string): text is Focus => Object.hasOwn(isIn, text)

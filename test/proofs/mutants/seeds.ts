@@ -23,7 +23,8 @@ async function main(): Promise<number> {
   await prepareProcess()
   let left = Number(values.seeds)
   for (let seed = Number(values.from), run = 1; left > 0; seed += 1) {
-    if (focus !== undefined && !isInFocus(focus, drawProfile(new Random(seed).fork()))) continue
+    if (focus !== undefined && !isInFocus(focus, drawProfile(new Random(seed).fork()), seed))
+      continue
     left -= 1
     const violation = await violationOf(seed)
     if (violation !== undefined) {

@@ -16,7 +16,8 @@ import type { Writer } from './callers/writer.ts'
 /** Producers that push by way of SQS, and the function that applies what is there. */
 export const inbox: Actor = {
   name: 'inbox',
-  join: (joining) => (joining.random.chance(0.2) ? new Inbox(joining) : undefined),
+  share: 0.2,
+  join: (joining) => new Inbox(joining),
 }
 
 const MINUTE_MS = 60_000

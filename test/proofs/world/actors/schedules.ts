@@ -11,7 +11,8 @@ import type { Writer } from './callers/writer.ts'
 /** Schedules of the callers' queues, a sweeper that comes for them, and callers who change them. */
 export const schedules: Actor = {
   name: 'schedules',
-  join: (joining) => (joining.random.chance(0.15) ? new Schedules(joining) : undefined),
+  share: 0.15,
+  join: (joining) => new Schedules(joining),
 }
 
 const SECOND_MS = 1_000

@@ -27,10 +27,11 @@ export function checkInbox(
     // A repetition has the place of the first, which may have gone beside the inbox.
     if (pushedBy.key !== undefined) continue
     for (const { text, first = { at: 0, lane: '' } } of records as ItemRecord[]) {
-      if (first.at < (last.get(first.lane) ?? 0)) {
-        world.violated('the inbox keeps its order', `${text} came too early to ${first.lane}`)
+      const lane = `${queue} in ${first.lane}`
+      if (first.at < (last.get(lane) ?? 0)) {
+        world.violated('the inbox keeps its order', `${text} came too early to ${lane}`)
       }
-      last.set(first.lane, first.at)
+      last.set(lane, first.at)
     }
   }
 }
