@@ -120,7 +120,7 @@ const anyLane: fc.Arbitrary<Lane> = fc
     const entries = tailOf(end - sealed)
     const handedOut = head + 1 < frontier ? [{ from: head + 1, to: frontier }] : []
     return somePieces(handedOut).chain((holes) => {
-      const back = subtract([{ from: head, to: frontier }], holes)
+      const back = subtract(head < frontier ? [{ from: head, to: frontier }] : [], holes)
       return fc.integer({ min: 1, max: 4 }).map((count) => ({
         ...aLane({
           head,

@@ -13,7 +13,7 @@ const forRoom = 'engine/operations/pushing/expire-for-room.ts'
 // biome-ignore format: a mutant is a row
 export const expiryMutants: readonly Mutant[] = [
   mutant('expired-handed-out-by-a-pop', '0040 every pop that hands items out looks',
-    ['engine/operations/popping/pop.ts', 'record.timed ?', 'record.timed === undefined ?'],
+    ['engine/operations/popping/pop.ts', 'record.timed ? takeLiving(', 'record.timed === undefined ? takeLiving('],
     test(expiryTest, 'by a pop'), simulation(300, 'expiring')),
   mutant('expired-handed-out-by-a-claim', '0040 a claim takes expired items out before it answers',
     ['engine/operations/popping/claim.ts', 'now.timed ? sortAll', 'now.timed === undefined ? sortAll'],
@@ -80,9 +80,9 @@ export const expiryMutants: readonly Mutant[] = [
   mutant('more-in-flight-than-may-be', '§8 a record stays below its bound',
     [core, 'if (passed + entries.length === together) return sorted(true)', ''], test(expiryTest, 'than may be in flight')),
   mutant('sleeps-beside-expired-items', '0040 the move that lets pops go on is an event',
-    ['engine/core/flags.ts', '|| letsExpireAgain(before, after)', ''], test(expiryTest, 'room for the dead')),
+    ['engine/core/flags.ts', 'letsExpireAgain(before, after) || letsLockAgain(before, after)', 'letsLockAgain(before, after)'], test(expiryTest, 'room for the dead')),
   mutant('announces-no-way-past-the-dead', '0040 the move that lets pops go on is an event',
-    ['engine/core/transitions.ts', 'letsExpireAgain(before, after) ||', ''], test(expiryTest, 'room for the dead')),
+    ['engine/core/transitions.ts', 'letsExpireAgain(before, after) || letsLockAgain(before, after)', 'letsLockAgain(before, after)'], test(expiryTest, 'room for the dead')),
   mutant('dead-one-stretch-a-transaction', '0040 housekeeping comes to an end',
     [moveDead, 'take([first, ...(end < 0 ? others : others.slice(0, end))]', 'take([first]'],
     test(pieces, 'go together')),

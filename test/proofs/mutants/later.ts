@@ -23,6 +23,10 @@ const joinable = 'engine/core/joinable.ts'
 const dropPurged = 'engine/operations/later/drop-purged.ts'
 const rows = 'engine/store/scheduled-rows.ts'
 const toSeal = 'engine/core/to-seal.ts'
+const placement = 'engine/operations/later/placement.ts'
+const takeBack = 'engine/operations/later/take-back.ts'
+const orderTest = 'test/engine/later-order.test.ts'
+const toSealTest = 'test/engine/core/to-seal.test.ts'
 const doubtTest = 'test/engine/later-doubt.test.ts'
 const rememberedTest = 'test/engine/later-remembered.test.ts'
 const fullTest = 'test/engine/full-and-due.test.ts'
@@ -58,7 +62,7 @@ export const laterMutants: readonly Mutant[] = [
     test(later, 'is not put off past')),
   mutant('later-join-over-the-capacity', '0039 a full queue keeps it waiting',
     [[coreJoin, 'if (!hasLanes || items + count > roomForDue(record)) {', 'if (!hasLanes || items + count > 1_000_000) {'],
-     [writeJoin, 'admitted: true,', 'admitted: true, anyway: true,']],
+     [writeJoin, "pass: 'free',", "pass: 'free', anyway: true,"]],
     test(later, 'wait while the queue is full')),
   mutant('acknowledging-pop-leaves-what-is-due', '0039 a pop first joins what is due, once there is room',
     ['engine/operations/popping/pop.ts', 'acknowledgeForRoom(engine, record, plan, view, passing) ?? decideEmpty', 'decideEmpty'],
@@ -101,7 +105,7 @@ export const laterMutants: readonly Mutant[] = [
      'export function take(update: Expression, _scheduled: Scheduled, taken: Taken): void {'],
     test(byIdTest, 'agrees with a join')),
   mutant('later-moved-to-a-queue-that-is-forgotten', '0039 never lost',
-    ['engine/operations/later/place-scheduled.ts', "update.add('a', 1)", ''],
+    [placement, "update.add('a', 1)", ''],
     test(byIdTest, 'keeps the other queue from being forgotten')),
   mutant('later-cancelled-twice', '0039 each id is answered for itself',
     ['engine/operations/later/take-scheduled.ts', '.filter((one) => indexesLeft(entryOf(record.scheduled, one)).includes(one.wanted.index))', ''],
@@ -203,6 +207,26 @@ export const laterMutants: readonly Mutant[] = [
   mutant('later-move-passes-by-what-must-be-sealed', '0039 an item is in the record or in one of 18 rows',
     [takeScheduled, 'if (target !== undefined && mustSeal(target, engine.clock.nowMs())) {', 'if (target !== undefined && mustSeal(target, engine.clock.nowMs()) && Date.now() < 0) {'],
     test(rowsTest, 'can still be cancelled by its id')),
+  mutant('later-move-passes-what-was-scheduled', '0039 items of one second keep their order',
+    [placement, 'placesAlong(scheduled, left, new Set(seconds.keys()))', 'placesAlong(scheduled, left, new Set())'],
+    test(orderTest, 'in the record, if it was scheduled')),
+  mutant('later-put-off-passes-what-was-scheduled', '0039 items of one second keep their order',
+    ['engine/operations/moving/put-off.ts', 'placementOf(engine, placing)', 'placementOf(engine, placing, [])'],
+    test(orderTest, 'in the record, if it was waiting')),
+  mutant('later-move-puts-itself-first', '0039 items of one second keep their order',
+    [placement, '[...along.filter((entry) => dueOf(entry) === due), ...some.map(encodeScheduled)]',
+     '[...some.map(encodeScheduled), ...along.filter((entry) => dueOf(entry) === due)]'], test(orderTest, 'For any')),
+  mutant('later-taken-back-behind-the-newer', '0039 items of one second keep their order',
+    [takeBack, 'T=list_append(${one.value(entries)},if_not_exists(T,${none}))',
+     'T=list_append(if_not_exists(T,${none}),${one.value(entries)})'], test(orderTest, 'go back from rows')),
+  mutant('later-seal-splits-a-second', '0039 items of one second keep their order',
+    [toSeal, '({ due, priority }: ScheduledEntry): string => `${due}.${priority}`',
+     '({ due, priority, random }: ScheduledEntry): string => `${due}.${priority}.${random}`'], test(toSealTest, 'or none')),
+  mutant('later-seal-of-too-many-rows', 'a transaction has a hundred requests',
+    [toSeal, 'if (seconds.size === ROWS_PER_SEAL && !seconds.has(entry.due)) continue', ''],
+    test(toSealTest, 'has room for')),
+  mutant('later-put-off-takes-any-number-along', 'an expression has 4 KB',
+    [toSeal, '> ENTRIES_ALONG_MAX', '> 100 * ENTRIES_ALONG_MAX'], test(orderTest, 'however many')),
   mutant('later-emptied-rows-hold-up-what-is-behind', '0039 a row with nothing in it is deleted',
     [coreJoin, 'if (taken.length === 0 && part === undefined) return undefined', 'if (items === 0 && part === undefined) return undefined'],
     test(rowsTest, 'does not hold up what is due behind it')),
@@ -246,7 +270,7 @@ export const laterMutants: readonly Mutant[] = [
     [seal, 'const unseen = [...unseenBefore, ...rows.map(({ sk }) => sk)]', 'const unseen = unseenBefore'],
     test(settlingTest, 'keeps its timer while others join')),
   mutant('later-move-names-no-rows', '0039 the record names rows that a read may not show',
-    ['engine/operations/later/place-scheduled.ts', 'unseen: [...unseen, ...rows.map(({ sk }) => sk)]', 'unseen'],
+    [placement, 'unseen: [...unseen, ...rows.map(({ sk }) => sk)]', 'unseen'],
     test(settlingTest, 'if a move has put it')),
   mutant('later-seal-forgets-rows-not-read', '0039 the record names rows that a read may not show',
     [seal, 'const unseen = [...unseenBefore, ...rows', 'const unseen = [...rows'],
@@ -281,10 +305,10 @@ export const laterMutants: readonly Mutant[] = [
     [takeScheduled, "if (error instanceof QueueError && error.outcome !== 'unknown') await drop()", ''],
     test(settlingTest, 'leaves no batch of items that were to be moved')),
   mutant('later-seal-takes-what-waits-for-a-lane', '0039 the record keeps so much of what has no lane',
-    [toSeal, 'if (!waits || waitingBytes > WAITING_BYTES_MAX) places.push(place)', 'places.push(place)'],
+    [toSeal, 'if (waitingBytes <= WAITING_BYTES_MAX) staying.add(group)', ''],
     test(withoutLaneTest, 'stays in the record while others are sealed')),
   mutant('later-seal-puts-an-item-where-its-id-does-not-lead', '0039 an item is in the record or in one of 18 rows',
-    [toSeal, 'if (seals + 1 > entry.seals + SEALS_OF_ID) continue', ''],
+    [toSeal, 'if (!isWithinReach(entry, seals)) staying.add(group)', ''],
     test(withoutLaneTest, 'stays in the record while others are sealed')),
   mutant('later-record-of-a-queue-at-work-stays-large', 'a million items for later make no write dearer',
     ['engine/operations/sweeping/sweep-queue.ts', 'if (joins === 0 && isUntidy(after.scheduled)) await sealLaterQuietly(engine, after)', ''],

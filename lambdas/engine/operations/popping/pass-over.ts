@@ -28,7 +28,7 @@ import { decideTake } from './take.ts'
  * Writes of one call, landed or lost, that only pass over expired items, 500 each, before it answers that there are
  * more items behind.
  */
-const PASSES_MAX = 20
+export const PASSES_MAX = 20
 /** Reads before each of these writes: 100 items each, or as many as 4 MiB hold. */
 const LOOKS_PER_PASS = 8
 

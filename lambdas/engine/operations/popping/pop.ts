@@ -26,6 +26,7 @@ import { mayJoin } from '../later/join.ts'
 import { decideClaim } from './claim.ts'
 import { joiningBefore } from './join-first.ts'
 import { type Passing, startPassing, takeLiving } from './pass-over.ts'
+import { passRetries } from './past-retries.ts'
 import { acknowledged, afterAcknowledging, itemsOf, lockOf } from './popped.ts'
 import { decideEmpty, decideTake, STARVING_FROM } from './take.ts'
 
@@ -39,7 +40,7 @@ const ENDINGS_MAX = 100
 
 export const popLimited = ({ receivedMs }: PopRequest): LimitedCall => ({
   verb: 'pop',
-  hasSlot: false,
+  pass: undefined,
   receivedMs,
 })
 
@@ -97,12 +98,14 @@ function decideFenced(
   // Appends do not move the version: a remembered record would lack items pushed since.
   if (!view.isCurrent && takesLess(plan, command)) return look
   switch (plan.kind) {
-    case 'locked':
-      return answer({
-        kind: 'locked',
-        expiresAtMs: plan.untilMs,
-        ...(plan.forRetry && { forRetry: true }),
-      })
+    case 'locked': {
+      const held = { kind: 'locked', expiresAtMs: plan.untilMs } as const
+      if (!plan.forRetry) return answer(held)
+      const waiting = { ...held, forRetry: true } as const
+      return record.timed
+        ? passRetries({ engine, record, view, passing }, waiting)
+        : answer(waiting)
+    }
     case 'refused':
       return refuse(plan.error)
     case 'end-expired': {

@@ -120,9 +120,10 @@ const queueOf = ({ pk, dueMs }: Timer) => ({
 
 async function readPage(
   engine: Engine,
-  timers: readonly Timer[],
+  page: readonly Timer[],
 ): Promise<(DueQueue | DueSchedules | Unreadable)[]> {
-  if (timers.length === 0) return []
+  if (page.length === 0) return []
+  const timers = onceEach(page)
   const keys = timers.map(({ pk, sk }) => ({ pk, sk }))
   const { rows, unread } = await engine.dynamo.getReadable(keys, true)
   const rowAt = new Map(rows.map((row) => [placeOf(row as Key), row]))
@@ -142,6 +143,13 @@ async function readPage(
   )
   return [...visits, ...grouped]
 }
+
+/**
+ * The index is eventually consistent, and a timer that moves is a deletion and a new row there: a page may show both. A
+ * BatchGetItem that names a key twice is refused, and with it all other queues of the page. The earlier time counts.
+ */
+const onceEach = (page: readonly Timer[]): Timer[] =>
+  [...new Map(page.toReversed().map((timer) => [placeOf(timer), timer])).values()].toReversed()
 
 /** No key has a line break. */
 export const placeOf = ({ pk, sk }: Key): string => `${pk}\n${sk}`
