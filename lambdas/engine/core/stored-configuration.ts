@@ -72,7 +72,7 @@ const decodeLimit = ([maxRequests, windowMillis, burst]: StoredLimit): GuardLimi
   burst: burst ?? 1,
 })
 
-const encodeLimit = (limit: GuardLimit): StoredLimit =>
+export const encodeLimit = (limit: GuardLimit): StoredLimit =>
   limit.algorithm === 'smooth'
     ? [limit.maxRequests, limit.windowMillis, limit.burst]
     : [limit.maxRequests, limit.windowMillis]

@@ -3,12 +3,14 @@ import { type Append, type TailLimits, tailBytesAllowed } from '../core/append.t
 import { type Configuration, defaultConfiguration, roomOf } from '../core/configuration.ts'
 import { recordKey, shardOf } from '../core/keys.ts'
 import type { Later } from '../core/later.ts'
+import type { Pass } from '../core/limit-pass.ts'
 import { LANES_MAX } from '../core/limits.ts'
 import { markOf, movedSoFar } from '../core/notes.ts'
 import type { Lane, QueueRecord } from '../core/record.ts'
 import { encodeConfiguration } from '../core/stored-configuration.ts'
 import { encodeLane } from '../core/stored-lane.ts'
 import { noteName, type StoredRecord, TIMED_FORMAT } from '../core/stored-record.ts'
+import { limitAsKnown } from './limit-condition.ts'
 import { type OnceOnly, passOnce } from './once-update.ts'
 import { recordUpdate } from './record-update.ts'
 import { lowerTimer, schedule } from './scheduled-updates.ts'
@@ -20,8 +22,8 @@ type AppendOptions = {
   readonly newLanes?: ReadonlyMap<number, Lane>
   /** Skips the capacity check: the items are in the system already. */
   readonly anyway?: boolean
-  /** The push has taken a slot of the queue's push limit, if the queue has one. */
-  readonly admitted?: boolean
+  /** Of the queue's push limit, if it has one. */
+  readonly pass?: Pass
   /** When the sweeper should look whether a consumer has come for it, if it has no other reason to come. */
   readonly remindAtMs?: number | undefined
   /** We hand the update out; the caller may send it more often, but it must pass only once. */
@@ -49,7 +51,7 @@ export function appendUpdate(
   {
     newLanes = new Map(),
     anyway = false,
-    admitted = anyway,
+    pass = anyway ? 'free' : undefined,
     remindAtMs,
     once,
     newBy,
@@ -78,8 +80,7 @@ export function appendUpdate(
   // Fails if a seal is under way or the queue is full, before anything is stored.
   if (append.bytes > 0) update.condition(`b<=${update.value(tailBytesAllowed(append, limits))}`)
   if (!anyway && append.items > 0) update.condition(`room>=${update.value(append.items)}`)
-  // A process that has never read this queue does not know its limit; this condition tells it.
-  if (!admitted) update.condition('attribute_not_exists(cfg.pl)')
+  limitAsKnown(update, 'pl', pass)
   takeMarksBack(update, append)
   if (append.later === undefined || seen === undefined) startTimer(update, append, remindAtMs)
   else scheduleBeside(update, append, append.later, { seen, timerAtMs, remindAtMs, nowMs })

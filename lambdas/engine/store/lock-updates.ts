@@ -1,19 +1,18 @@
 import type { Expression } from '../../foundation/expression.ts'
 import type { Claim } from '../core/claim.ts'
+import type { Pass } from '../core/limit-pass.ts'
 import { HOLD_MS, IN_FLIGHT_MAX } from '../core/limits.ts'
 import { itemsIn, type Lock, type QueueRecord } from '../core/record.ts'
 import { encodeLock } from '../core/stored-lock.ts'
+import { limitAsKnown } from './limit-condition.ts'
 import { recordUpdate } from './record-update.ts'
 import { lowerCheckAt, setCheckAt } from './timer-update.ts'
 
 /** A hold that ends later than this was set by a clock far ahead of ours: do not wait for it. */
 const HOLD_TRUSTED_MS = 2 * HOLD_MS
 
-/**
- * A claim. Each condition names the race that it prevents. `admitted`: the pop has taken a slot of the queue's
- * pop limit, if the queue has one.
- */
-export function claimUpdate(claim: Claim, admitted: boolean): ReturnType<Expression['build']> {
+/** A claim. Each condition names the race that it prevents. `pass`: of the queue's pop limit, if it has one. */
+export function claimUpdate(claim: Claim, pass: Pass): ReturnType<Expression['build']> {
   const { seen, priority, count, nowMs, expiresAtMs } = claim
   const update = recordUpdate()
   const lane = `L.${update.name(priority)}`
@@ -41,8 +40,7 @@ export function claimUpdate(claim: Claim, admitted: boolean): ReturnType<Express
     update.condition(`${path}.s=${update.value(other?.sealed ?? 0)}`)
   }
   if (claim.noAppends) update.condition(`a=${update.value(seen.appends)}`)
-  // The queue may have a limit by now that we have not seen.
-  if (!admitted) update.condition('attribute_not_exists(cfg.ol)')
+  limitAsKnown(update, 'ol', pass)
   update.condition(`i<=${update.value(IN_FLIGHT_MAX - count)}`)
   // A fenced write may be starving: then stand back for a moment.
   const heldBy = `${hold} BETWEEN ${update.value(nowMs)} AND ${update.value(nowMs + HOLD_TRUSTED_MS)}`

@@ -35,7 +35,7 @@ export const CLOCK_AHEAD_MAX_MS = 15_000
 /** So two clocks that both pass are at most this far apart. */
 export const CLOCKS_APART_MAX_MS = CLOCK_BEHIND_MAX_MS + CLOCK_AHEAD_MAX_MS
 
-/** We forget an idle key after three windows, by the slowest clock. */
+/** We forget an idle key after three windows, by the slowest clock; but not before each process has looked again. */
 export const IDLE_WINDOWS = 3
 
 /** How long a process uses the patterns it has read: a change may take this long to have an effect. */

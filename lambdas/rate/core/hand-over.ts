@@ -38,6 +38,13 @@ export function handOver(row: Issued, ruling: Ruling, nowMs: number): Issued {
   return { epoch, cursor: widthOf(epoch, counted), overhang: used - counted }
 }
 
+/** From then on, nothing that the row has issued counts under other rules. */
+export function countsUntilMs({ epoch, cursor }: Issued): number {
+  const { algorithm, maxRequests, windowMs } = epoch.rules
+  const ahead = Math.ceil(cursor / maxRequests)
+  return epoch.startMs + (algorithm === 'window' ? ahead * windowMs : ahead)
+}
+
 type Left = { readonly fromMs: number; readonly used: number }
 
 /** The window of the last slot issued, or the current one, and how much of it is used. */

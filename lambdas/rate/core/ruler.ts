@@ -94,3 +94,14 @@ function spare({ rules }: Epoch, cost: number): number {
 
 const openUnits = (epoch: Epoch, nowMs: number, cost: number): number =>
   (nowMs - epoch.startMs) * epoch.rules.maxRequests + spare(epoch, cost)
+
+/** The first millisecond after one at which it is not so, up to one at which it is, and stays so in between. */
+export function firstMs(afterMs: number, byMs: number, isSo: (atMs: number) => boolean): number {
+  let [notYetMs, firstMs] = [afterMs, byMs]
+  while (firstMs - notYetMs > 1) {
+    const betweenMs = Math.floor((notYetMs + firstMs) / 2)
+    if (isSo(betweenMs)) firstMs = betweenMs
+    else notYetMs = betweenMs
+  }
+  return firstMs
+}

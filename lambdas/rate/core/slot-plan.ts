@@ -1,7 +1,8 @@
 import { type Epoch, epochText, isRuledBy, naturalEpoch, type Ruling } from './epoch.ts'
-import { handOver } from './hand-over.ts'
+import { countsUntilMs, handOver, type Issued } from './hand-over.ts'
 import { type RateRow, ttlSeconds } from './row.ts'
 import {
+  firstMs,
   fittingPosition,
   floorAt,
   lastInLineAt,
@@ -45,15 +46,19 @@ export type SlotCondition = {
   readonly atMs: number | undefined
 }
 
+/** Final as long as the rules stay: a cursor goes back only if somebody gives up a turn. */
+type Denial = {
+  readonly kind: 'denied'
+  readonly epoch: Epoch
+  readonly nowMs: number
+  readonly opensMs: number
+}
+
 type SlotPlan =
-  /** Final as long as the rules stay: a cursor goes back only if somebody gives up a turn. */
-  | {
-      readonly kind: 'denied'
-      readonly epoch: Epoch
-      readonly nowMs: number
-      readonly opensMs: number
-    }
+  | Denial
   | { readonly kind: 'write'; readonly write: SlotWrite }
+  /** Takes nothing, because there is no room: it only puts the row under the newer settings that say so. */
+  | { readonly kind: 'hand-over'; readonly write: SlotWrite }
 
 /** Guesses about how the row has moved on; a wrong guess costs a request and nothing else. */
 type Guess = {
@@ -145,43 +150,80 @@ function windowTo(row: RateRow, ask: Ask): number {
 /** One write changes the rules and serves the request that meets the new ones. */
 function planUnderOtherRules(row: RateRow, ask: Ask, nowMs: number, slack: number): SlotPlan {
   // Assume that the slack is used up: this allows for requests that came meanwhile, and wastes some slots.
-  const cursorMax = row.cursor + slack
-  const next = handOver({ ...row, cursor: cursorMax }, ask, nowMs)
+  const seen = { ...row, cursor: row.cursor + slack }
+  const { next, position, hasRoom } = underAsked(seen, ask, nowMs)
+  const { epoch } = next
+  if (hasRoom) {
+    const cursor = position + widthOf(epoch, ask.cost)
+    return { kind: 'write', write: handingOver(seen, next, cursor, ask, nowMs) }
+  }
+  if (slack > 0) {
+    // Slots that nobody has taken yet are no reason to deny.
+    const exact = planUnderOtherRules(row, ask, nowMs, 0)
+    if (exact.kind !== 'hand-over') return exact
+  }
+  // Newer settings rule the row from now on, whoever brings them. Otherwise what was used would be forgotten with the
+  // window of the old rules, and a denial's time would hold only until then.
+  if (ask.revision > row.epoch.revision) {
+    return { kind: 'hand-over', write: handingOver(seen, next, next.cursor, ask, nowMs) }
+  }
+  // One call's overrides do not: callers who disagree would shut each other out by calls that got nothing.
+  const { opensMs: soonestMs } = denied(epoch, ask, nowMs, position)
+  return { kind: 'denied', epoch, nowMs, opensMs: takesOverMs(row, ask, nowMs, soonestMs) }
+}
+
+/** The row under the rules that the request asks for, and whether these have room for it. */
+function underAsked(row: RateRow, ask: Ask, nowMs: number) {
+  const next = handOver(row, ask, nowMs)
   const { epoch } = next
   const floor = Math.max(next.cursor, floorAt(epoch, nowMs))
   const position = fittingPosition(epoch, floor, ask.cost)
-  if (position > lastFor(epoch, ask, nowMs)) {
-    // Slots that nobody has taken yet are no reason to deny.
-    if (slack > 0) return planUnderOtherRules(row, ask, nowMs, 0)
-    return denied(epoch, ask, nowMs, position)
-  }
-  const atMs = Math.max(row.atMs, windowStartMs(epoch, nowMs))
+  return { next, position, hasRoom: position <= lastFor(epoch, ask, nowMs) }
+}
+
+/**
+ * The first millisecond at which the rules that the request asks for have room, if nobody else comes before: when these
+ * say so, if the same hand-over is due then; or else when what the row has issued counts no longer.
+ */
+function takesOverMs(row: RateRow, ask: Ask, nowMs: number, soonestMs: number): number {
+  const hasRoomAt = (atMs: number): boolean => underAsked(row, ask, atMs).hasRoom
+  const latestMs = Math.max(nowMs, countsUntilMs(row)) + 1
+  const isSooner = nowMs < soonestMs && soonestMs < latestMs && hasRoomAt(soonestMs)
+  return firstMs(nowMs, isSooner ? soonestMs : latestMs, hasRoomAt)
+}
+
+/** Changes the rules of the row, on condition that it is as seen. */
+function handingOver(
+  seen: RateRow,
+  { epoch, overhang }: Issued,
+  cursor: number,
+  ask: Ask,
+  nowMs: number,
+): SlotWrite {
+  const atMs = Math.max(seen.atMs, windowStartMs(epoch, nowMs))
   return {
-    kind: 'write',
-    write: {
-      ...writeOf(epoch, ask, atMs, position),
-      cursor: { kind: 'set', value: position + widthOf(epoch, ask.cost) },
-      condition: {
-        epochText: epochText(row.epoch),
-        cursorMin: 0,
-        cursorMax,
-        orAbsent: false,
-        atMs: row.atMs,
-      },
-      overhang: next.overhang,
+    ...writeOf(epoch, ask, atMs, cursor),
+    cursor: { kind: 'set', value: cursor },
+    condition: {
+      epochText: epochText(seen.epoch),
+      cursorMin: 0,
+      cursorMax: seen.cursor,
+      orAbsent: false,
+      atMs: seen.atMs,
     },
+    overhang,
   }
 }
 
 const lastFor = (epoch: Epoch, { canWait, cost, inLine }: Ask, nowMs: number): number =>
-  canWait ? lastInLineAt(epoch, nowMs, cost, inLine) : lastOpenAt(epoch, nowMs, cost)
+  canWait && inLine > 0 ? lastInLineAt(epoch, nowMs, cost, inLine) : lastOpenAt(epoch, nowMs, cost)
 
 const denied = (
   epoch: Epoch,
   { canWait, cost, inLine }: Ask,
   nowMs: number,
   position: number,
-): SlotPlan => ({
+): Denial => ({
   kind: 'denied',
   epoch,
   nowMs,

@@ -1,12 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import { QueueError } from '../../foundation/errors.ts'
+import { PATTERNS_KEPT_MS } from '../core/bounds.ts'
 import { checkClock } from '../core/clocks.ts'
-import { naturalEpoch } from '../core/epoch.ts'
-import { handOver } from '../core/hand-over.ts'
 import { checkRateKey, rowKey } from '../core/keys.ts'
 import { settingsByPattern } from '../core/patterns.ts'
 import type { RateRow } from '../core/row.ts'
-import { windowStartMs } from '../core/ruler.ts'
+import { ruledRow, slackAt } from '../core/ruled-row.ts'
 import {
   type KeyConfiguration,
   rulesOf,
@@ -14,10 +13,12 @@ import {
   type SettingsInput,
   settingsFrom,
 } from '../core/settings.ts'
+import { shardsFrom } from '../core/shards.ts'
 import { configurationUpdate } from '../store/configuration-update.ts'
 import { attempts, done } from './attempts.ts'
 import { type Limiter, nowMs, readRow, seenRow } from './limiter.ts'
 import { outOfReach } from './take.ts'
+import { ATTEMPTS_MAX, PAUSE_MS, tellRow } from './tell-row.ts'
 
 /** The settings that apply to a key, and where they come from: the first of these that exists. */
 export type AppliedSettings = {
@@ -26,10 +27,6 @@ export type AppliedSettings = {
   /** 0 if nothing is configured. */
   readonly revision: number
 }
-
-/** A busy row moves on between reading and writing; after some tries, we allow for that. */
-const ATTEMPTS_MAX = 16
-const PAUSE_MS = 10
 
 export async function rateConfiguration(limiter: Limiter, key: string): Promise<AppliedSettings> {
   checkRateKey(key)
@@ -96,24 +93,33 @@ async function replace(
     return applied(limiter, key, before)
   // A greater revision must be newer, even if this clock is wrong.
   let revision = Math.max(startedMs, (before?.epoch.revision ?? 0) + 1, patterns.revision + 1)
+  let { shards } = applies
   return attempts(
     ATTEMPTS_MAX,
     async (attempt) => {
       const configuration: KeyConfiguration | undefined = settings && { settings, revision }
-      const slack = attempt <= 4 ? 0 : 4 ** Math.min(attempt - 4, 5)
-      const after = ruledBy(before, applies, revision, configuration, slack, nowMs(limiter))
+      const ruling = {
+        rules: rulesOf(applies, 0),
+        revision,
+        configured: configuration !== undefined,
+      }
+      const slack = slackAt(attempt)
+      const after = ruledRow(before, ruling, nowMs(limiter), { slack, configuration })
+      shards = Math.max(shards, before?.configuration?.settings.shards ?? 1)
       const written = await limiter.dynamo.update(
         rowKey(key, 0),
         configurationUpdate(before, after, (before?.cursor ?? 0) + slack),
       )
       if (written.kind === 'done') {
         seenRow(limiter, place, written.row)
+        await tellShards(limiter, key, applies, { revision, shards })
         return done(await applied(limiter, key, after))
       }
       before = await readAfter(limiter, key, written)
       const isOurs = isDeepStrictEqual(before?.configuration, configuration)
       // Our write has landed after all; only its answer was lost.
       if (isOurs && before?.epoch.revision === revision) {
+        await tellShards(limiter, key, applies, { revision, shards })
         return done(await applied(limiter, key, before))
       }
       checkMatch(key, before, ifMatch)
@@ -129,6 +135,31 @@ async function replace(
   )
 }
 
+/**
+ * The first shard has the settings, and the others hear of them before we answer: those that they are for, and those
+ * that the key had before, because processes may still send callers there. If we fail or die on the way, processes
+ * notice when they look at the first shard again.
+ */
+async function tellShards(
+  limiter: Limiter,
+  key: string,
+  settings: Settings,
+  { revision, shards }: { readonly revision: number; readonly shards: number },
+): Promise<void> {
+  const others = shardsFrom(0, shards).slice(1)
+  const told = others.map((shard) => {
+    const ruling = { rules: rulesOf(settings, shard), revision, configured: false }
+    return tellRow(limiter, { key, shard }, ruling)
+  })
+  const failed = (await Promise.allSettled(told)).find(({ status }) => status === 'rejected')
+  if (failed?.status !== 'rejected') return
+  throw new QueueError(
+    'STORE_UNAVAILABLE',
+    `Cannot tell all shards of rate limit "${key}" of its new settings, which hold everywhere in ${PATTERNS_KEPT_MS / 1_000} s; try again`,
+    { outcome: 'unknown', cause: failed.reason },
+  )
+}
+
 async function readAfter(
   limiter: Limiter,
   key: string,
@@ -137,29 +168,6 @@ async function readAfter(
   return readRow(limiter, { key, shard: 0 }).catch((error: unknown) => {
     throw written.kind === 'unknown' ? outOfReach(key, error) : error
   })
-}
-
-function ruledBy(
-  before: RateRow | undefined,
-  settings: Settings,
-  revision: number,
-  configuration: KeyConfiguration | undefined,
-  slack: number,
-  clockMs: number,
-): RateRow {
-  const ruling = {
-    rules: rulesOf(settings, 0),
-    revision,
-    configured: configuration !== undefined,
-  }
-  if (before === undefined) {
-    const epoch = naturalEpoch(ruling, clockMs)
-    const atMs = windowStartMs(epoch, clockMs)
-    return { epoch, cursor: 0, atMs, giveUps: 0, overhang: 0, configuration }
-  }
-  const itemMs = Math.max(clockMs, before.atMs)
-  const next = handOver({ ...before, cursor: before.cursor + slack }, ruling, itemMs)
-  return { ...before, ...next, configuration }
 }
 
 function checkMatch(key: string, row: RateRow | undefined, ifMatch: number | undefined): void {

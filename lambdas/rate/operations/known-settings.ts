@@ -15,7 +15,8 @@ export type KnownSettings = {
 
 /**
  * The key's own settings, or those of the longest prefix, or the defaults. The row of the first shard shows whether the
- * key has its own, so that a decision there needs no read; a process that works on other shards looks now and then.
+ * key has its own, so that a decision there needs no read. The rows of other shards show only that there are newer ones;
+ * in case somebody failed to tell them, a process that works on those looks now and then.
  */
 export async function knownSettings(
   limiter: Limiter,
@@ -24,8 +25,8 @@ export async function knownSettings(
 ): Promise<KnownSettings> {
   let known = limiter.configurations.get(key)
   if (known !== undefined && known.settings.shards > 1) {
-    const oldestMs = Math.max(sinceMs ?? 0, nowMs(limiter) - PATTERNS_KEPT_MS)
-    if (known.confirmedMs < oldestMs) {
+    // A row's news may be newer than anything that another call of this process has read, so this call reads itself.
+    if (sinceMs !== undefined || known.confirmedMs < nowMs(limiter) - PATTERNS_KEPT_MS) {
       await readRow(limiter, { key, shard: 0 })
       known = limiter.configurations.get(key)
     }

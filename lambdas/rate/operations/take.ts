@@ -98,7 +98,7 @@ async function takeOnce(
   const { place, known, request } = asked
   const key = rowKey(place.key, place.shard)
   const decided = decideTake(limiter.rows.get(key.pk), asked, call.told, attempt, nowMs(limiter))
-  if (decided.kind !== 'write') return done(decided)
+  if (decided.kind === 'denied' || decided.kind === 'news') return done(decided)
   const { row, write } = decided
   if (!limiter.turnstile.admits(key.pk, roomFor(write, row), call.stepsBack, nowMs(limiter))) {
     call.stepsBack += 1
@@ -112,6 +112,10 @@ async function takeOnce(
   })
   switch (written.kind) {
     case 'done': {
+      if (decided.kind === 'hand-over') {
+        call.told = true
+        break
+      }
       const after = written.row as RateRow
       const position = after.cursor - write.width
       // Whether what we add to is where we left it, last time.
@@ -149,7 +153,11 @@ async function takeOnce(
 
 type TakeDecision =
   | Extract<Taken, { kind: 'denied' | 'news' }>
-  | { readonly kind: 'write'; readonly write: SlotWrite; readonly row: RateRow | undefined }
+  | {
+      readonly kind: 'write' | 'hand-over'
+      readonly write: SlotWrite
+      readonly row: RateRow | undefined
+    }
 
 /** From the row as last seen. Only a row that is fresh enough may deny. */
 function decideTake(
@@ -163,12 +171,12 @@ function decideTake(
   if (row !== undefined && tellsNews(place, row, known, request.looked)) return { kind: 'news' }
   const guess = { slack: slackOf(attempt), begun: attempt === 1 && seen?.shared === true }
   const plan = planSlots(row, askOf(place, row, known, request), clockMs, guess)
-  if (plan.kind === 'write') return { ...plan, row }
+  if (plan.kind !== 'denied') return { ...plan, row }
   const mayBe = told || (seen !== undefined && mayDeny(seen, clockMs))
   if (mayBe && row !== undefined) return { ...plan, row }
   // We may no longer deny from memory, so send the write for a row never seen, which returns the row as it is.
   const unseen = planSlots(undefined, askOf(place, undefined, known, request), clockMs)
-  if (unseen.kind === 'denied') throw new Error('A row that was never seen denies nothing')
+  if (unseen.kind !== 'write') throw new Error('A row that was never seen denies nothing')
   return { ...unseen, row: undefined }
 }
 
@@ -182,6 +190,8 @@ function tellsNews({ shard }: Place, row: RateRow, known: KnownSettings, looked:
     return true
   }
   if (looked || epoch.revision <= known.revision) return false
+  // Only a key's own settings have other shards.
+  if (shard > 0) return true
   return known.asOfMs <= epoch.revision + CLOCKS_APART_MAX_MS
 }
 

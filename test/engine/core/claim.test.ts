@@ -97,7 +97,7 @@ describe('A claim’s write', () => {
   const updateOf = (of: PopCommand = command) => {
     const claim = planClaim(record, of, nowMs)
     if (claim === undefined) throw new Error('unreachable')
-    return claimUpdate(claim, true)
+    return claimUpdate(claim, 'free')
   }
 
   it('takes its items from wherever the frontier is by then.', () => {
@@ -150,7 +150,7 @@ describe('A claim’s write', () => {
     )
     const claim = planClaim(wide, { ...command, acknowledge: 'a' }, nowMs)
     if (claim === undefined) throw new Error('unreachable')
-    expectWithinLimits(claimUpdate(claim, false))
-    expectPlaceholdersUsed(claimUpdate(claim, false))
+    expectWithinLimits(claimUpdate(claim, undefined))
+    expectPlaceholdersUsed(claimUpdate(claim, undefined))
   })
 })

@@ -19,6 +19,8 @@ export function checkAdmission(
 ): void {
   const meant = operation.issues.filter((one) => isOf(one, answer))
   const issue = meant.findLast(({ late }) => !late) ?? meant.at(-1)
+  if (issue !== undefined) model.settle(issue)
+  const taken = operation.issues.filter(({ open }) => open === undefined)
   const must = (holds: boolean, rule: string): void => {
     if (holds) return
     const told = JSON.stringify(answer)
@@ -26,7 +28,7 @@ export function checkAdmission(
   }
   world.statistics.count(`answer ${answer.kind}`)
   // By a lost answer, or by one that came too late, if only by a clock that was set.
-  const wasted = operation.issues.length > 0 && !calm
+  const wasted = taken.length > 0 && !calm
   const granted = answer.kind === 'allowed' || answer.kind === 'promised'
   if (granted) must(issue?.late === false, 'nobody goes on a slot that is over')
   switch (answer.kind) {
@@ -44,13 +46,13 @@ export function checkAdmission(
       return
     }
     case 'denied': {
-      must(operation.issues.length === 0 || wasted, 'whoever is denied has no slot')
+      must(taken.length === 0 || wasted, 'whoever is denied has no slot')
       must(answer.retryAfterMs > 0, 'a time to come back')
       if (shards === 1) checkDenial(world, model, operation, answer)
       return
     }
     case 'override-refused':
-      must(operation.issues.length === 0 || wasted, 'whoever is refused has no slot')
+      must(taken.length === 0 || wasted, 'whoever is refused has no slot')
       return
     default:
       answer satisfies never

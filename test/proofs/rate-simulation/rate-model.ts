@@ -16,6 +16,11 @@ export type Issue = {
    * have been given to another.
    */
   readonly late: boolean
+  /**
+   * The write brought newer settings, so it may have taken nothing, because by these there was no room. The answer
+   * shows which; until then, here is what the slot would violate.
+   */
+  open?: { readonly history: RowHistory; readonly violations: (() => void)[] } | undefined
 }
 
 export type RowHistory = {
@@ -31,6 +36,8 @@ const LATE_MS = 1_000 + 10_000
 /** Watches every write, and knows what none of them may do. */
 export class RateModel {
   readonly #world: World
+  /** Of the slot that is being checked, if nobody knows yet whether it was taken. */
+  #open: Issue['open']
   readonly rows = new Map<string, RowHistory>()
   /** The longest and the shortest line that any settings of this world allow. */
   readonly inLineMax: number
@@ -99,6 +106,25 @@ export class RateModel {
     const late = this.#world.scheduler.nowMs > turnMs + row.windowMs + LATE_MS
     const issue: Issue = { row, position, cost, turnMs, operation, givenUp: false, late }
     operation.issues.push(issue)
+    if (before !== undefined && row.revision > before.revision) {
+      issue.open = { history, violations: [] }
+    }
+    this.#open = issue.open
+    this.#checkSlot(history, before, issue)
+    this.#open = undefined
+  }
+
+  /** Whoever sent the write goes on this slot: so it was taken. */
+  settle(issue: Issue): void {
+    const { open } = issue
+    if (open === undefined) return
+    issue.open = undefined
+    for (const violate of open.violations) violate()
+    if (!issue.late) open.history.issues.push(issue)
+  }
+
+  #checkSlot(history: RowHistory, before: ReadRow | undefined, issue: Issue): void {
+    const { row, position, cost, turnMs, operation, late } = issue
     if (late) {
       this.#world.statistics.count('slots that came too late')
       return
@@ -123,7 +149,7 @@ export class RateModel {
     this.#must(notPast, 'never a slot in a past window', () => `${say()}, clock ${clockMs}`)
     this.#checkWait(issue, before, say)
     if (row.window) this.#checkWindow(history, issue, say)
-    history.issues.push(issue)
+    if (issue.open === undefined) history.issues.push(issue)
   }
 
   /** The line is never longer than the longest that any settings allow. */
@@ -205,7 +231,9 @@ export class RateModel {
   }
 
   #violated(rule: string, explanation: string): void {
-    this.#world.violated(rule, explanation)
+    const violate = () => this.#world.violated(rule, explanation)
+    if (this.#open === undefined) violate()
+    else this.#open.violations.push(violate)
   }
 }
 

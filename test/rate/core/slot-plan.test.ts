@@ -109,8 +109,13 @@ describe('A denial', () => {
 describe('A row that nobody asks for', () => {
   it('is forgotten three windows after the last that was promised, by the slowest clock.', () => {
     const apart = 20
-    expect(ttlSeconds(epoch, 1_000)).toBe(101 + 3 + apart)
-    expect(ttlSeconds(epoch, 1_029)).toBe(103 + 3 + apart)
+    const slow: Epoch = { ...epoch, rules: { ...rules, windowMs: 60_000 } }
+    expect(ttlSeconds(slow, 0)).toBe(60 + 180 + apart)
+    expect(ttlSeconds(slow, 29)).toBe(180 + 180 + apart)
+  })
+
+  it('is remembered for as long as any process remembers its settings.', () => {
+    expect(ttlSeconds(epoch, 1_000)).toBe(101 + 30 + 20)
   })
 
   it('outlives whatever a blind write may promise.', () => {
@@ -142,7 +147,7 @@ describe('The request', () => {
       ExpressionAttributeValues: {
         ':0': 1,
         ':1': 100_000,
-        ':2': 124,
+        ':2': 151,
         ':3': 'w10/1000~0@0+0',
         ':4': 100_000,
         ':5': 1_000,

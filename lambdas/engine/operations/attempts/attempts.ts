@@ -135,7 +135,7 @@ const viewOf = (
   nowMs: engine.clock.nowMs(),
   attempt,
   losses: run.losses,
-  admitted: limit?.hasSlot ?? false,
+  pass: limit?.pass,
   inDoubt: run.doubt !== undefined,
 })
 

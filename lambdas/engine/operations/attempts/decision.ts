@@ -1,5 +1,6 @@
 import type { QueueError } from '../../../foundation/errors.ts'
 import type { FencedChange } from '../../core/fence.ts'
+import type { Pass } from '../../core/limit-pass.ts'
 import type { QueueRecord, Stretch } from '../../core/record.ts'
 
 // What a verb's step sees, what it decides, and the outcome; `attempts.ts` does the rest.
@@ -14,8 +15,8 @@ export type View = {
   readonly attempt: number
   /** Races lost in a row. */
   readonly losses: number
-  /** This call took a slot of the queue's limit. */
-  readonly admitted: boolean
+  /** Of the queue's limit for such calls. */
+  readonly pass: Pass
   /** The answer to an earlier sending was lost: it may have landed, or may still. */
   readonly inDoubt: boolean
 }

@@ -16,6 +16,7 @@ import { attempts } from '../attempts/attempts.ts'
 import { act, again, answer, done, type Outcome, refuse } from '../attempts/decision.ts'
 import { changeOf, type Engine, newMark, readRecord } from '../attempts/engine.ts'
 import { putFirst } from '../attempts/first-record.ts'
+import { tellLimits } from '../attempts/pass-limit.ts'
 import { configurationByNow, patternsAsKnown, patternsByNow } from '../attempts/patterns.ts'
 
 const course = { from: 'store', attemptsMax: 24, looksFrom: 4 } as const
@@ -58,7 +59,7 @@ export async function configure(
     }
     const after = changeConfiguration(withRevision(before, revisionNow ?? 0), change)
     const changed = changeOf(engine, record, reconfigured(record, after), { nowMs })
-    return { kind: 'write', change: changed, landed: () => done(after) }
+    return { kind: 'write', change: changed, landed: () => told(engine, queue, before, after) }
   })
 }
 
@@ -90,8 +91,18 @@ export async function unconfigure(
     if (record === undefined || before.source.from !== 'queue') return answer(before)
     const after = givenBack(before, applies)
     const change = changeOf(engine, record, reconfigured(record, after), { nowMs })
-    return { kind: 'write', change, landed: () => done(after) }
+    return { kind: 'write', change, landed: () => told(engine, queue, before, after) }
   })
+}
+
+async function told(
+  engine: Engine,
+  queue: string,
+  before: Configuration,
+  after: Configuration,
+): Promise<Outcome<Configuration>> {
+  await tellLimits(engine, queue, before, after)
+  return done(after)
 }
 
 /** Makes the queue's first record, with its own settings. */

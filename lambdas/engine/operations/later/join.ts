@@ -134,7 +134,7 @@ function joinUpdate(engine: Engine, record: QueueRecord, planned: Join, { additi
   return appendUpdate(addition, tailLimits(engine), {
     newLanes: missingLanes(engine, addition, record),
     // Its push took a slot of the limit.
-    admitted: true,
+    pass: 'free',
     remindAtMs: remindAtMs(engine),
     beside(update) {
       update.condition(`born=${update.value(record.born)}`)

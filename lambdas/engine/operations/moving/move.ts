@@ -65,7 +65,7 @@ export async function moveLanesBeside(
         Key: recordKey(to),
         ...appendUpdate(addition, limits, {
           anyway: !capacityCounts,
-          admitted: true,
+          pass: 'free',
           remindAtMs: remindAtMs(engine),
         }),
         ReturnValuesOnConditionCheckFailure: 'ALL_OLD',

@@ -73,11 +73,11 @@ export function decideClaim(
 async function takeClaim(
   engine: Engine,
   claim: Claim,
-  { admitted, attempt, nowMs }: View,
+  { pass, attempt, nowMs }: View,
   passing: Passing,
 ): Promise<Outcome<PopOutcome>> {
   const { queue } = claim.seen
-  const written = await engine.dynamo.update(recordKey(queue), claimUpdate(claim, admitted))
+  const written = await engine.dynamo.update(recordKey(queue), claimUpdate(claim, pass))
   if (written.kind === 'unknown') {
     return doubt(written.cause, async () => {
       const record = await readRecord(engine, queue)

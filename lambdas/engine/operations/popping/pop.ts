@@ -37,7 +37,7 @@ const ENDINGS_MAX = 100
 
 export const popLimited = ({ receivedMs }: PopRequest): LimitedCall => ({
   verb: 'pop',
-  hasSlot: false,
+  pass: undefined,
   receivedMs,
 })
 

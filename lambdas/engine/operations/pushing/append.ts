@@ -146,16 +146,13 @@ async function sealFirst(
   return sealed === undefined ? again(engine.memory.get(queue)) : done(placedIn(addition, sealed))
 }
 
-async function sendBlind(
-  appending: Appending,
-  { record, admitted }: View,
-): Promise<Outcome<Appended>> {
+async function sendBlind(appending: Appending, { record, pass }: View): Promise<Outcome<Appended>> {
   const { engine, queue, addition, remembered } = appending
   // Without a record, we assume that the lanes exist.
   const newLanes = record === undefined ? new Map() : missingLanes(engine, addition, record)
   const update = appendUpdate(addition, tailLimits(engine), {
     newLanes,
-    admitted,
+    pass,
     remindAtMs: remindAtMs(engine),
     ...(record !== undefined && goesByRecord(addition) && { newBy: record }),
     ...timersOf(engine.clock.nowMs(), addition, record),

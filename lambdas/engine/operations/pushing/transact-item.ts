@@ -49,7 +49,7 @@ export type Entry = { readonly entry: TransactItem } & OnceOnly
 
 export const pushLimited = (): LimitedCall => ({
   verb: 'push',
-  hasSlot: false,
+  pass: undefined,
   receivedMs: undefined,
 })
 
@@ -89,7 +89,7 @@ export async function makeEntry(
       Key: recordKey(queue),
       ExpressionAttributeNames: {},
       ...appendUpdate(addition, tailLimits(engine), {
-        admitted: limit.hasSlot,
+        pass: limit.pass,
         remindAtMs: remindAtMs(engine),
         once: { token, seen: record },
         seen: record,

@@ -222,7 +222,7 @@ const appendTo = (engine: Engine, queue: string, addition: Append): RowWrite => 
     TableName: engine.dynamo.tableName,
     Key: recordKey(queue),
     ...appendUpdate(addition, tailLimits(engine), {
-      admitted: true,
+      pass: 'free',
       remindAtMs: remindAtMs(engine),
     }),
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',

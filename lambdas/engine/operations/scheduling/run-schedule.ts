@@ -11,7 +11,7 @@ export async function runSchedule(engine: Engine, queue: string, name: string): 
   const items = [{ text, priority }]
   const { addition } = await prepare(engine, queue, items)
   // The push limit is for callers' own pushes.
-  const limit = { verb: 'push', hasSlot: true, receivedMs: undefined } as const
+  const limit = { verb: 'push', pass: 'free', receivedMs: undefined } as const
   const placed = await append(engine, queue, addition, { ...limit }).catch(async (error) => {
     await discardUnlessOpen(engine, queue, addition, error)
     throw error

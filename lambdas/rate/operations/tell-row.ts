@@ -1,0 +1,48 @@
+import { QueueError } from '../../foundation/errors.ts'
+import type { Ruling } from '../core/epoch.ts'
+import { rowKey } from '../core/keys.ts'
+import { ruledRow, slackAt } from '../core/ruled-row.ts'
+import { configurationUpdate } from '../store/configuration-update.ts'
+import { attempts, done } from './attempts.ts'
+import { nowMs, type Place, readRow, type SlotLimiter, seenRow } from './limiter.ts'
+import { outOfReach } from './take.ts'
+
+/** A busy row moves on between reading and writing; after some tries, we allow for that. */
+export const ATTEMPTS_MAX = 16
+export const PAUSE_MS = 10
+/** Answers that may be lost; after that, the store is out of reach. */
+const LOST_MAX = 2
+
+/**
+ * Puts a row under new settings that are stored elsewhere: on the key's first shard, or in a queue's record. The next
+ * write by the old ones then fails, whichever process sends it, and shows that there are new ones. If nobody has used
+ * the row yet, it is made, for the same reason. A row that knows these settings already, or newer ones, stays as it is.
+ */
+export async function tellRow(limiter: SlotLimiter, place: Place, ruling: Ruling): Promise<void> {
+  const key = rowKey(place.key, place.shard)
+  let row = await readRow(limiter, place)
+  let lost = 0
+  await attempts<void>(
+    ATTEMPTS_MAX,
+    async (attempt) => {
+      if (row !== undefined && row.epoch.revision >= ruling.revision) return done(undefined)
+      const slack = slackAt(attempt)
+      const after = ruledRow(row, ruling, nowMs(limiter), { slack })
+      const update = configurationUpdate(row, after, (row?.cursor ?? 0) + slack)
+      const written = await limiter.dynamo.update(key, update)
+      if (written.kind === 'unknown') {
+        lost += 1
+        if (lost > LOST_MAX) throw outOfReach(place.key, written.cause)
+        row = await readRow(limiter, place)
+      } else row = seenRow(limiter, place, written.row)
+      if (written.kind === 'done') return done(undefined)
+      await limiter.clock.sleep(PAUSE_MS * limiter.random())
+      return { kind: 'again' }
+    },
+    () =>
+      new QueueError(
+        'BUSY',
+        `Cannot tell a row of rate limit "${place.key}" of new settings because it is too busy; try again`,
+      ),
+  )
+}
