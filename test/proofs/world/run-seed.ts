@@ -74,7 +74,7 @@ export async function runSeed(options: RunOptions): Promise<RunResult> {
   world.odds = { ...world.odds, ...Object.fromEntries((options.calm ?? []).map((it) => [it, 0])) }
   for (const part of parts) part.start?.()
   await work(built, driver, profile, random.fork(), options.operations)
-  await driver.until(() => parts.every(({ isDone }) => isDone?.() ?? true))
+  await driver.until(() => parts.every((part) => part.isDone?.() ?? true))
   for (const part of parts) part.stop?.()
   world.odds = noFaults
   world.history.add('', () => 'faults are off')

@@ -1,4 +1,4 @@
-import type { Item } from '../../../testing/simulated/dynamodb/value.ts'
+import type { Item } from '../../../../../testing/simulated/dynamodb/value.ts'
 
 /**
  * A second, plainer reading of a stored row, so that the model does not learn about slots and times from

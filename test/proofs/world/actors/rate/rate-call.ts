@@ -1,11 +1,11 @@
-import type { PatternInput } from '../../../lambdas/rate/core/patterns.ts'
-import type { SettingsInput } from '../../../lambdas/rate/core/settings.ts'
-import type { Turn } from '../../../lambdas/rate/core/turn.ts'
-import type { AdmitRequest, RateLimits } from '../../../lambdas/rate/rate-limits.ts'
-import { type Operation, startOperation } from '../world/actors/callers/operation.ts'
-import type { Issue } from './rate-model.ts'
+import type { PatternInput } from '../../../../../lambdas/rate/core/patterns.ts'
+import type { SettingsInput } from '../../../../../lambdas/rate/core/settings.ts'
+import type { Turn } from '../../../../../lambdas/rate/core/turn.ts'
+import type { AdmitRequest, RateLimits } from '../../../../../lambdas/rate/rate-limits.ts'
+import type { Slot } from '../../checkers/rate/rate-rows.ts'
+import type { Operation } from '../callers/operation.ts'
 
-/** One call, as data: what the workload draws, the history shows and a process performs. */
+/** One call, as data: what is drawn, the history shows and a process performs. */
 export type RateCommand =
   | { readonly verb: 'admit'; readonly key: string; readonly request: AdmitRequest }
   | { readonly verb: 'giveUp'; readonly key: string; readonly ticket: string; readonly turn: Turn }
@@ -15,27 +15,16 @@ export type RateCommand =
   | { readonly verb: 'configurePatterns'; readonly patterns: readonly PatternInput[] }
   | { readonly verb: 'state'; readonly key: string }
 
-/** The fields that the queues' simulation needs (its network counts and names calls by them), and ours. */
-export type RateOperation = Pick<
-  Operation,
-  'id' | 'writer' | 'startedMs' | 'clockMinMs' | 'clockMaxMs' | 'requests'
-> & {
+export type RateCall = {
   readonly command: RateCommand
-  /** Slots that its writes took, in order: all but the last were wasted by lost answers. */
-  readonly issues: Issue[]
+  /** What the network and the clock know of it. */
+  readonly operation: Operation
+  /** What its writes took: all slots but the last were wasted by lost answers. */
+  readonly slots: Slot[]
   /** Its process's clock is far off: it may change nothing. */
   readonly farOff: boolean
-}
-
-export function startRateOperation(
-  id: number,
-  writer: string,
-  command: RateCommand,
-  startedMs: number,
-  farOff: boolean,
-): RateOperation {
-  const base = startOperation(id, writer, { verb: 'list', queue: '' }, startedMs, 0)
-  return { ...base, command, issues: [], farOff }
+  /** Whether its process knew the row as it was when it answered; false if in doubt. */
+  readonly knows: (row: string) => boolean
 }
 
 /** `receivedMs`: when the gateway got it, which is the true time. */
