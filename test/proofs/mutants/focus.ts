@@ -1,4 +1,7 @@
 import type { Profile } from '../world/actors/callers/profile.ts'
+import { hasRateCallers, rateCallers } from '../world/actors/rate-callers.ts'
+import { randomOf } from '../world/harness/actor.ts'
+import { drawWorld } from '../world/run-seed.ts'
 
 /** Worlds in which a kind of fault shows soon: seeds whose drawn profile is none of them are passed by. */
 const isIn = {
@@ -29,10 +32,14 @@ const isIn = {
   lingeringFull: ({ linger, queues }) =>
     linger !== undefined && queues.some(({ capacity }) => capacity !== undefined),
   faultless: ({ faultFree }) => faultFree,
-} as const satisfies Readonly<Record<string, (profile: Profile) => boolean>>
+  rates: (_, worldSeed) => hasRateCallers(randomOf(rateCallers, worldSeed)),
+} as const satisfies Readonly<Record<string, (profile: Profile, worldSeed: number) => boolean>>
 
 export type Focus = keyof typeof isIn
 
-export const isInFocus = (focus: Focus, profile: Profile): boolean => isIn[focus](profile)
+export function isInFocus(focus: Focus, seed: number): boolean {
+  const { profile, worldSeed } = drawWorld(seed)
+  return isIn[focus](profile, worldSeed)
+}
 
 export const isFocus = (text: string): text is Focus => Object.hasOwn(isIn, text)

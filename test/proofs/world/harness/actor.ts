@@ -39,10 +39,13 @@ export type Part = {
 
 export function partsOf(actors: readonly Actor[], joining: Omit<Joining, 'random'>): Part[] {
   return actors.flatMap((actor) => {
-    const random = new Random(seedOf(joining.world.seed, actor.name))
+    const random = randomOf(actor, joining.world.seed)
     return actor.join({ ...joining, random }) ?? []
   })
 }
+
+export const randomOf = ({ name }: Actor, worldSeed: number): Random =>
+  new Random(seedOf(worldSeed, name))
 
 /** FNV-1a: near seeds and similar names give far numbers. */
 function seedOf(seed: number, name: string): number {
