@@ -35,7 +35,6 @@ const long = [
   'proofs/schedule-simulation/schedule-simulation',
   'infrastructure/synth',
   'engine/reading',
-  'proofs/rate-simulation/rate-simulation',
   'local/schedules-in-code',
   'engine/frozen',
   'local/restart',

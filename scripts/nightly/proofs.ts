@@ -29,7 +29,6 @@ export function proofsOf(nowMs: number, share: number): readonly Proof[] {
       command: ['test/proofs/world/main.ts', ...seeds(100_000)],
       figures: /seeds of .* operations in|Every invariant holds|VIOLATES/,
     },
-    simulation('rate-simulation', 50_000),
     simulation('consumer-simulation', 20_000),
     simulation('many-simulation', 20_000),
     simulation('schedule-simulation', 2_000),

@@ -153,10 +153,12 @@ class RateCallers implements Part {
       if (waitMs === 0 || !random.chance(this.#profile.patient)) return done(outcome)
       const opensMs = Math.floor(world.scheduler.nowMs) + waitMs
       const at = (ms: number, next: () => void) =>
-        inLife(world, process.life, ms, () => process.run(command, (again, came) => {
-          this.#check(again, came)
-          next()
-        }))
+        inLife(world, process.life, ms, () =>
+          process.run(command, (again, came) => {
+            this.#check(again, came)
+            next()
+          }),
+        )
       at(opensMs - 1, () => at(opensMs, () => done(outcome)))
     })
   }
@@ -211,5 +213,7 @@ class RateCallers implements Part {
 function toldToWaitMs(outcome: RateOutcome): number {
   if (outcome.kind !== 'answered') return 0
   const { kind, retryAfterMs } = (outcome.answer ?? {}) as Partial<Admission & { kind: 'denied' }>
-  return kind === 'denied' && retryAfterMs !== undefined && retryAfterMs <= PATIENCE_MS ? retryAfterMs : 0
+  return kind === 'denied' && retryAfterMs !== undefined && retryAfterMs <= PATIENCE_MS
+    ? retryAfterMs
+    : 0
 }

@@ -1,9 +1,9 @@
-import { isSlotOf } from '../check-limits.ts'
+import { patternsKey } from '../../../../../lambdas/rate/core/keys.ts'
+import type { Change } from '../../../../../testing/simulated/dynamodb/database.ts'
 import type { Operation } from '../../actors/callers/operation.ts'
 import type { RateCall, RateCommand } from '../../actors/rate/rate-call.ts'
 import type { World } from '../../harness/world.ts'
-import type { Change } from '../../../../../testing/simulated/dynamodb/database.ts'
-import { patternsKey } from '../../../../../lambdas/rate/core/keys.ts'
+import { isSlotOf } from '../check-limits.ts'
 import { checkSlot } from './check-slot.ts'
 import { type ReadRow, readStoredRow, turnIn, widthIn } from './read-row.ts'
 
