@@ -418,7 +418,7 @@ export type InspectAnswer = {
   readonly waiting_count: number
   /** Until when these keep back the others from pops that do not compete, if they do. Epoch seconds with a fraction. */
   readonly blocked_until?: number
-  /** Items on their way to the dead-letter queue; not in `count`. */
+  /** Items on their way to `{id}-deadletter`, for a moment; not in `count`. */
   readonly dead_count: number
   /** Items for later; not in `count`. */
   readonly scheduled_count: number
@@ -717,7 +717,7 @@ export type ListAnswer = {
     readonly waiting_count?: number
     /** Until when these keep back the others from pops that do not compete, if they do. Epoch seconds with a fraction. */
     readonly blocked_until?: number
-    /** Items on their way to the dead-letter queue. */
+    /** Items on their way to `{id}-deadletter`, for a moment. */
     readonly dead_count?: number
     /** Items for later; not in `count`. */
     readonly scheduled_count?: number

@@ -174,7 +174,12 @@ function loadOf({ texts, key, respondAsync }: TextCall, { items }: PushCall): Lo
         isTime(expiresInSeconds, expiresAt, ITEM_TTL_SECONDS_MAX) &&
         isTime(delaySeconds, deliverAt, DELAY_SECONDS_MAX),
     )
-  return { items: texts.length, bytes, alone: key !== undefined || respondAsync || !isFit }
+  // Only the service's clock tells whether a time is still ahead.
+  const itemsNow = items.filter(
+    ({ delaySeconds = 0, deliverAt }) => delaySeconds === 0 && deliverAt === undefined,
+  ).length
+  const alone = key !== undefined || respondAsync || !isFit
+  return { items: texts.length, bytes, itemsNow, alone }
 }
 
 /** Whether the service would accept it: a number of seconds, or a time. */

@@ -113,7 +113,10 @@ export type QueueState = {
   readonly waitingCount: number
   /** Until when these hold back the others from pops that do not compete, if they do. */
   readonly blockedUntilMs?: number
-  /** Items on their way to the dead-letter queue; not in `count`. */
+  /**
+   * Items on their way to the dead-letter queue, mostly for a moment; not in `count`. Those that have arrived are the
+   * `count` of the queue `<id>-deadletter`.
+   */
   readonly deadCount: number
   readonly scheduledCount: number
   /** When the first of them is due. If that is in the past, the queue has no room for it. */

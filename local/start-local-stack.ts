@@ -8,6 +8,7 @@
 import { resolve } from 'node:path'
 import type { FunctionOutput } from './functions/function-output.ts'
 import type { Outcome } from './functions/messages.ts'
+import { noSuchFunction } from './functions/no-such-function.ts'
 import { type Functions, startFunctions } from './functions/start-functions.ts'
 import type { RequestRecord } from './gateway/gateway.ts'
 import { type Gateways, startGateways } from './gateway/start-gateways.ts'
@@ -62,7 +63,7 @@ export type LocalStack = StoreEndpoints & {
   /** Where the data is. */
   readonly directory: string
   readonly plan: Plan
-  /** Runs the function of this logical id, and waits for its answer. */
+  /** Runs the function of this logical id once. If it fails, that is an outcome, not an error. */
   invoke(functionId: string, event: unknown): Promise<Outcome>
   /** The processes of all functions, as they are now. */
   functionPids(): readonly number[]
@@ -217,7 +218,10 @@ function stackOf(running: Running, { gateways, functions, ...parts }: Parts): Lo
     async invoke(functionId, event) {
       const pool = [...functions.pools.values()].find((it) => it.plan.id === functionId)
       if (pool) return functions.asyncInvoker.invoke(pool.plan.arn, JSON.stringify(event))
-      throw new StartError(`Cannot run ${functionId} because it is not in the template`)
+      throw noSuchFunction(
+        functionId,
+        [...functions.pools.values()].map((it) => it.plan.id),
+      )
     },
     stop() {
       stopped ??= stop(running)

@@ -8,7 +8,7 @@ import { openSurgery } from '../doctor/surgery.ts'
 import { type ExitCode, exitCodes } from '../exit-codes.ts'
 import { interrupted, wrongUsage } from '../failure.ts'
 import { awsOf, placeOf } from '../target/open-target.ts'
-import { counted } from '../terminal/amounts.ts'
+import { counted, grouped } from '../terminal/amounts.ts'
 import { progressBarOn } from '../terminal/progress-bar.ts'
 
 export const doctor = command({
@@ -20,9 +20,9 @@ export const doctor = command({
     repair: flag('delete strays that nothing can ever ask for again'),
   },
   notes: [
-    'Needs --table and --bucket. Reads the record and every item that it says is there, and lists\n' +
-      'the objects of the queue. It changes nothing without --repair, and with it deletes only what\n' +
-      'belongs to lanes that are gone or segments that were trimmed, and large pushes in S3 that\n' +
+    'Needs --table and --bucket. Reads the record and every item that it says is there, scheduled ones\n' +
+      'too, and lists the objects of the queue. It changes nothing without --repair, and with it deletes\n' +
+      'only what belongs to lanes that are gone or segments that were trimmed, and large pushes in S3 that\n' +
       'nothing has referred to for a week. Exit code 5 if something is wrong and still is.',
   ],
   examples: [
@@ -76,9 +76,11 @@ function exitCodeAfter(findings: readonly Finding[], repaired: number): ExitCode
   return wrong.length > repaired ? exitCodes.findings : exitCodes.done
 }
 
-function summaryOf(queue: string, { exists, findings, itemsCounted }: Examination): string {
+function summaryOf(queue: string, examination: Examination): string {
+  const { exists, findings, itemsCounted, scheduledCounted } = examination
+  const later = scheduledCounted === 0 ? '' : ` and ${grouped(scheduledCounted)} for later`
   const what = exists
-    ? `${queue}: ${counted(itemsCounted, 'item')}`
+    ? `${queue}: ${counted(itemsCounted, 'item')}${later}`
     : `There is no queue ${queue} (an empty one is forgotten)`
   return findings.length === 0
     ? `${what}, nothing wrong.`
@@ -92,6 +94,8 @@ const examinationJson = (queue: string, examination: Examination, repaired: numb
     items_counted: examination.itemsCounted,
     items_stored: examination.itemsStored,
     items_found: examination.itemsFound,
+    scheduled_counted: examination.scheduledCounted,
+    scheduled_found: examination.scheduledFound,
     findings: examination.findings.map((finding) => ({
       ...finding,
       sentence: sentenceOf(finding),

@@ -2,13 +2,15 @@ import { flag, integer, text } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { interrupted, wrongUsage } from '../failure.ts'
+import { explain } from '../explain.ts'
+import { Failure, interrupted, wrongUsage } from '../failure.ts'
 import { drainQueue } from '../lines/drain-queue.ts'
 import { createLineFile, type LineFile, reopenLineFile } from '../lines/line-file.ts'
 import { itemLine } from '../lines/write-item.ts'
 import { writtenBefore } from '../lines/written-before.ts'
 import { counted } from '../terminal/amounts.ts'
 import { progressBarOn } from '../terminal/progress-bar.ts'
+import { tellWait } from '../terminal/tell-wait.ts'
 
 /** Effectively unlimited; the option needs a maximum. */
 const LIMIT_MAX = 1_000_000_000_000
@@ -40,8 +42,9 @@ export const drain = command({
     const queues = await target()
     const output = await openOutput(given.file, given.append === true)
     const progress = progressBarOn(io.stderr, 'Draining')
+    let drained = 0
     try {
-      const { drained } = await drainQueue({
+      await drainQueue({
         target: queues,
         queue,
         limit: given.limit ?? LIMIT_MAX,
@@ -52,7 +55,14 @@ export const drain = command({
           const fresh = items.filter(({ id }) => !output.known.has(id))
           await output.file.write(fresh.map(itemLine))
         },
-        onDrained: (count) => progress.at(count, given.limit, counted(count, 'item')),
+        onDrained(count) {
+          drained = count
+          progress.at(count, given.limit, counted(count, 'item'))
+        },
+        onWait({ message, retryAfterMs }) {
+          progress.clear()
+          if (!isJson) tellWait(tell, message, retryAfterMs)
+        },
       })
       progress.clear()
       const sentence = `Drained ${counted(drained, 'item')} of ${queue}`
@@ -64,6 +74,15 @@ export const drain = command({
         tell(given.file === undefined ? `${sentence}.` : `${sentence} into ${given.file}.`)
       }
       return exitCodes.done
+    } catch (error) {
+      const { exitCode, sentence, code } = explain(error)
+      const isTold = exitCode === exitCodes.interrupted || exitCode === exitCodes.readerGone
+      if (drained === 0 || isTold) throw error
+      throw new Failure(
+        exitCode,
+        `${sentence}. Drained before: ${counted(drained, 'item')} of ${queue}; the rest is still there.`,
+        { code, cause: error instanceof Failure ? error.cause : error },
+      )
     } finally {
       progress.clear()
       await output?.file.close()

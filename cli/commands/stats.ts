@@ -17,7 +17,7 @@ const EVERY_SECONDS_STANDARD = 2
 
 const options = {
   prefix: text('P', 'only queues whose ids have this prefix'),
-  sort: choice(sortings, 'the oldest, longest, most locked or most dead first'),
+  sort: choice(sortings, 'the oldest, longest or most locked first; dead: the dead-letter queues'),
   limit: integer('N', 1, LIMIT_MAX, `how many queues at most; ${LIMIT_STANDARD} is the default`),
   watch: flag('again and again, until Ctrl-C; with --json a line each time'),
   every: integer(
@@ -36,14 +36,16 @@ export const stats = command({
   words: [{ name: 'QUEUE', kind: 'queue', optional: true, many: true }],
   options,
   notes: [
-    'COUNT includes LOCKED. DEAD are on their way to the dead-letter queue. OLDEST counts from the push.\n' +
-      'SCHEDULED are still for later and not in COUNT; NEXT says when the first of them is due. --sort looks\n' +
-      'at 1,000 queues at most, a request each; by count, at 100,000.',
+    'COUNT includes LOCKED. OLDEST counts from the push. SCHEDULED are still for later and not in COUNT;\n' +
+      'NEXT says when the first of them is due. Dead letters are the COUNT of a queue …-deadletter: --sort\n' +
+      'dead shows these, the longest first. DYING are on their way there, mostly for a moment.',
+    '--sort looks at 1,000 queues at most, a request each; by count or dead, at 100,000.',
   ],
   examples: [
     'pushpop stats',
     'pushpop stats --prefix tenant-7. --watch',
     'pushpop stats --sort oldest --limit 10',
+    'pushpop stats --sort dead',
   ],
   async run(context): Promise<ExitCode> {
     const { given, words, io, isJson } = context
@@ -89,9 +91,9 @@ function failureOf({ queue, error }: Snapshot['unread'][number]) {
 const unreadLines = ({ unread }: Snapshot): string[] =>
   unread.map(({ queue, error }) => `${queue}: ${explain(error).sentence}`)
 
-async function show({ io, print, tell, paint, paintOut }: Run, snapshot: Snapshot) {
+async function show({ given, io, print, tell, paint, paintOut }: Run, snapshot: Snapshot) {
   const { states, isMore, unseenAfter } = snapshot
-  if (states.length === 0) return tell('There is no queue yet.')
+  if (states.length === 0) return tell(nothingThere(given))
   const width = io.stdout.isTTY ? io.stdout.columns : undefined
   const [title = '', ...lines] = statsLines(states, Date.now(), width)
   await print(paintOut('dim', title))
@@ -101,6 +103,13 @@ async function show({ io, print, tell, paint, paintOut }: Run, snapshot: Snapsho
     tell(`Sorted among the first ${counted(unseenAfter, 'queue')} by name; --prefix narrows that.`)
   } else if (isMore)
     tell(`The first ${counted(states.length, 'queue')}; --limit and --prefix show others.`)
+}
+
+const nothingThere = ({ sort, prefix }: Run['given']): string => {
+  const where = prefix === undefined ? '' : ` whose id begins with ${JSON.stringify(prefix)}`
+  return sort === 'dead'
+    ? `There is no queue with dead letters${where}.`
+    : `There is no queue${where || ' yet'}.`
 }
 
 /** Goes on after a failed look, as when a laptop sleeps: the screen shows the failure. */

@@ -1,46 +1,42 @@
 import { roomOf } from '../../lambdas/engine/core/configuration.ts'
-import { entryBytes } from '../../lambdas/engine/core/entry.ts'
+import { entryBytes, isTimed } from '../../lambdas/engine/core/entry.ts'
 import { hasFree } from '../../lambdas/engine/core/flags.ts'
-import { countOf } from '../../lambdas/engine/core/ranges.ts'
+import { noteBytes } from '../../lambdas/engine/core/notes.ts'
+import { countOf, intersect, type Range } from '../../lambdas/engine/core/ranges.ts'
 import {
   endOf,
   inFlightOf,
   isDone,
   type Lane,
   type QueueRecord,
+  type Stretch,
   segmentOf,
   unsettledIn,
 } from '../../lambdas/engine/core/record.ts'
-import type { Finding } from './finding.ts'
+import { itemsOf, scheduledBytes } from '../../lambdas/engine/core/scheduled.ts'
 
-/** What must hold of a record by itself (docs/architecture.md, guarantee 5), and its counts. */
-export function checkRecord(record: QueueRecord): Finding[] {
-  const findings: Finding[] = []
-  const say = (sentence: string) => findings.push({ kind: 'record', sentence })
-  let tailBytes = 0
-  let unsettled = 0
-  for (const [priority, lane] of record.lanes) {
-    for (const why of wrongIn(lane)) say(`priority ${priority}: ${why}`)
-    for (const entry of lane.tail) tailBytes += entryBytes(entry)
-    unsettled += countOf(unsettledIn(lane))
-  }
-  for (const why of wrongLocks(record)) say(why)
-  if (record.dry && hasFree(record)) {
-    say('it is marked as dry, and has something to pop: the next push makes no new event')
-  }
-  const counts = [
-    { name: 'bytes of the tails', said: record.tailBytes, counted: tailBytes },
-    { name: 'items in flight', said: record.inFlight, counted: inFlightOf(record) },
-    { name: 'room', said: record.room, counted: roomOf(record.configuration) - unsettled },
+/**
+ * What must hold of a record by itself (docs/architecture.md, guarantees 4 and 5), and its counts: a sentence for each
+ * rule that it breaks. It must be empty after every write, so a simulation can ask after each of its steps as well.
+ */
+export function contradictionsIn(record: QueueRecord): string[] {
+  return [
+    ...wrongLanes(record),
+    ...wrongLocks(record),
+    ...wrongFlags(record),
+    ...wrongCounts(record),
+    ...wrongScheduled(record),
   ]
-  for (const { name, said, counted } of counts) {
-    if (said !== counted) say(`it counts ${said} ${name}, and a recount gives ${counted}`)
+}
+
+function* wrongLanes({ lanes }: QueueRecord): Generator<string> {
+  for (const [priority, lane] of lanes) {
+    for (const why of wrongIn(lane)) yield `priority ${priority}: ${why}`
   }
-  return findings
 }
 
 function* wrongIn(lane: Lane): Generator<string> {
-  const { head, frontier, sealed, offloaded, recalled, trimmed, segmentSize } = lane
+  const { head, frontier, sealed, offloaded, recalled, trimmed, segmentSize, holes, dead } = lane
   const end = endOf(lane)
   if (head > frontier || frontier > end) {
     yield `head ${head}, frontier ${frontier} and end ${end} are not in order`
@@ -54,22 +50,39 @@ function* wrongIn(lane: Lane): Generator<string> {
   if (offloaded.from < offloaded.to && recalled > offloaded.to) {
     yield `segments up to ${recalled} are recalled, and up to ${offloaded.to} offloaded`
   }
-  for (const { from, to } of lane.holes) {
-    if (from <= head || to > frontier) yield `the hole ${from}–${to} is not between the pointers`
+  // Ahead of the frontier, too: items that a call took out by their ids (decision 0037).
+  for (const { from, to } of holes) {
+    if (from <= head || to > end) yield `the hole ${from}–${to} is not between head and end`
+  }
+  for (const { from, to } of dead) {
+    if (from < head || to > frontier)
+      yield `the dead items ${from}–${to} are not between head and frontier`
+    if (intersect([{ from, to }], holes).length > 0)
+      yield `items of ${from}–${to} are dead and settled`
+  }
+  yield* notApart('holes', holes)
+  yield* notApart('dead items', dead)
+  yield* notApart('counts of deliveries', lane.deliveries)
+}
+
+function* notApart(what: string, ranges: readonly Range[]): Generator<string> {
+  for (const [index, { from, to }] of ranges.entries()) {
+    if (from >= to) yield `${what}: ${from}–${to} is no range`
+    const next = ranges[index + 1]
+    if (next !== undefined && next.from < to) {
+      yield `${what}: ${from}–${to} and ${next.from}–${next.to} overlap, or are not in order`
+    }
   }
 }
 
 function* wrongLocks(record: QueueRecord): Generator<string> {
-  const held = new Map<number, { from: number; to: number }[]>()
+  const held = new Map<number, Range[]>()
   let earliestMs = Number.POSITIVE_INFINITY
   for (const lock of record.locks.values()) {
     if (!isDone(lock)) earliestMs = Math.min(earliestMs, lock.expiresAtMs)
-    for (const { priority, from, to } of lock.stretches) {
-      const lane = record.lanes.get(priority)
-      if (lane === undefined || to > lane.frontier) {
-        yield `a lock holds items ${from}–${to} of priority ${priority}, which were never handed out`
-      }
-      held.set(priority, [...(held.get(priority) ?? []), { from, to }])
+    for (const stretch of lock.stretches) {
+      yield* wrongStretch(record, stretch)
+      held.set(stretch.priority, [...(held.get(stretch.priority) ?? []), stretch])
     }
   }
   for (const [priority, ranges] of held) {
@@ -77,11 +90,77 @@ function* wrongLocks(record: QueueRecord): Generator<string> {
     for (const [index, { to }] of ranges.entries()) {
       const next = ranges[index + 1]
       if (next !== undefined && next.from < to)
-        yield `two locks hold item ${next.from} of ${priority}`
+        yield `two locks hold item ${next.from} of priority ${priority}`
     }
   }
-  const isTimed = record.checkAtMs !== undefined && record.checkAtMs <= earliestMs
-  if (Number.isFinite(earliestMs) && !isTimed) {
+  const isWatched = record.checkAtMs !== undefined && record.checkAtMs <= earliestMs
+  if (Number.isFinite(earliestMs) && !isWatched) {
     yield 'a lock ends before the sweeper is to look at the queue'
   }
 }
+
+function* wrongStretch({ lanes }: QueueRecord, { priority, from, to }: Stretch): Generator<string> {
+  const which = `items ${from}–${to} of priority ${priority}`
+  const lane = lanes.get(priority)
+  if (lane === undefined || to > lane.frontier || from >= to) {
+    yield `a lock holds ${which}, which were never handed out`
+  } else if (countOf(intersect([{ from, to }], unsettledIn(lane))) < to - from) {
+    yield `a lock holds ${which}, and some of them are settled`
+  }
+}
+
+function* wrongFlags(record: QueueRecord): Generator<string> {
+  if (record.dry && hasFree(record)) {
+    yield 'it is marked as dry, and has something to pop: the next push makes no new event'
+  }
+  if (record.timed) return
+  for (const [priority, { holes, frontier, tail }] of record.lanes) {
+    if (holes.some(({ to }) => to > frontier) || tail.some(isTimed)) {
+      yield `priority ${priority} needs format 2, and the record says 1: an older engine would misread it`
+    }
+  }
+}
+
+function* wrongCounts(record: QueueRecord): Generator<string> {
+  let tailBytes = 0
+  let unsettled = 0
+  for (const lane of record.lanes.values()) {
+    for (const entry of lane.tail) tailBytes += entryBytes(entry)
+    unsettled += countOf(unsettledIn(lane))
+  }
+  for (const note of record.notes.values()) tailBytes += noteBytes(note)
+  const counts = [
+    { name: 'bytes of tails and notes', said: record.tailBytes, counted: tailBytes },
+    { name: 'items in flight', said: record.inFlight, counted: inFlightOf(record) },
+    {
+      name: 'room',
+      said: record.room + record.keptRoom,
+      counted: roomOf(record.configuration) - unsettled,
+    },
+  ]
+  for (const { name, said, counted } of counts) {
+    if (said !== counted) yield miscounted(said, name, counted)
+  }
+}
+
+/** Of the items for later, as far as the record alone can tell; `check-later.ts` counts those in rows. */
+function* wrongScheduled({ scheduled, checkAtMs }: QueueRecord): Generator<string> {
+  const { entries, items, bytes, nextDue } = scheduled
+  let counted = 0
+  let bytesCounted = 0
+  for (const entry of entries) {
+    counted += itemsOf(entry)
+    bytesCounted += scheduledBytes(entry)
+  }
+  if (bytes !== bytesCounted) yield miscounted(bytes, 'bytes of scheduled entries', bytesCounted)
+  const mayHaveRows = nextDue !== undefined
+  if (mayHaveRows ? items < counted : items !== counted) {
+    yield miscounted(items, 'scheduled items', counted)
+  }
+  if (items > 0 && checkAtMs === undefined) {
+    yield `${items} items are scheduled, and nobody is to look at the queue`
+  }
+}
+
+export const miscounted = (said: number, name: string, counted: number): string =>
+  `it counts ${said} ${name}, and a recount gives ${counted}`

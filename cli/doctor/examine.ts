@@ -1,19 +1,17 @@
 // One look at a queue. We list the written rows and objects before we read the record, and follow what it leads to
 // afterwards: so one of the two knows whatever came in between.
 
-import { isReference } from '../../lambdas/engine/core/entry.ts'
 import { countOf } from '../../lambdas/engine/core/ranges.ts'
 import { type QueueRecord, segmentOf, unsettledIn } from '../../lambdas/engine/core/record.ts'
-import { decodeScheduled } from '../../lambdas/engine/core/scheduled.ts'
 import { countIn } from '../../lambdas/engine/core/views.ts'
 import { type Engine, readRecord } from '../../lambdas/engine/operations/attempts/engine.ts'
-import { partitionOf, scheduledRows } from '../../lambdas/engine/store/scheduled-rows.ts'
 import { segmentRows } from '../../lambdas/engine/store/segments.ts'
 import type { Row } from '../../lambdas/foundation/dynamo.ts'
 import { checkItems } from './check-items.ts'
+import { checkLater } from './check-later.ts'
 import { checkPatterns } from './check-patterns.ts'
-import { checkRecord } from './check-record.ts'
-import type { Finding, Stray } from './finding.ts'
+import { contradictionsIn } from './check-record.ts'
+import { type Finding, ofRecord, type Stray } from './finding.ts'
 import { rowsOf } from './rows-of.ts'
 import { straysOf } from './strays.ts'
 import type { FoundObject, Surgery } from './surgery.ts'
@@ -24,6 +22,9 @@ export type Examination = {
   readonly itemsCounted: number
   readonly itemsStored: number
   readonly itemsFound: number
+  /** Items for later, in no lane yet: as the record counts them, and as many as are there, if we can tell. */
+  readonly scheduledCounted: number
+  readonly scheduledFound: number | undefined
   readonly exists: boolean
   /** What the doctor could not look at, in a sentence each. */
   readonly notes: readonly string[]
@@ -54,35 +55,47 @@ export async function examine(
     notes.push('Stray rows were not looked for: --scan does so, and reads all of the table.')
   }
   const record = await readRecord(engine, queue)
-  const rowsAfter = record === undefined ? [] : await ownRows(engine, record, interrupt)
+  const later = record && (await checkLater(engine, record, interrupt))
+  const rowsAfter = [
+    ...(record === undefined ? [] : await ownRows(engine, record, interrupt)),
+    ...(later?.references ?? []),
+  ]
   const seen = straysOf(queue, record, { rows, objects, rowsAfter }, Date.now())
   const strays = await stillThere(engine, seen)
-  if (record === undefined) {
-    return {
-      findings: strays,
-      itemsCounted: 0,
-      itemsStored: 0,
-      itemsFound: 0,
-      exists: false,
-      notes,
-    }
+  if (record === undefined || later === undefined) return nothing(strays, notes)
+  if (later.found === undefined) {
+    notes.push('Scheduled items were not recounted: they changed whenever the doctor looked.')
   }
   const onSegment = (done: number, total: number) => onStep('Reading items', done, total)
   const items = await checkItems(engine, record, onSegment, interrupt)
   return {
     findings: [
-      ...checkRecord(record),
+      ...contradictionsIn(record).map(ofRecord),
       ...(await checkPatterns(engine, record)),
       ...items.findings,
+      ...later.findings,
       ...strays,
     ],
     itemsCounted: countIn(record),
     itemsStored: storedIn(record),
     itemsFound: items.itemsFound,
+    scheduledCounted: record.scheduled.items,
+    scheduledFound: later.found,
     exists: true,
     notes,
   }
 }
+
+const nothing = (findings: readonly Finding[], notes: readonly string[]): Examination => ({
+  findings,
+  itemsCounted: 0,
+  itemsStored: 0,
+  itemsFound: 0,
+  scheduledCounted: 0,
+  scheduledFound: 0,
+  exists: false,
+  notes,
+})
 
 function storedIn({ lanes }: QueueRecord): number {
   let stored = 0
@@ -99,21 +112,6 @@ async function ownRows(engine: Engine, record: QueueRecord, interrupt: AbortSign
       const rows = await segmentRows(engine.dynamo, record.queue, lane, segment, true)
       found.push(...rows.filter(({ b }) => b !== undefined))
     }
-  }
-  return [...found, ...(await rowsForLater(engine, record, interrupt))]
-}
-
-/** Scheduled entries may refer to batches as well. */
-async function rowsForLater(engine: Engine, record: QueueRecord, interrupt: AbortSignal) {
-  const found: Row[] = []
-  const partition = partitionOf(record)
-  for (let from = ''; record.scheduled.nextDue !== undefined && !interrupt.aborted; ) {
-    const { rows, more } = await scheduledRows(engine.dynamo, partition, { from, limit: 100 })
-    const entries = rows.flatMap((row) => row.entries.map((entry) => decodeScheduled(entry).entry))
-    found.push(...entries.filter(isReference).map((b) => ({ b })))
-    if (!more) break
-    // The next possible key.
-    from = `${rows.at(-1)?.sk} `
   }
   return found
 }

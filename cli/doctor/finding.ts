@@ -1,3 +1,6 @@
+import { timeText } from '../arguments/time.ts'
+import { counted } from '../terminal/amounts.ts'
+
 export type Finding =
   /** The record contradicts itself. */
   | { readonly kind: 'record'; readonly sentence: string }
@@ -7,6 +10,14 @@ export type Finding =
       readonly priority: number
       readonly from: number
       readonly to: number
+    }
+  /** Scheduled items whose batch is not there, or not all of it. `due` in seconds. */
+  | {
+      readonly kind: 'missing-scheduled'
+      readonly batch: string
+      readonly priority: number
+      readonly due: number
+      readonly items: number
     }
   /** A segment that is said to be in S3 has no object there. */
   | {
@@ -28,6 +39,8 @@ export type Stray = Extract<Finding, { kind: `stray-${string}` }>
 
 export const isStray = (finding: Finding): finding is Stray => finding.kind.startsWith('stray-')
 
+export const ofRecord = (sentence: string): Finding => ({ kind: 'record', sentence })
+
 export function sentenceOf(finding: Finding): string {
   switch (finding.kind) {
     case 'record':
@@ -36,6 +49,11 @@ export function sentenceOf(finding: Finding): string {
       const { priority, from, to } = finding
       const which = to - from === 1 ? `Item ${from}` : `Items ${from} to ${to - 1}`
       return `${which} of priority ${priority} cannot be found where the record says`
+    }
+    case 'missing-scheduled': {
+      const { items, priority, due, batch } = finding
+      const which = `${counted(items, 'scheduled item')} of priority ${priority}`
+      return `${which}, due at ${timeText(1_000 * due)}, cannot be found in their batch ${batch}`
     }
     case 'missing-object':
       return `Segment ${finding.segment} of priority ${finding.priority} has no object ${finding.key}`

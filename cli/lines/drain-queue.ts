@@ -1,8 +1,11 @@
 // Drains a queue into lines. Items are locked, written, and only then acknowledged: if the process is
 // killed at any moment, each item is in the queue, in the lines, or in both; never in neither.
 
+import { delay } from '../../client/delay.ts'
 import { ITEMS_PER_POP_MAX } from '../../lambdas/engine/core/limits.ts'
 import type { PopOutcome, PoppedItem } from '../../lambdas/engine/queues.ts'
+import { present } from '../../lambdas/foundation/shared/present.ts'
+import { codeOf } from '../explain.ts'
 import { queueLocked } from '../target/locked-queue.ts'
 import type { Target } from '../target/target.ts'
 import { holding, TTL_SECONDS } from './held-lock.ts'
@@ -16,22 +19,35 @@ type DrainRun = {
   /** Resolves when the items are safely where they belong. */
   write(items: readonly PoppedItem[]): Promise<void>
   onDrained(count: number): void
+  /** The queue's limit makes it wait. */
+  onWait(error: AtLimit): void
 }
 
-type Lock = { readonly id: string; readonly items: number }
+/** As long as the client waits for a call that the service refuses for the moment. */
+const WAIT_MS_MAX = 60_000
 
 /** Each pop acknowledges the batch before it: one request for each hundred items. */
 export async function drainQueue(run: DrainRun): Promise<{ drained: number }> {
   const { target, queue, limit, interrupt } = run
   let drained = 0
-  /** Written, and not acknowledged yet. */
-  let written: Lock | undefined
+  /** The lock of items that are written, and not acknowledged yet. */
+  let written: string | undefined
+  const acknowledge = async (): Promise<void> => {
+    if (written === undefined) return
+    await target.acknowledge(queue, { lockId: written })
+    written = undefined
+  }
   try {
     while (drained < limit && !interrupt.aborted) {
       const count = Math.min(ITEMS_PER_POP_MAX, limit - drained)
-      const popped = await popNext(run, count, written)
+      const popped = await popNext(run, count, { written, acknowledge })
+      if (popped === undefined) break
+      // Somebody else has the lock: then this pop did nothing, and acknowledged nothing.
+      if (popped.kind === 'locked') {
+        await acknowledge()
+        throw queueLocked('drain', queue, popped.expiresAtMs)
+      }
       written = undefined
-      if (popped.kind === 'locked') throw queueLocked('drain', queue, popped.expiresAtMs)
       if (popped.kind === 'empty' && popped.more) continue
       if (popped.kind === 'empty') break
       const { items, lock } = popped
@@ -41,29 +57,50 @@ export async function drainQueue(run: DrainRun): Promise<{ drained: number }> {
         break
       }
       await writeOrRelease(run, lock.id, items)
-      written = { id: lock.id, items: items.length }
+      written = lock.id
       drained += items.length
       run.onDrained(drained)
     }
   } finally {
-    if (written !== undefined) await target.acknowledge(queue, { lockId: written.id })
+    await acknowledge()
   }
   return { drained }
 }
 
-/** If the pop that should acknowledge is refused, the acknowledgement is sent once more by itself. */
+type Before = { readonly written: string | undefined; acknowledge(): Promise<void> }
+
+/**
+ * A pop that the queue's limit refuses acknowledges nothing. So we acknowledge before we wait: nobody should hold a
+ * lock meanwhile. Returns nothing if Ctrl-C ended the wait.
+ */
 async function popNext(
-  { target, queue, competing }: DrainRun,
+  { target, queue, competing, interrupt, onWait }: DrainRun,
   count: number,
-  written: Lock | undefined,
-): Promise<PopOutcome> {
+  { written, acknowledge }: Before,
+): Promise<PopOutcome | undefined> {
   const request = { count, requireAck: true, ttlSeconds: TTL_SECONDS, competing }
-  if (written === undefined) return target.pop(queue, request)
-  const popped = await target.pop(queue, { ...request, acknowledge: written.id })
-  // Somebody else has the lock: then this pop did nothing, and acknowledged nothing.
-  if (popped.kind === 'locked') await target.acknowledge(queue, { lockId: written.id })
-  return popped
+  const untilMs = performance.now() + WAIT_MS_MAX
+  for (let acknowledging = written; !interrupt.aborted; acknowledging = undefined) {
+    try {
+      return await target.pop(queue, present({ ...request, acknowledge: acknowledging }))
+    } catch (error) {
+      if (!isAtLimit(error)) throw error
+      await acknowledge()
+      if (performance.now() + error.retryAfterMs > untilMs) throw error
+      onWait(error)
+      await delay(error.retryAfterMs, interrupt)
+    }
+  }
+  return undefined
 }
+
+type AtLimit = Error & { readonly retryAfterMs: number }
+
+/** The engine's error or the client's; after a lost answer, the pop may have locked items all the same. */
+const isAtLimit = (error: unknown): error is AtLimit =>
+  codeOf(error) === 'RATE_LIMITED' &&
+  (error as Partial<AtLimit>).retryAfterMs !== undefined &&
+  (error as { outcome?: unknown }).outcome === undefined
 
 async function writeOrRelease(
   { target, queue, write }: DrainRun,

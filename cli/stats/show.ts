@@ -8,7 +8,7 @@ const columns: readonly Column[] = [
   { title: 'PRIORITY', align: 'right' },
   { title: 'COUNT', align: 'right' },
   { title: 'LOCKED', align: 'right' },
-  { title: 'DEAD', align: 'right' },
+  { title: 'DYING', align: 'right' },
   { title: 'OLDEST', align: 'right' },
   { title: 'SCHEDULED', align: 'right' },
   { title: 'NEXT', align: 'right' },

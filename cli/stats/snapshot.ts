@@ -1,3 +1,4 @@
+import { isDeadLetterQueue } from '../../lambdas/foundation/queue-id.ts'
 import { present } from '../../lambdas/foundation/shared/present.ts'
 import type { Listed, State, Target } from '../target/target.ts'
 
@@ -16,7 +17,7 @@ type Inspected = Pick<Snapshot, 'states' | 'unread'>
 
 /** Requests at once: a screenful of queues in a moment, and nothing that anybody would notice. */
 const AT_ONCE = 8
-/** All but `count` take a request for each queue: a thousand of them are seconds, and less than a cent. */
+/** What only the states tell takes a request for each queue: a thousand of them are seconds, and less than a cent. */
 const SORTED_MAX = 1_000
 const LISTED_MAX = 100_000
 
@@ -25,8 +26,19 @@ const weights = {
   oldest: ({ oldestPushedAtMs = Number.MAX_SAFE_INTEGER }: State) => -oldestPushedAtMs,
   count: ({ count }: State) => count,
   locked: ({ lockedCount }: State) => lockedCount,
-  dead: ({ deadCount }: State) => deadCount,
+  dead: deadLettersIn,
 } as const
+
+/** Those of these that the list of queues knows as well: then only the queues that are shown take a request each. */
+const listWeights: Readonly<Partial<Record<SortedBy, (one: Listed) => number>>> = {
+  count: ({ count = 0 }) => count,
+  dead: deadLettersIn,
+}
+
+/** Dead letters are the items of dead-letter queues. */
+function deadLettersIn({ queue, count = 0 }: Listed): number {
+  return isDeadLetterQueue(queue) ? count : 0
+}
 
 export type SortedBy = keyof typeof weights
 export const sortings = Object.keys(weights) as readonly SortedBy[]
@@ -68,8 +80,9 @@ async function sortedSnapshot(
     sort,
   }: { readonly prefix: string | undefined; readonly limit: number; readonly sort: SortedBy },
 ): Promise<Snapshot> {
-  const listed: Listed[] = []
-  const most = sort === 'count' ? LISTED_MAX : SORTED_MAX
+  let listed: Listed[] = []
+  const weight = listWeights[sort]
+  const most = weight === undefined ? SORTED_MAX : LISTED_MAX
   let unseenAfter: number | undefined
   for await (const one of target.queues({ prefix })) {
     if (listed.length === most) {
@@ -78,13 +91,17 @@ async function sortedSnapshot(
     }
     listed.push(one)
   }
-  // The list has counts, so of these only the longest need a request each.
-  if (sort === 'count') listed.sort((a, b) => (b.count ?? 0) - (a.count ?? 0)).splice(limit + 1)
+  if (sort === 'dead') listed = listed.filter(mayHaveDeadLetters)
+  if (weight !== undefined) listed.sort((a, b) => weight(b) - weight(a)).splice(limit + 1)
   const names = listed.map(({ queue }) => queue)
   const { states, unread } = sorted(await inspectAll(target, names), sort)
   const isMore = states.length > limit
   return present({ states: states.slice(0, limit), unread, isMore, unseenAfter })
 }
+
+/** One without a count could not be read just now. */
+const mayHaveDeadLetters = ({ queue, count }: Listed): boolean =>
+  isDeadLetterQueue(queue) && count !== 0
 
 const sorted = ({ states, unread }: Inspected, by: SortedBy | undefined): Inspected => ({
   states: by === undefined ? states : states.toSorted((a, b) => weights[by](b) - weights[by](a)),

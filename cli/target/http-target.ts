@@ -2,14 +2,12 @@ import { type Configuration, createClient, isQueueLocked, rawJson } from '../../
 import type { Source } from '../../lambdas/engine/core/configuration.ts'
 import type { AcknowledgeResult } from '../../lambdas/engine/queues.ts'
 import { present } from '../../lambdas/foundation/shared/present.ts'
+import { tellWait } from '../terminal/tell-wait.ts'
 import { httpAuth } from './http-auth.ts'
 import type { Place } from './open-target.ts'
 import type { AwsSettings } from './store-target.ts'
 import type { Configured, State, Target } from './target.ts'
 import { reachable } from './unreachable.ts'
-
-/** A person who waits this long wants to know why. */
-const TOLD_FROM_MS = 1_000
 
 /** The HTTP client behind the engine's verbs, which take the queue as their first argument. */
 export function openHttpTarget(
@@ -23,9 +21,7 @@ export function openHttpTarget(
     url,
     auth: httpAuth(place, aws, token),
     retry: {
-      onRetry: ({ message }, pauseMs) => {
-        if (pauseMs >= TOLD_FROM_MS) tell(`Waiting ${Math.ceil(pauseMs / 1_000)} s: ${message}`)
-      },
+      onRetry: ({ message }, pauseMs) => tellWait(tell, message, pauseMs),
     },
   })
   const queueOf = (queue: string) => client.queue<unknown>(queue)

@@ -16,6 +16,8 @@ import { turnstile } from './turnstile.ts'
 export type Estate = {
   /** The beginning of all names of this run, except those of kept queues. */
   readonly prefix: string
+  /** What its new queues have: the defaults, or the settings of their prefix. */
+  readonly settings: Configuration
   newName(check: string): string
   newQueue(check: string): string
   deadLettersOf(queue: string): string
@@ -32,6 +34,8 @@ export type Estate = {
 }
 
 type EstateSettings = {
+  readonly settings: Configuration
+  /** What the kept queues have when nobody works on them, whatever the settings of their prefix are. */
   readonly defaults: Configuration
   /** A client that outlives checks and Ctrl-C, until the signal that it is given. */
   readonly cleanerUntil: (halt: AbortSignal) => Client
@@ -42,7 +46,7 @@ const CLEANING_MS = 20_000
 const CLEANING_TRIES = 3
 const LOOK_EVERY_MS = 200
 
-export function makeEstate({ defaults, cleanerUntil }: EstateSettings): Estate {
+export function makeEstate({ settings, defaults, cleanerUntil }: EstateSettings): Estate {
   const prefix = `${PREFIX}${randomName()}-`
   const queues = new Map<string, string[]>()
   const withDeadLetters = new Set<string>()
@@ -93,6 +97,7 @@ export function makeEstate({ defaults, cleanerUntil }: EstateSettings): Estate {
 
   return {
     prefix,
+    settings,
     newName,
     leftBehind,
     kept: () => [...kept],

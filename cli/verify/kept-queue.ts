@@ -133,6 +133,8 @@ const allOf = (configuration: Configuration): ConfigurationChange => ({
   bufferSegments: configuration.bufferSegments,
   maxDeliveries: configuration.maxDeliveries ?? null,
   capacity: configuration.capacity ?? null,
+  itemTtlSeconds: configuration.itemTtlSeconds ?? null,
+  expired: configuration.expired ?? null,
   pushLimit: configuration.pushLimit ?? null,
   popLimit: configuration.popLimit ?? null,
 })

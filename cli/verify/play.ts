@@ -5,10 +5,18 @@ import { createClient } from '../../client/index.ts'
 import type { Check } from './check.ts'
 import { type Estate, makeEstate } from './estate.ts'
 import { type Call, meteredFetch } from './meter.ts'
-import { PREFIX, randomName } from './names.ts'
+import { deadLetterQueueOf, PREFIX, randomName } from './names.ts'
+import { ofPrefix } from './needs.ts'
 import { makeStage, type Stage } from './stage.ts'
 import { turnstile } from './turnstile.ts'
-import { reasonOf, type Verdict, type VerdictKind, verdictOn, worstOf } from './verdict.ts'
+import {
+  type Bounds,
+  reasonOf,
+  type Verdict,
+  type VerdictKind,
+  verdictOn,
+  worstOf,
+} from './verdict.ts'
 
 type StepResult = { readonly name: string; readonly verdict: Verdict }
 
@@ -117,10 +125,13 @@ async function open(
   await client.health()
   const unused = client.queue(PREFIX + randomName())
   await unused.purge()
-  const { etag: _, ...defaults } = await unused.configuration()
-  seen.set('segment_size', String(defaults.segmentSize))
-  seen.set('buffer_segments', String(defaults.bufferSegments))
-  return makeEstate({ defaults, cleanerUntil: clientUntil })
+  const settings = await unused.configuration()
+  // No settings of prefixes apply to dead-letter queues.
+  const { etag: _, ...defaults } = await client.queue(deadLetterQueueOf(unused.id)).configuration()
+  seen.set('segment_size', String(settings.segmentSize))
+  seen.set('buffer_segments', String(settings.bufferSegments))
+  if (settings.source.from === 'pattern') seen.set('settings', `those of ${ofPrefix(settings)}`)
+  return makeEstate({ settings, defaults, cleanerUntil: clientUntil })
 }
 
 type CheckSettings = PlaySettings & {
@@ -151,7 +162,7 @@ async function playCheck(
   const steps: StepResult[] = []
   for (const [name, run] of Object.entries(check.steps)) {
     audience.onStep(check, name)
-    steps.push({ name, verdict: await verdictOf(run, stage, halt) })
+    steps.push({ name, verdict: await verdictOf(run, stage, { halt, settings: estate.settings }) })
   }
   await estate.clear(check.name)
   return {
@@ -166,13 +177,14 @@ async function playCheck(
 async function verdictOf(
   run: (stage: Stage) => Promise<void>,
   stage: Stage,
-  halt: AbortSignal,
+  bounds: Bounds,
 ): Promise<Verdict> {
+  const { halt } = bounds
   if (halt.aborted) return { kind: 'undecided', reason: reasonOf(halt) }
   try {
     await run(stage)
     return { kind: 'holds' }
   } catch (error) {
-    return verdictOn(error, halt)
+    return verdictOn(error, bounds)
   }
 }

@@ -5,14 +5,18 @@ import type { Auth } from '../../client/auth.ts'
 import { connect } from '../../client/connect.ts'
 import { type Client, createClient, type Json, type Queue } from '../../client/index.ts'
 import type { Send } from '../../client/transport.ts'
-import { Broken } from './claims.ts'
+import { Broken, Skipped } from './claims.ts'
 import type { Estate } from './estate.ts'
 import { type Call, meteredFetch } from './meter.ts'
+import { type Needs, ruledOutBy } from './needs.ts'
 
 export type Stage = {
   readonly client: Client
-  /** A queue that nobody has used; the runner empties it at the end. */
-  queue<T = Json>(): Queue<T>
+  /**
+   * A queue that nobody has used; the runner empties it at the end. If the settings of its prefix rule out what the step
+   * needs, the step is skipped.
+   */
+  queue<T = Json>(needs?: Needs): Queue<T>
   /** The queue that its dead letters go to; the runner empties that as well. */
   deadLettersOf(queue: Queue): Queue
   /** The same queue without the client's retries, for a refusal that is expected. */
@@ -68,7 +72,11 @@ export function makeStage(settings: StageSettings): Stage {
   const pause = (ms: number) => delay(ms, undefined, { signal: halt })
   return {
     client,
-    queue: <T>() => client.queue<T>(estate.newQueue(settings.check)),
+    queue<T>(needs: Needs = {}) {
+      const why = ruledOutBy(estate.settings, needs)
+      if (why !== undefined) throw new Skipped(why)
+      return client.queue<T>(estate.newQueue(settings.check))
+    },
     deadLettersOf: ({ id }) => client.queue(estate.deadLettersOf(id)),
     once: <T>({ id }: Queue<T>) => onceClient.queue<T>(id),
     withSettings: (work) => estate.withKept('settings', (id) => work(client.queue(id))),

@@ -1,6 +1,8 @@
-import { isPushPopError } from '../../client/index.ts'
+import { isAtLimit } from '../../client/errors.ts'
+import { type Configuration, isPushPopError } from '../../client/index.ts'
 import { messageOf } from '../failure.ts'
 import { Broken, Skipped, saysNothing } from './claims.ts'
+import { isLimited, ofPrefix } from './needs.ts'
 
 /**
  * - `holds`: the service kept its promise.
@@ -14,14 +16,24 @@ export type Verdict =
 
 export type VerdictKind = Verdict['kind']
 
+export type Bounds = {
+  readonly halt: AbortSignal
+  /** Those of the run's queues. */
+  readonly settings: Configuration
+}
+
 /** What a step's error says about the promise. */
-export function verdictOn(error: unknown, halt: AbortSignal): Verdict {
+export function verdictOn(error: unknown, { halt, settings }: Bounds): Verdict {
   if (error instanceof Broken) return { kind: 'broken', reason: error.message }
   if (error instanceof Skipped) return { kind: 'skipped', reason: error.message }
   if (halt.aborted) return { kind: 'undecided', reason: reasonOf(halt) }
   if (!isPushPopError(error)) {
     const reason = `the check itself failed: ${messageOf(error)}`
     return { kind: 'undecided', reason }
+  }
+  // The gateway's throttle does not say when to come again.
+  if (isLimited(settings) && isAtLimit(error)) {
+    return { kind: 'skipped', reason: `${ofPrefix(settings)} limits it: ${error.message}` }
   }
   const kind = saysNothing(error) ? 'undecided' : 'broken'
   return { kind, reason: `${error.code}: ${error.message}` }

@@ -30,8 +30,8 @@ const byName: Readonly<Record<string, Failure>> = {
   RequestLimitExceeded: 'throttled',
   RequestThrottled: 'throttled',
   TransactionConflictException: 'conflict',
-  // DynamoDB is still at work on a request with the same token.
-  TransactionInProgressException: 'conflict',
+  // A copy with the same token, which somebody's client has sent again, is still at work: it may land.
+  TransactionInProgressException: 'unknown',
   SlowDown: 'throttled',
   RequestNotSentError: 'unsent',
   RequestNotMadeError: 'refused',

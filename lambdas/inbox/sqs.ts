@@ -9,7 +9,10 @@ export type Delayed = { readonly receiptHandle: string; readonly seconds: number
 
 /** What `applyBatch` needs from SQS. */
 export type ApplyPort = {
-  /** Makes SQS deliver these messages after this many seconds, instead of after the queue's visibility timeout. */
+  /**
+   * Makes SQS deliver these messages after this many seconds, instead of after the queue's visibility timeout. Throws
+   * if it did not for some of them: these, and what lies behind them in their group, wait for the visibility timeout.
+   */
   delay(messages: readonly Delayed[]): Promise<void>
   /** Keeps a message that can go nowhere else, with the reason if there is room for it. */
   giveUp(message: Message, reason: string): Promise<void>
@@ -37,7 +40,14 @@ export const applyFrom = (
       ReceiptHandle: receiptHandle,
       VisibilityTimeout: seconds,
     }))
-    await client.send(new ChangeMessageVisibilityBatchCommand({ QueueUrl: inboxUrl, Entries }))
+    const command = new ChangeMessageVisibilityBatchCommand({ QueueUrl: inboxUrl, Entries })
+    // SQS answers 200 although it refused some of the entries, or all.
+    const { Failed = [] } = await client.send(command)
+    if (Failed.length === 0) return
+    const codes = [...new Set(Failed.map(({ Code }) => Code))].join(', ')
+    throw new Error(
+      `Cannot delay ${Failed.length} of ${messages.length} messages because SQS answered ${codes}`,
+    )
   },
   async giveUp(message, reason) {
     const { client, SendMessageCommand } = await sqs()

@@ -4,6 +4,7 @@ import { ACCOUNT } from '../template/identities.ts'
 import { eachEntry } from './batch.ts'
 import { md5, md5OfAttributes } from './core/digest.ts'
 import { bytesOf, isWhole, MESSAGE_BYTES_MAX, type NewMessage } from './core/message.ts'
+import { checkFifoIds } from './core/message-for-queue.ts'
 import type { Queue } from './core/queue.ts'
 import { queueArn } from './core/queue-attributes.ts'
 import type { Clockwork, Queues } from './core/queues.ts'
@@ -49,7 +50,7 @@ export const actions: Readonly<Record<string, Action>> = {
   },
   ListQueues(input, place) {
     const names = place.queues.names(optionalText(input, 'QueueNamePrefix'))
-    return { QueueUrls: names.map((name) => urlOf(name, place)) }
+    return names.length === 0 ? {} : { QueueUrls: names.map((name) => urlOf(name, place)) }
   },
   GetQueueAttributes(input, { queues, clock }) {
     const all = attributesOf(queues.find(queueName(input)), clock.nowMs())
@@ -68,8 +69,10 @@ export const actions: Readonly<Record<string, Action>> = {
   },
   SendMessage: (input, { queues }) => send(queues, queueName(input), newMessage(input)),
   SendMessageBatch(input, { queues }) {
-    const { name } = queues.find(queueName(input))
-    checkBatchSize(objects(input, 'Entries'))
+    const { name, settings } = queues.find(queueName(input))
+    const messages = objects(input, 'Entries').map(newMessage)
+    checkBatchSize(messages)
+    for (const message of messages) checkFifoIds(settings, message)
     return eachEntry(input, (entry) => send(queues, name, newMessage(entry)))
   },
   DeleteMessage(input, { queues, clock }) {
@@ -109,9 +112,9 @@ function send(queues: Queues, name: string, message: NewMessage) {
   }
 }
 
-function checkBatchSize(entries: readonly Input[]): void {
+function checkBatchSize(messages: readonly NewMessage[]): void {
   let bytes = 0
-  for (const entry of entries) bytes += bytesOf(newMessage(entry))
+  for (const message of messages) bytes += bytesOf(message)
   if (bytes <= MESSAGE_BYTES_MAX) return
   throw new SqsError(
     'BatchRequestTooLong',

@@ -100,8 +100,8 @@ class Sqs {
       if (!(error instanceof SqsError)) return fault(error)
       // Even a refused request may have noticed that messages are too old.
       this.#write()
-      const { type, code, message } = error
-      return { status: 400, output: { __type: type, message }, code }
+      const { status, type, code, message } = error
+      return { status, output: { __type: type, message }, code }
     }
   }
 

@@ -14,7 +14,7 @@ import {
   type GiveUpReason,
 } from './deliver-batch.ts'
 import type { Page, Position } from './stream-reader.ts'
-import { lambdaRecord, type StreamRecord, sequenceOf } from './stream-record.ts'
+import { changesSomething, lambdaRecord, type StreamRecord, sequenceOf } from './stream-record.ts'
 
 type MappingSettings = {
   readonly plan: StreamPlan
@@ -53,7 +53,9 @@ export class StreamMapping {
   constructor(settings: MappingSettings) {
     this.#settings = settings
     const patterns = settings.plan.patterns.map(compilePattern)
-    this.#isWanted = (record) => patterns.length === 0 || patterns.some((fits) => fits(record))
+    const isLetThrough = (record: StreamRecord) =>
+      patterns.length === 0 || patterns.some((fits) => fits(record))
+    this.#isWanted = (record) => isLetThrough(record) && changesSomething(record)
   }
 
   start(): void {

@@ -51,9 +51,13 @@ const sourced = (file: string): string => (file.includes('/') ? file : `./${file
 function tryLines(url: string, { apis, eventRules }: LocalStack['plan']): readonly string[] {
   const routes = apis[0]?.routes ?? []
   if (!routes.some(({ key }) => key === SERVICE_ROUTE)) return routesOf(routes)
-  const queue = `${url}/queue/${encodeURIComponent(workedQueue(eventRules) ?? 'orders')}`
+  const worked = workedQueue(eventRules)
+  const queue = `${url}/queue/${encodeURIComponent(worked ?? 'orders')}`
+  // We do not know what a consumer takes: with any item of ours its first run might fail.
+  const item = worked === undefined ? '{"order":17}' : 'ITEM'
   return [
-    `  curl -X POST ${queue}/push -H 'content-type: application/json' -d '{"item":{"order":17}}'`,
+    `  curl -X POST ${queue}/push -H 'content-type: application/json' -d '{"item":${item}}'`,
+    ...(worked === undefined ? [] : ['  (for ITEM, write one that your consumer understands)']),
     `  curl ${queue}`,
     `  curl -X POST ${queue}/pop`,
   ]

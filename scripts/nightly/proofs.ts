@@ -32,7 +32,6 @@ export function proofsOf(nowMs: number, share: number): readonly Proof[] {
     simulation('consumer-simulation', 20_000),
     simulation('many-simulation', 20_000),
     simulation('schedule-simulation', 2_000),
-    simulation('later-simulation', 100_000),
     {
       name: 'inbox-simulation',
       command: [

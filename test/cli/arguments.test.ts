@@ -169,9 +169,36 @@ async function spawned(args: readonly string[], env: Record<string, string>) {
   return { code: await process.ended, stderr: process.stderr() }
 }
 
-test('a time that is none is refused with one that is', () => {
-  expect(() => msIn('push', 'deliver-at', 'tomorrow')).toThrow(
-    'Cannot push because --deliver-at is no time: "tomorrow"; write it as 2027-01-01T09:00Z',
-  )
-  expect(msIn('push', 'deliver-at', '2027-01-01T09:00Z')).toBe(Date.UTC(2027, 0, 1, 9))
+describe('a time', () => {
+  const read = (time: string) => msIn('push', 'deliver-at', time)
+
+  test.each([
+    ['2027-01-01T09:00Z', Date.UTC(2027, 0, 1, 9)],
+    ['2028-02-29T23:59:59.5+02:00', Date.UTC(2028, 1, 29, 21, 59, 59, 500)],
+    ['2027-01-01T00:00:07-11:30', Date.UTC(2027, 0, 1, 11, 30, 7)],
+  ])('%s is what it says', (time, ms) => {
+    expect(read(time)).toBe(ms)
+  })
+
+  test.each([
+    ['tomorrow', 'is no time', 'write it as 2027-01-01T09:00Z'],
+    ['2027-01-01', 'is no time', 'write it as 2027-01-01T09:00Z'],
+    ['1 Jan 2027 09:00 Z', 'is no time', 'write it as 2027-01-01T09:00Z'],
+    [
+      '2027-01-01T09:00',
+      'has no time zone',
+      'write Z behind it for UTC, or an offset such as +02:00',
+    ],
+    ['2027-02-30T09:00Z', 'is on no calendar or clock', 'write it as 2027-01-01T09:00Z'],
+    ['2027-06-31T00:00+02:00', 'is on no calendar or clock', 'write it as 2027-01-01T09:00Z'],
+    ['2027-13-01T00:00Z', 'is on no calendar or clock', 'write it as 2027-01-01T09:00Z'],
+    ['2027-01-01T24:00Z', 'is on no calendar or clock', 'write it as 2027-01-01T09:00Z'],
+    ['2027-01-01T09:00+25:00', 'is on no calendar or clock', 'write it as 2027-01-01T09:00Z'],
+    ['9999-01-01T00:00Z', 'is too far away', 'give a time from 2000 to 5000'],
+    ['1971-01-01T00:00Z', 'is too far away', 'give a time from 2000 to 5000'],
+  ])('%s is refused, because it %s', (time, why, hint) => {
+    expect(() => read(time)).toThrow(
+      `Cannot push because --deliver-at ${why}: ${JSON.stringify(time)}; ${hint}`,
+    )
+  })
 })

@@ -102,8 +102,30 @@ describe('the doctor', () => {
     const { code, examination } = await examine(queue)
     expect(code).toBe(5)
     expect(examination.findings).toMatchObject([
-      { kind: 'record', sentence: expect.stringMatching(/it counts \d+ bytes of the tails/) },
+      { kind: 'record', sentence: expect.stringMatching(/it counts \d+ bytes of tails and notes/) },
     ])
+  })
+
+  test.each(['cancel', 'move', 'purge'] as const)(
+    'finds nothing wrong with a queue from whose middle a %s has taken an item',
+    async (call) => {
+      const queue = newQueue()
+      const items = ['1', '2', '3'].map((text) => ({ text }))
+      const pushed = await queues.push(queue, { items })
+      const ids = [pushed.ids[1] as string]
+      if (call === 'cancel') await queues.cancel(queue, ids)
+      else if (call === 'move') await queues.move(queue, { ids, priority: 3 })
+      else await queues.purge(queue, { ids })
+      expect(await examine(queue)).toMatchObject({ code: 0, examination: { findings: [] } })
+    },
+  )
+
+  test('finds nothing wrong with a queue that remembers the key of a push, even when it is empty', async () => {
+    const queue = newQueue()
+    await queues.push(queue, { items: [{ text: '1' }], idempotencyKey: 'only' })
+    expect(await examine(queue)).toMatchObject({ code: 0, examination: { findings: [] } })
+    await queues.pop(queue, {})
+    expect(await examine(queue)).toMatchObject({ code: 0, examination: { findings: [] } })
   })
 
   test('takes rows of items that are scheduled for no strays', async () => {

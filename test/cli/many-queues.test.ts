@@ -111,6 +111,34 @@ describe.each(places)('on $name', ({ start }) => {
     expect(JSON.parse(stdout)).toMatchObject({ more: true, queues: [{ count: 3 }, { count: 2 }] })
   })
 
+  test('stats --sort dead shows the queues that hold dead letters, the longest first', async () => {
+    const prefix = `${queue()}-`
+    for (const [name, letters] of [
+      ['a', 1],
+      ['b', 3],
+      ['c', 0],
+      ['d', 2],
+    ] as const) {
+      await pushpop(`push ${prefix}${name} 1 2 3`)
+      if (letters > 0) await pushpop(`push ${prefix}${name}-deadletter ${'0 '.repeat(letters)}`)
+    }
+    await pushpop(`push ${prefix}e-deadletter 1`)
+    await pushpop(`pop ${prefix}e-deadletter`)
+    const shown = async (options: string) => {
+      const { stdout } = await pushpop(`stats --prefix ${prefix} --json --sort dead ${options}`)
+      const { queues, more } = JSON.parse(stdout) as { queues: { id: string }[]; more?: true }
+      return { ids: queues.map(({ id }) => id.slice(prefix.length)), more }
+    }
+    expect(await shown('')).toEqual({ ids: ['b-deadletter', 'd-deadletter', 'a-deadletter'] })
+    expect(await shown('--limit 1')).toEqual({ ids: ['b-deadletter'], more: true })
+    const both = await pushpop(`stats ${prefix}a ${prefix}d-deadletter --sort dead --json`)
+    expect(JSON.parse(both.stdout).queues).toMatchObject([{ count: 2 }, { count: 3 }])
+    const none = await pushpop(`stats --prefix ${prefix}c --sort dead`)
+    expect(none.stderr).toBe(
+      `There is no queue with dead letters whose id begins with "${prefix}c".\n`,
+    )
+  })
+
   test('config shows the settings, changes what is named, and takes settings away', async () => {
     const q = queue()
     const settings = async (line: string) => {

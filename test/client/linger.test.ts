@@ -187,6 +187,35 @@ describe('With linger', () => {
     expect(asked.map((one) => itemsOf(one).length)).toEqual([10, 5, 5, 3, 2, 1, 1, 1])
   })
 
+  test('a push for later that waits beside one for which there is no room is sent', async () => {
+    const stored: unknown[] = []
+    const full: Reply = (asked, signal) => {
+      const { items = [JSON.parse(asked.body ?? '')] } = JSON.parse(asked.body ?? '') as {
+        items?: { delay_seconds?: number; deliver_at?: number }[]
+      }
+      const isNow = items.some((one) => (one.delay_seconds ?? one.deliver_at ?? 0) === 0)
+      if (isNow) return refuses(429, 'QUEUE_FULL')(asked, signal)
+      stored.push(...itemsOf(asked))
+      return Response.json({ success: true, items_pushed: 1, ids: itemsOf(asked).map(() => 't-0') })
+    }
+    const { queue } = lingering([full])
+    const answers = await passed(
+      Promise.allSettled([
+        queue.push(1),
+        queue.push(2, { delaySeconds: 60 }),
+        queue.push(3, { delaySeconds: 0 }),
+        queue.push(4, { deliverAt: new Date(Date.now() + 60_000) }),
+      ]),
+    )
+    expect(answers.map(({ status }) => status)).toEqual([
+      'rejected',
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+    ])
+    expect(stored).toEqual([2, 4])
+  })
+
   test("the queue's own limit holds up the batch, which goes again when its window is over", async () => {
     const { stored, reply } = aService()
     const limited = refuses(429, 'RATE_LIMITED', { retry_after_ms: 1_000 })

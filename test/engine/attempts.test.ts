@@ -1,7 +1,15 @@
 import { expect, it } from 'vitest'
 import { createEngine } from '../../lambdas/engine/create-engine.ts'
 import { attempts } from '../../lambdas/engine/operations/attempts/attempts.ts'
-import type { Decision, View } from '../../lambdas/engine/operations/attempts/decision.ts'
+import {
+  act,
+  again,
+  asRemembered,
+  asStored,
+  type Decision,
+  lost,
+  type View,
+} from '../../lambdas/engine/operations/attempts/decision.ts'
 import { readRecord } from '../../lambdas/engine/operations/attempts/engine.ts'
 import { QueueError } from '../../lambdas/foundation/errors.ts'
 import { seeded } from '../../testing/random.ts'
@@ -45,6 +53,24 @@ it.each<[string, Decision<number>]>([
   ])
 })
 
+it.each([
+  ['another attempt', again],
+  ['a lost race', lost],
+])('What %s hands on as remembered gives no answer either.', async (_, handOn) => {
+  const { run, views } = await remembering()
+  await run<number>((view) =>
+    view.attempt === 1
+      ? act(async () => handOn(asRemembered(view.record)))
+      : { kind: 'answer', answer: 1 },
+  )
+  const seen = views.map(({ isCurrent, record }) => [isCurrent, record?.appends])
+  expect(seen).toEqual([
+    [false, 1],
+    [false, 1],
+    [true, 2],
+  ])
+})
+
 it('When attempts are used up the record that the last one left may answer, and nothing is sent.', async () => {
   const { run, views } = await remembering()
   let acts = 0
@@ -55,14 +81,15 @@ it('When attempts are used up the record that the last one left may answer, and 
           kind: 'act',
           async act() {
             acts += 1
-            return { kind: 'lost', record: view.record }
+            return lost(asStored(view.record))
           },
         }
   expect(await run(lose)).toBe('in the end')
   expect([acts, views.length]).toEqual([3, 4])
-  await expect(
-    run(({ record }) => ({ kind: 'act', act: async () => ({ kind: 'lost', record }) })),
-  ).rejects.toMatchObject({ code: 'BUSY', outcome: undefined })
+  await expect(run(({ record }) => act(async () => lost(asStored(record))))).rejects.toMatchObject({
+    code: 'BUSY',
+    outcome: undefined,
+  })
 })
 
 it('While a lost answer is open only a final refusal says that nothing was changed.', async () => {
@@ -76,7 +103,7 @@ it('While a lost answer is open only a final refusal says that nothing was chang
             act: async () => ({
               kind: 'doubt',
               cause: new Error('lost'),
-              settle: async () => ({ kind: 'again', record }),
+              settle: async () => again(asStored(record)),
             }),
           },
     )

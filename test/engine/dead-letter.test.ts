@@ -226,6 +226,7 @@ describe('A redrive', () => {
   it('is for dead-letter queues alone, and checks its limit.', async () => {
     const [queues, queue] = [stage.engine(), stage.queue()]
     await expectCode(queues.redrive(queue), 'INVALID_QUEUE_ID')
+    await expect(queues.redrive(queue)).rejects.toThrow(`dead letters are in "${queue}-deadletter"`)
     for (const limit of [0, 1_001, 1.5]) {
       await expectCode(queues.redrive(deadLettersOf(queue), { limit }), 'INVALID_PARAMETER')
     }

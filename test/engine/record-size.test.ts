@@ -129,13 +129,50 @@ function worstRecord(queue: string, nowMs: number): StoredRecord {
     i: IN_FLIGHT_MAX,
     g: far,
     room: 999_999_999_999,
+    kr: 999_999_999_999,
     cfg: { v: 99, z: 999, b: 99, m: 999, c: 999_999_999_999 },
     checkAt: nowMs + 29_999,
     work: 'y',
   }
 }
 
+/** The same, with every other bound reached at once: delivery counts, what is for later, purges, tokens. */
+function fullestRecord(queue: string, nowMs: number): StoredRecord {
+  const far = 123_456_789_012
+  const record = worstRecord(queue, nowMs)
+  // 2,000 pieces, and one more for each lane.
+  for (const lane of Object.values(record.L)) {
+    lane.d = [far, far + 1, 17, far + 2, far + 3, 999, far + 4, far + 5, 17]
+  }
+  const unseen = Array.from({ length: 197 }, (_, n) => `u8x2kq.${(1_000 + n).toString(36)}`)
+  const entry = 'u8x2kq.1.abcdefgh.1..i0abcdefgtagsx'
+  return {
+    ...record,
+    td: Array.from({ length: 16 }, () => `16000000#${unseen.join()}`),
+    tu: unseen,
+    T: Array.from({ length: 97 }, () => entry),
+    tb: 8_000,
+    sc: 97,
+    tv: far,
+    tg: 16_000_000,
+    te: 16_000_000,
+    nd: nowMs / 1_000,
+    u: Array.from({ length: 256 }, () => 'abcdef'),
+    fm: 2,
+  }
+}
+
 describe('The largest record there can be', () => {
+  it('is below DynamoDB’s limit with every bound reached at once, and its locks can end.', async () => {
+    const [stage, queue] = [openSimulated(), 'q'.repeat(100)]
+    await stage.plant(fullestRecord(queue, stage.clock.nowMs()))
+    expect(await stage.recordBytes(queue)).toBeLessThan(0.92 * DYNAMODB_BYTES_MAX)
+    const queues = stage.engine()
+    await queues.release(queue, { lockId: 'lock0000008' })
+    expect((await stage.record(queue)).locks.size).toBe(IN_FLIGHT_MAX - 1)
+    expect(await stage.recordBytes(queue)).toBeLessThan(0.92 * DYNAMODB_BYTES_MAX)
+  })
+
   it('is well below DynamoDB’s limit, and every verb still works or says why not.', async () => {
     const [stage, queue] = [openSimulated(), 'q'.repeat(100)]
     await stage.plant(worstRecord(queue, stage.clock.nowMs()))

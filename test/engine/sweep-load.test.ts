@@ -1,3 +1,4 @@
+import type { QueryCommandInput } from '@aws-sdk/lib-dynamodb'
 import { describe, expect, it } from 'vitest'
 import { recordKey, shardOf } from '../../lambdas/engine/core/keys.ts'
 import { newLane } from '../../lambdas/engine/core/record.ts'
@@ -6,7 +7,7 @@ import { encodeLock } from '../../lambdas/engine/core/stored-lock.ts'
 import type { StoredRecord } from '../../lambdas/engine/core/stored-record.ts'
 import { createQueues, type Queues } from '../../lambdas/engine/queues.ts'
 import { createSimulatedClient, type Network } from '../../testing/simulated/simulated-client.ts'
-import { SimulatedStore } from '../../testing/simulated/simulated-store.ts'
+import { type SimulatedRequest, SimulatedStore } from '../../testing/simulated/simulated-store.ts'
 import { createVirtualTime, type VirtualTime } from '../../testing/simulated/virtual-time.ts'
 import { aLock, anEntry, at } from './core/a-record.ts'
 
@@ -25,12 +26,14 @@ type Place = {
   in<T>(promise: Promise<T>): Promise<T>
 }
 
-function openPlace(deliver: (request: string, time: VirtualTime) => Promise<void>): Place {
+function openPlace(
+  deliver: (request: SimulatedRequest, time: VirtualTime) => Promise<void>,
+): Place {
   const time = createVirtualTime(START_MS)
   const store = new SimulatedStore({ nowMs: time.nowMs })
   const network: Network = {
-    async deliver({ service }, apply) {
-      await deliver(service, time)
+    async deliver(request, apply) {
+      await deliver(request, time)
       return apply()
     },
   }
@@ -126,6 +129,23 @@ describe('A run of the sweeper', () => {
     expect(await sweep).toMatchObject({ itemsReturned: 2_000, more: false })
   })
 
+  it('asks for all pages of a shard up to the same time, since DynamoDB refuses a start key outside the range.', async () => {
+    const asked = new Map<unknown, unknown[]>()
+    const place = openPlace(async ({ name, input }, time) => {
+      if (name === 'QueryCommand') {
+        const { ':s': shard, ':until': until } = (input as QueryCommandInput)
+          .ExpressionAttributeValues as Record<string, unknown>
+        asked.set(shard, [...(asked.get(shard) ?? []), until])
+      }
+      await time.sleep(LATENCY_MS)
+    })
+    for (let n = 0; n < 2_400; n += 1) plant(place.store, expired(`device-${n}`, 1_000))
+    await place.in(place.queues.returnExpiredLocks({ deadlineMs: START_MS + RUN_MS }))
+    const pages = [...asked.values()]
+    expect(pages.filter((untils) => untils.length > 1)).toHaveLength(16)
+    expect(pages.filter((untils) => new Set(untils).size > 1)).toEqual([])
+  })
+
   it('takes a part of the shards, so that several can sweep side by side.', async () => {
     const place = openPlace(async () => {})
     for (let n = 0; n < 200; n += 1) plant(place.store, expired(`device-${n}`, 1_000))
@@ -146,7 +166,7 @@ describe('While S3 hangs', () => {
   async function hangingPlace() {
     let isDown = false
     const hanging = { now: 0, most: 0 }
-    const place = openPlace(async (service, time) => {
+    const place = openPlace(async ({ service }, time) => {
       if (service !== 's3' || !isDown) return time.sleep(LATENCY_MS)
       hanging.now += 1
       hanging.most = Math.max(hanging.most, hanging.now)

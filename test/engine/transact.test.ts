@@ -151,6 +151,15 @@ describe('A transaction of the caller’s', () => {
     await expect(queues.transact(queue, items, send)).rejects.toMatchObject({ outcome: 'unknown' })
   })
 
+  it('says "unknown" if a copy that the caller’s client repeated is still at work.', async () => {
+    const [queues, queue] = [stage.engine(), stage.queue()]
+    const send: Send = async () => {
+      const error = Object.assign(new Error('slow'), { name: 'TransactionInProgressException' })
+      throw fromSdk(error, 400)
+    }
+    await expect(queues.transact(queue, items, send)).rejects.toMatchObject({ outcome: 'unknown' })
+  })
+
   it('says "unknown" also if a later copy is refused while the first may still land.', async () => {
     const [queues, queue] = [stage.engine(), stage.queue()]
     let sent = 0

@@ -6,6 +6,7 @@ import {
   ResourceNotFoundException,
   TransactionCanceledException,
   TransactionConflictException,
+  TransactionInProgressException,
 } from '@aws-sdk/client-dynamodb'
 import { NoSuchKey, S3ServiceException } from '@aws-sdk/client-s3'
 import { expect, it } from 'vitest'
@@ -42,6 +43,11 @@ const cases: readonly [string, unknown, Failure][] = [
     'a transaction in the way',
     new TransactionConflictException({ message, $metadata }),
     'conflict',
+  ],
+  [
+    'a copy of the same transaction that is still at work',
+    new TransactionInProgressException({ message, $metadata }),
+    'unknown',
   ],
   ['S3 under load', s3('SlowDown', 503), 'throttled'],
   ['a connection that was refused', coded('Error', 'ECONNREFUSED'), 'unsent'],

@@ -156,5 +156,8 @@ describe('a request', () => {
 
 test('functions can be run without HTTP', async () => {
   expect(await stack.invoke('Serve', { n: 1 })).toEqual({ kind: 'answered', payload: '{"n":1}' })
-  await expect(stack.invoke('Nobody', {})).rejects.toThrow(/not in the template/)
+  await expect(stack.invoke('Serv', {})).rejects.toThrow(
+    /no function of the template has this logical id; did you mean Serve\? \(.*\bServe\b.*\)$/,
+  )
+  await expect(stack.invoke('Nobody', {})).rejects.toThrow(/this logical id \(.*\bServe\b/)
 })

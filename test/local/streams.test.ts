@@ -45,6 +45,18 @@ test('records that the filter lets through arrive in order, the others do not', 
   expect(keys()).toEqual(Array.from({ length: 10 }, (_, index) => `item-${3 * (index + 1)}`))
 })
 
+test('a write that changes nothing calls nobody', async () => {
+  const stack = await workplace.start(shop())
+  const large = { ...work, m: { M: { a: { L: [{ N: '1' }, { S: 'x' }] }, b: { S: 'y' } } } }
+  await putItem(stack, 'first', large)
+  await putItem(stack, 'first', large)
+  await putItem(stack, 'first', { ...large, m: { M: { b: { S: 'y' }, a: large.m.M.a } } })
+  await putItem(stack, 'second', work)
+  await putItem(stack, 'first', work)
+  await until(() => keys().length >= 3)
+  expect(keys()).toEqual(['first', 'second', 'first'])
+})
+
 test('a batch that fails comes again, and nothing passes it', async () => {
   const marker = join(workplace.directory, 'fail')
   writeFileSync(marker, '')

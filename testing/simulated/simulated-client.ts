@@ -38,7 +38,8 @@ export function createSimulatedClient(
     send(command: Command): Promise<unknown> {
       const { input } = command
       const request: SimulatedRequest = { service, name: command.constructor.name, input }
-      return network.deliver(request, () => store.apply(request))
+      const sentMs = store.nowMs()
+      return network.deliver(request, () => store.apply(request, sentMs))
     },
   })
   return {

@@ -35,6 +35,8 @@ export interface SimulatedRequest {
   readonly input: object
 }
 
+type Handler = (input: object, sentMs: number | undefined) => unknown
+
 export interface SimulatedStoreOptions extends Partial<DatabaseOptions> {
   readonly tableName?: string | undefined
   readonly bucketName?: string | undefined
@@ -46,7 +48,7 @@ export class SimulatedStore {
   readonly objects: Objects
   private readonly database: Database
   private readonly transactions: Transactions
-  private readonly handlers: ReadonlyMap<string, (input: object) => unknown>
+  private readonly handlers: ReadonlyMap<string, Handler>
 
   constructor(options: SimulatedStoreOptions = {}) {
     const shape = { ...tableDefinition, name: options.tableName ?? 'simulated' }
@@ -58,14 +60,18 @@ export class SimulatedStore {
     this.handlers = handlersOf(this.database, this.objects, this.transactions)
   }
 
-  /** Carries the request out now; answers or throws what the SDK would. */
-  apply(request: SimulatedRequest): unknown {
+  /** Carries the request, sent at that time, out now; answers or throws what the SDK would. */
+  apply(request: SimulatedRequest, sentMs?: number): unknown {
     const handle = this.handlers.get(`${request.service} ${request.name}`)
     if (handle === undefined) {
       throw new Error(`Cannot simulate ${request.name} because the store does not know it`)
     }
     refuseUnknown(request.input)
-    return handle(request.input)
+    return handle(request.input, sentMs)
+  }
+
+  nowMs(): number {
+    return this.database.nowMs()
   }
 
   /**
@@ -121,14 +127,20 @@ function handlersOf(
   database: Database,
   objects: Objects,
   transactions: Transactions,
-): ReadonlyMap<string, (input: object) => unknown> {
-  return new Map<string, (input: object) => unknown>([
+): ReadonlyMap<string, Handler> {
+  return new Map<string, Handler>([
     ['dynamodb GetCommand', (input) => getItem(database, input as GetCommandInput)],
     ['dynamodb PutCommand', (input) => putItem(database, input as PutCommandInput)],
     ['dynamodb UpdateCommand', (input) => updateItem(database, input as UpdateCommandInput)],
     ['dynamodb DeleteCommand', (input) => deleteItem(database, input as DeleteCommandInput)],
-    ['dynamodb QueryCommand', (input) => query(database, input as QueryCommandInput)],
-    ['dynamodb BatchGetCommand', (input) => batchGet(database, input as BatchGetCommandInput)],
+    [
+      'dynamodb QueryCommand',
+      (input, sentMs) => query(database, input as QueryCommandInput, sentMs),
+    ],
+    [
+      'dynamodb BatchGetCommand',
+      (input, sentMs) => batchGet(database, input as BatchGetCommandInput, sentMs),
+    ],
     [
       'dynamodb BatchWriteCommand',
       (input) => batchWrite(database, input as BatchWriteCommandInput),

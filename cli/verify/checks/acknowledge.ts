@@ -24,7 +24,7 @@ export const acknowledge: Check = {
     },
 
     'Some items of a lock can be acknowledged; the others come back': async ({ queue }) => {
-      const it = queue<string>()
+      const it = queue<string>({ returns: true })
       await pushAll(it, ['a', 'b', 'c'])
       const { lockId, items } = await lock(it, { count: 3, ttlSeconds: 60 })
       const ids = [items[0], items[2]].map((item) => item?.id ?? '')
@@ -34,7 +34,7 @@ export const acknowledge: Check = {
     },
 
     'The next pop acknowledges the previous lock in the same request': async ({ queue }) => {
-      const it = queue<string>()
+      const it = queue<string>({ returns: true })
       await pushAll(it, ['a', 'b', 'c'])
       const first = await lock(it, { ttlSeconds: 60 })
       const second = await lock(it, { ttlSeconds: 60, acknowledge: first.lockId })
@@ -72,7 +72,7 @@ export const acknowledge: Check = {
     },
 
     'An expired lock is refused, and so is one that never existed': async ({ queue, pause }) => {
-      const it = queue<string>()
+      const it = queue<string>({ returns: true })
       await it.push('a')
       await refused(it.acknowledge(NO_LOCK), { code: 'LOCK_NOT_FOUND', status: 404 })
       const { lockId } = await lock(it, { ttlSeconds: 1 })

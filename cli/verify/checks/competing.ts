@@ -10,7 +10,7 @@ export const competingConsumers: Check = {
   promise: 'Competing consumers share a queue, and an item is in at most one live lock',
   steps: {
     'Locks that are taken at the same time have no item in common': async ({ queue }) => {
-      const it = queue<number>()
+      const it = queue<number>({ items: CONSUMERS * 4 })
       await pushAll(it, numbers(CONSUMERS * 4))
       const pops = numbers(CONSUMERS).map(() => () => lock(it, { ...competing, count: 4 }))
       const taken = (await together(pops)).map(valuesIn)
@@ -36,7 +36,7 @@ export const competingConsumers: Check = {
     },
 
     'An item that one of them returns goes to the next pop first': async ({ queue }) => {
-      const it = queue<string>()
+      const it = queue<string>({ returns: true })
       await pushAll(it, ['a', 'b', 'c'])
       const first = await lock(it, competing)
       await lock(it, competing)

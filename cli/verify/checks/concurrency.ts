@@ -17,8 +17,8 @@ export const concurrency: Check = {
   promise: 'Under concurrency nothing is lost, nothing is doubled, and the order is kept',
   steps: {
     'Many producers and competing consumers on one queue': async (stage) => {
-      const it = stage.queue<Numbered>()
       const hands = Math.max(2, Math.floor(stage.atOnce / 2))
+      const it = stage.queue<Numbered>({ items: hands * PUSHES_A_PRODUCER })
       const pushed = { sure: new Set<string>(), unsure: new Set<string>() }
       let producing = hands
       const producers = numbers(hands).map((producer) => async () => {
@@ -38,7 +38,7 @@ export const concurrency: Check = {
 
     'Many queues at once, each with a producer and a consumer': async (stage) => {
       const works = numbers(QUEUES).map(() => async () => {
-        const it = stage.queue<number>()
+        const it = stage.queue<number>({ items: ITEMS_A_QUEUE })
         const taken: number[] = []
         let isOver = false
         const produceAll = async () => {

@@ -8,7 +8,7 @@ export const expiry: Check = {
   waits: true,
   steps: {
     'The sweeper alone ends an expired lock': async ({ queue, until, sweeperWithinMs, saw }) => {
-      const it = queue<string>()
+      const it = queue<string>({ returns: true })
       await it.push('left alone')
       const { lock: held } = await lock(it, { ttlSeconds: 1 })
       // We only look, because a pop would end the lock itself. The clock alone makes the item ready; its
@@ -28,7 +28,7 @@ export const expiry: Check = {
       queue,
       pause,
     }) => {
-      const it = queue<string>()
+      const it = queue<string>({ returns: true })
       await pushAll(it, ['a', 'b', 'c'])
       await lock(it, { count: 2, ttlSeconds: 1 })
       await it.push('d')

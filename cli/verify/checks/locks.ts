@@ -49,7 +49,7 @@ export const locks: Check = {
     },
 
     'Released items are at the front again at once, in their old order': async ({ queue }) => {
-      const it = queue<string>()
+      const it = queue<string>({ returns: true })
       await pushAll(it, ['a', 'b', 'c'])
       const { lockId } = await lock(it, { count: 2, ttlSeconds: 60 })
       await it.push('d')
@@ -58,7 +58,7 @@ export const locks: Check = {
     },
 
     'Some items of a lock can be released; the others stay locked': async ({ queue, once }) => {
-      const it = queue<string>()
+      const it = queue<string>({ returns: true })
       await pushAll(it, ['a', 'b', 'c'])
       const { lockId, items } = await lock(it, { count: 3, ttlSeconds: 60 })
       await it.release(lockId, { ids: items.slice(1, 2).map(({ id }) => id) })
@@ -68,7 +68,7 @@ export const locks: Check = {
     },
 
     'A returned item says how often it was delivered': async ({ queue }) => {
-      const it = queue<string>()
+      const it = queue<string>({ returns: true })
       await it.push('a')
       const first = await lock(it)
       await it.release(first.lockId)

@@ -5,6 +5,8 @@ import { drained, lock, numbers, pushAll, valuesIn } from '../items.ts'
 
 /** Six segments of 100. Those between the buffer at the front and the tail go to S3. */
 const ITEMS = 600
+/** Of these at least; the last ones may stay in the tail. */
+const ITEMS_SEALED = 500
 /** Small enough to go into the record and be sealed from there, as a producer's pushes are. */
 const ITEMS_A_PUSH = 10
 
@@ -18,7 +20,7 @@ export const longQueue: Check = {
   waits: true,
   steps: {
     '600 items go to S3 and come back in order': async ({ queue, until, saw }) => {
-      const it = queue<string>()
+      const it = queue<string>({ items: ITEMS, offloads: ITEMS_SEALED })
       const values = numbers(ITEMS).map((n) => `item ${n} ${'.'.repeat(60)}`)
       for (let at = 0; at < ITEMS; at += ITEMS_A_PUSH) {
         await pushAll(it, values.slice(at, at + ITEMS_A_PUSH))
@@ -44,7 +46,7 @@ export const longQueue: Check = {
     },
 
     'A bulk push of 80 KB comes back whole': async ({ queue }) => {
-      const it = queue<string>()
+      const it = queue<string>({ items: LARGE_ITEMS })
       const values = numbers(LARGE_ITEMS).map(() => randomBytes(LARGE_ITEM_BYTES).toString('hex'))
       await pushAll(it, values)
       same('the items', await drained(it, LARGE_ITEMS), values)

@@ -7,7 +7,7 @@ export const looking: Check = {
   promise: 'Looking shows what is there, in order, and changes nothing',
   steps: {
     'A browse shows all items, page by page, in the order of pops': async ({ queue }) => {
-      const it = queue<number>()
+      const it = queue<number>({ items: 50 })
       await pushAll(it, numbers(30, 20), 5)
       await pushAll(it, numbers(20))
       const seen: number[] = []

@@ -17,13 +17,13 @@ export const order: Check = {
     },
 
     'Items of one bulk push come back in that order': async ({ queue }) => {
-      const it = queue<number>()
+      const it = queue<number>({ items: 120 })
       await pushAll(it, numbers(120))
       same('the items', await drained(it, 120), numbers(120))
     },
 
     'Single and bulk pushes in turn keep one order': async ({ queue }) => {
-      const it = queue<number>()
+      const it = queue<number>({ items: 60 })
       for (const start of [0, 20, 40]) {
         await it.push(start)
         await pushAll(it, numbers(19, start + 1))

@@ -7,7 +7,7 @@ export const purge: Check = {
   promise: 'A purge empties a queue, or one priority of it',
   steps: {
     'All items go, locked ones too, and the queue can be used again': async ({ queue }) => {
-      const it = queue<number>()
+      const it = queue<number>({ items: 160 })
       await pushAll(it, numbers(150), 1)
       await pushAll(it, numbers(10), 2)
       await lock(it, { count: 20, ttlSeconds: 60 })

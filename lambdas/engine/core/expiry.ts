@@ -3,6 +3,7 @@ import type { QueueSettings } from './configuration.ts'
 import { decodeItem, type Item } from './entry.ts'
 import { EXPIRED_DEAD_MAX, EXPIRED_LANES_PER_WRITE, EXPIRED_PER_WRITE } from './limits.ts'
 import { endLock } from './locks.ts'
+import { outOfLocks } from './named.ts'
 import { passFrontier, roomIn } from './pop.ts'
 import { deadIn, itemsIn, type Lock, type QueueRecord, type Stretch } from './record.ts'
 import { bury, settle } from './settling.ts'
@@ -44,18 +45,37 @@ export function passOver(record: QueueRecord, over: readonly Stretch[]): QueueRe
   return isDeadLettered(record) ? bury(passed, over, REASON, 0) : settle(passed, over)
 }
 
+/**
+ * The same for items that wait for their retry: they leave their locks. A lock that holds no other items ends, and with
+ * it the wait of all that is behind it in an exclusive queue.
+ */
+export function passOverWaiting(
+  record: QueueRecord,
+  over: readonly Stretch[],
+  nowMs: number,
+): QueueRecord {
+  const freed = outOfLocks(record, over, nowMs)
+  // The delivery after which a consumer released them counts only now.
+  return isDeadLettered(record) ? bury(freed, over, REASON) : settle(freed, over)
+}
+
+/** How many of them one write may pass over: in a lock or dead, each weighs the same. */
+export const passableWaiting = (record: QueueRecord): number =>
+  isDeadLettered(record)
+    ? Math.min(EXPIRED_PER_WRITE.dead, mayDie(record))
+    : EXPIRED_PER_WRITE.discarded
+
 /** How much heavier that makes the record, at most: dead items stay in it until they have moved. */
 export const weightOf = (record: QueueRecord, over: readonly Stretch[]): number =>
   isDeadLettered(record) ? itemsIn(over) : 0
 
+/** How many more items may become dead. */
+const mayDie = (record: QueueRecord): number => Math.max(0, EXPIRED_DEAD_MAX - deadIn(record))
+
 /** How many items one write may pass over. Only those that become dead count against the bound of dead items. */
 export const passableIn = (record: QueueRecord): number =>
   isDeadLettered(record)
-    ? Math.min(
-        EXPIRED_PER_WRITE.dead,
-        Math.max(0, EXPIRED_DEAD_MAX - deadIn(record)),
-        roomIn(record),
-      )
+    ? Math.min(EXPIRED_PER_WRITE.dead, mayDie(record), roomIn(record))
     : EXPIRED_PER_WRITE.discarded
 
 /** How many a write may pass over and lock together: dead and locked items weigh the same. */

@@ -1,7 +1,8 @@
 import { defaultConfiguration } from './configuration.ts'
 import { bringsSomethingBack, hasFree, isNotable } from './flags.ts'
 import { housekeepingDue } from './housekeeping.ts'
-import { scheduledCheckAtMs } from './joinable.ts'
+import { isSomethingJoinable, scheduledCheckAtMs, stopsWaiting } from './joinable.ts'
+import { keepingRoom } from './kept-room.ts'
 import { FORGET_AFTER_MS, HOUSEKEEPING_RETRY_MS, MARKS_KEPT } from './limits.ts'
 import { doneLocks, earliestExpiryMs } from './locks.ts'
 import { withNumbers, withoutExpired } from './notes.ts'
@@ -75,7 +76,9 @@ export function fenced(
   options: FenceOptions,
 ): FencedChange {
   const { nowMs, mark, begun, refreshCheckAt = false, setsDry = false, remindAfterMs } = options
-  const pruned = withNumbers(before, withoutExpired(pruneTails(before, draft), nowMs))
+  const waits = isSomethingJoinable(draft, nowMs, options.isStuck ?? false)
+  const roomy = keepingRoom(before, draft, waits)
+  const pruned = withNumbers(before, withoutExpired(pruneTails(before, roomy), nowMs))
   const isAppended = pruned.appends > before.appends
   const bringsBack = isAppended || bringsSomethingBack(before, pruned)
   const becomesDry = setsDry && !before.dry && !hasFree(pruned)
@@ -89,7 +92,11 @@ export function fenced(
     marks: (before.marks + mark).slice(-MARKS_KEPT * MARK_CHARACTERS),
     holdUntilMs: 0,
   }
-  const checkAtMs = nextCheckAt(counted, nowMs, refreshCheckAt, options)
+  const checkAtMs = nextCheckAt(counted, nowMs, refreshCheckAt, {
+    ...options,
+    // Wake must come for what can join now, because perhaps no pop does: a patient timer may stand for it.
+    joinsNow: stopsWaiting(before, counted, nowMs),
+  })
   const near = checkAtMs === before.checkAtMs ? before.near : isNear(checkAtMs, nowMs)
   const after = { ...counted, checkAtMs, near }
   // An append in between would have found the timer set, and would rely on it.
@@ -150,7 +157,12 @@ function nextCheckAt(
   record: QueueRecord,
   nowMs: number,
   refresh: boolean,
-  { remindAfterMs, isStuck = false, scheduledMs }: FenceOptions,
+  {
+    remindAfterMs,
+    isStuck = false,
+    scheduledMs,
+    joinsNow,
+  }: FenceOptions & { readonly joinsNow: boolean },
 ): number | undefined {
   const patient = [
     refresh && (record.work || record.scheduled.purged.length > 0)
@@ -163,7 +175,7 @@ function nextCheckAt(
     refresh ? undefined : record.checkAtMs,
     earliestExpiryMs(record),
     scheduledMs,
-    refresh ? scheduledCheckAtMs(record, nowMs, isStuck) : undefined,
+    refresh || joinsNow ? scheduledCheckAtMs(record, nowMs, isStuck && !joinsNow) : undefined,
     // One write folds a limited number: the timer stays due until nothing is left to fold.
     refresh && doneLocks(record) > 0 ? nowMs : undefined,
     ...patient.map((time) => (time === undefined ? undefined : patiently(time))),

@@ -1,14 +1,27 @@
 import { EXPIRED_DEAD_MAX } from './limits.ts'
+import { roomIn } from './pop.ts'
 import { subtract } from './ranges.ts'
-import { deadIn, endOf, freeIn, isDone, type Lock, type QueueRecord } from './record.ts'
-import { goesToRetry } from './retry.ts'
+import {
+  deadIn,
+  endOf,
+  freeIn,
+  isDone,
+  type Lock,
+  type QueueRecord,
+  type Stretch,
+  stretchesOf,
+  unsettledPart,
+} from './record.ts'
+import { goesToRetry, isRetry } from './retry.ts'
+import { settle } from './settling.ts'
 
 /*
  * The stack makes events from the table's stream, whose filter cannot compare a record with its
  * earlier state. So two flags in the record say which writes to look at:
  *   dry      nothing is free to pop. The pop that takes the last item sets it, every append removes it.
  *   notable  this write made the queue with items in it, ended locks otherwise than by acknowledging,
- *            made items dead, moved so many dead items away that more can expire, or announces the queue again.
+ *            made items dead, let pops go on that were refused because too much was dead or in flight, or announces
+ *            the queue again.
  */
 
 export function hasFree(record: QueueRecord): boolean {
@@ -35,7 +48,8 @@ export function bringsSomethingBack(before: QueueRecord, after: QueueRecord): bo
 }
 
 export function isNotable(before: QueueRecord, after: QueueRecord, bringsBack: boolean): boolean {
-  if (bringsBack || deadIn(after) > deadIn(before) || letsExpireAgain(before, after)) return true
+  if (bringsBack || deadIn(after) > deadIn(before)) return true
+  if (letsExpireAgain(before, after) || letsLockAgain(before, after)) return true
   return [...before.locks].some(
     ([id, lock]) => !isDone(lock) && endsUnacknowledged(id, lock, after),
   )
@@ -46,6 +60,30 @@ export const letsExpireAgain = (before: QueueRecord, after: QueueRecord): boolea
   after.configuration.expired === 'dead_letter' &&
   deadIn(before) >= EXPIRED_DEAD_MAX &&
   deadIn(after) < EXPIRED_DEAD_MAX
+
+/**
+ * Nothing could be locked any more, so consumers were refused and went home. Now something can, and not because a
+ * holder has settled items of its lock: the holder is at work and pops again.
+ */
+export const letsLockAgain = (before: QueueRecord, after: QueueRecord): boolean =>
+  roomIn(before) === 0 && roomIn(after) > 0 && roomIn(asSettledByHolders(before, after)) === 0
+
+/** The record before the write, but without the items of consumers' locks that the write has settled. */
+function asSettledByHolders(before: QueueRecord, after: QueueRecord): QueueRecord {
+  const locks = new Map(before.locks)
+  const settled: Stretch[] = []
+  for (const [lockId, lock] of before.locks) {
+    if (isRetry(lockId)) continue
+    const stretches: Stretch[] = []
+    for (const { priority, ...range } of lock.stretches) {
+      const left = unsettledPart(after, priority, [range])
+      stretches.push(...stretchesOf(priority, left))
+      settled.push(...stretchesOf(priority, subtract([range], left)))
+    }
+    locks.set(lockId, { ...lock, stretches })
+  }
+  return settle({ ...before, locks }, settled)
+}
 
 /**
  * A lock that was live or expired is gone. Nobody acknowledged it, and no retry lock took its place that makes the

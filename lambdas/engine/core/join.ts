@@ -1,5 +1,6 @@
 import { spanOf } from './entry.ts'
 import { hasLanesFor } from './joinable.ts'
+import { roomForDue } from './kept-room.ts'
 import { ENTRIES_PER_JOIN, LANES_PER_JOIN } from './limits.ts'
 import type { QueueRecord } from './record.ts'
 import {
@@ -31,6 +32,8 @@ export type Join = {
   /** In their order; for a reference of which only some items join, with the indexes of those items. */
   readonly joining: readonly Joining[]
   readonly items: number
+  /** How much of the kept room they take. */
+  readonly keptRoom: number
   /** Places in the record's list that this frees, and entries of that list that lose some items. */
   readonly places: readonly number[]
   readonly changed: ReadonlyMap<number, string>
@@ -86,7 +89,7 @@ export function planJoin(
     if (!hasLanes && candidate.row === undefined) continue
     const isTooMuch = entries > 0 && entries + candidate.entries.length > ENTRIES_PER_JOIN
     if (isTooMuch || (entries > 0 && lanes.size > LANES_PER_JOIN)) break
-    if (!hasLanes || items + count > record.room) {
+    if (!hasLanes || items + count > roomForDue(record)) {
       part = partOf(candidate, record, { items, priorities })
       break
     }
@@ -103,6 +106,7 @@ export function planJoin(
       ...(part?.joining ?? []),
     ],
     items: items + (part?.items ?? 0),
+    keptRoom: Math.min(record.keptRoom, items + (part?.items ?? 0)),
     ...inRecordOf(record.scheduled, taken, part),
     rows,
     rest: part?.of.row && { ...part.of.row, entries: part.left },
@@ -139,7 +143,7 @@ function partOf(
   record: QueueRecord,
   before: { readonly items: number; readonly priorities: ReadonlySet<number> },
 ): Part | undefined {
-  const room = Math.max(0, record.room - before.items)
+  const room = Math.max(0, roomForDue(record) - before.items)
   let lanes = before.priorities
   const joining: Joining[] = []
   const left: string[] = []

@@ -1,3 +1,4 @@
+import { roomForDue } from './kept-room.ts'
 import { JOIN_RETRY_MS, LANES_MAX, SCHEDULED_SOFT_BYTES, TIDY_SCHEDULED_MS } from './limits.ts'
 import { doneLocks } from './locks.ts'
 import { endOf, type QueueRecord } from './record.ts'
@@ -38,7 +39,7 @@ export function hasLanesFor(record: QueueRecord, priorities: ReadonlySet<number>
 
 /** There is room for what is due, or there will be once acknowledged locks are folded. */
 export const mayHaveRoom = (record: QueueRecord): boolean =>
-  record.room > 0 || doneLocks(record) > 0
+  roomForDue(record) > 0 || doneLocks(record) > 0
 
 const dueEntries = ({ entries }: Scheduled, nowMs: number): readonly string[] =>
   entries.filter((entry) => isDue(dueOf(entry), nowMs))
@@ -82,28 +83,36 @@ const isRowDue = ({ nextDue }: Scheduled, nowMs: number): boolean =>
 
 /**
  * When Wake or the sweeper should look. Wake comes for due items. The sweeper comes for those that find no room or no
- * lane, because a pop that makes room joins them itself, and for a record that is larger than need be. `isStuck`: a
- * join has just tried in vain.
+ * lane, until a write makes them some (`stopsWaiting`), and for a record that is larger than need be. `isStuck`: a join
+ * has just tried in vain.
  */
 export function scheduledCheckAtMs(
   record: QueueRecord,
   nowMs: number,
   isStuck: boolean,
 ): number | undefined {
-  const { scheduled, room } = record
+  const { scheduled } = record
   const due = earliestDue(scheduled)
   if (due === undefined) return undefined
-  const waits =
-    isDue(due, nowMs) && (room <= 0 || isStuck || !isSomethingJoinable(record, nowMs, isStuck))
+  const waits = isDue(due, nowMs) && (isStuck || !canJoin(record, nowMs))
   return earliestOf([
     waits ? retryAtMs(record, nowMs) : 1_000 * due,
     isUntidy(scheduled) ? patiently(nowMs + TIDY_SCHEDULED_MS) : undefined,
   ])
 }
 
-function retryAtMs({ scheduled, room }: QueueRecord, nowMs: number): number {
+/** Something is due for which the write has made room, or a lane, so that it need not wait any longer. */
+export const stopsWaiting = (before: QueueRecord, after: QueueRecord, nowMs: number): boolean =>
+  // Another process may have found that rows are blocked, and put off the timer.
+  canJoin(after, nowMs, true) && !canJoin(before, nowMs, true)
+
+const canJoin = (record: QueueRecord, nowMs: number, areBlocked = false): boolean =>
+  roomForDue(record) > 0 && isSomethingJoinable(record, nowMs, areBlocked)
+
+function retryAtMs(record: QueueRecord, nowMs: number): number {
+  const { scheduled } = record
   const laterMs = nowMs + JOIN_RETRY_MS
-  if (room <= 0 || isRowDue(scheduled, nowMs)) return patiently(laterMs)
+  if (roomForDue(record) <= 0 || isRowDue(scheduled, nowMs)) return patiently(laterMs)
   // Items that come due before the sweeper looks again may have their lanes.
   const nextMs = nextDueMs(scheduled, nowMs)
   const isNext = nextMs < laterMs + NEAR_MS

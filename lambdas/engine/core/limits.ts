@@ -169,7 +169,7 @@ export { REASON_CHARACTERS_MAX } from '../../foundation/shared/reason.ts'
 export const REASON_BYTES_MAX = 16 * 1024
 /** Characters kept of a reason while the dead cannot move: 2,000 reasons take 128 KB at worst. */
 export const STUCK_REASON_CHARACTERS = 16
-/** Pieces of delivery counts in a record (some 12 bytes each), shared by its lanes. */
+/** Pieces of delivery counts in a record (some 20 bytes each), shared by its lanes; beyond them each lane has one. */
 export const DELIVERY_PIECES_MAX = 2_000
 /** Remembered records: some thousands of ordinary ones, for a Lambda of 256 MB or less. */
 export const REMEMBERED_RECORD_BYTES_MAX = 16 * 1024 * 1024
@@ -230,6 +230,8 @@ export const TIMES_PER_PUSH_MAX = 64
 export const SCHEDULED_ENTRY_BYTES = 48
 /** The push that carries the scheduled entries of the record over this seals them. */
 export const SCHEDULED_SOFT_BYTES = 2_000
+/** A transaction has a hundred requests, of which one is for the record. */
+export const ROWS_PER_SEAL = 99
 /** Past this, pushes of scheduled items wait until a process has sealed. */
 export const SCHEDULED_HARD_BYTES = 8_000
 /** Bytes of scheduled entries that an append may bring if it brings several pushes. */
@@ -245,6 +247,11 @@ export const SCHEDULED_LARGE = 500
 export const TIDY_SCHEDULED_MS = 60_000
 /** How long due items that find no room or no lane wait before the sweeper looks again. */
 export const JOIN_RETRY_MS = 60_000
+/**
+ * Entries of its second that a move of waiting items takes along. Beside what else such a write changes, its expression
+ * has no room for more; a seal takes them first.
+ */
+export const ENTRIES_ALONG_MAX = 16
 /** Rows that one join takes: some kilobytes each, in one query. */
 export const ROWS_PER_JOIN = 40
 /** Entries that one join takes out of the record or rows: each is some bytes of its expression, or of its batch. */

@@ -180,7 +180,8 @@ export function takeOut(
   return { ...settled, timed, returns: settled.returns + 1 }
 }
 
-function outOfLocks(
+/** Items that leave the queue, or die, leave the locks that hold them. */
+export function outOfLocks(
   record: QueueRecord,
   stretches: readonly Stretch[],
   nowMs: number,

@@ -40,6 +40,8 @@ export type QueueRecord = {
   readonly inFlight: number
   /** Items that may still be pushed; starts at the capacity. */
   readonly room: number
+  /** Room that pushes may not take, because due items wait for it (`kept-room.ts`). */
+  readonly keptRoom: number
   /** Counts the times that something came back to the front. */
   readonly returns: number
   readonly configuration: Configuration

@@ -42,8 +42,8 @@ function settleInLane(lane: Lane, settled: Ranges): Lane {
  */
 export function giveBack(record: QueueRecord, stretches: readonly Stretch[]): QueueRecord {
   const most = deliveriesMax(record)
-  const returned = eachLane(record, stretches, (lane, ranges) => {
-    const { raised, deliveries } = delivered(record, lane, intersect(ranges, unsettledIn(lane)))
+  const returned = eachLane(record, stretches, (lane, ranges, so) => {
+    const { raised, deliveries } = delivered(so, lane, intersect(ranges, unsettledIn(lane)))
     const dead = raised
       .filter(({ count }) => count >= most)
       .map(({ from, to }) => ({ from, to, reason: 'max_deliveries' }))
@@ -77,9 +77,9 @@ export function bury(
   reason: string,
   deliveredNow: 0 | 1 = 1,
 ): QueueRecord {
-  return eachLane(record, stretches, (lane, ranges) => {
+  return eachLane(record, stretches, (lane, ranges, so) => {
     const buried = intersect(ranges, unsettledIn(lane))
-    const { deliveries } = deliveredNow === 0 ? lane : delivered(record, lane, buried)
+    const { deliveries } = deliveredNow === 0 ? lane : delivered(so, lane, buried)
     const dead = buried.map(({ from, to }) => ({ from, to, reason }))
     return { lane: { ...lane, deliveries, dead: inOrder([...lane.dead, ...dead]) }, roomFreed: 0 }
   })
@@ -122,13 +122,14 @@ function dropFromTail(
 function eachLane(
   record: QueueRecord,
   stretches: readonly Stretch[],
-  change: (lane: Lane, ranges: Ranges) => { lane: Lane; roomFreed: number },
+  /** `so`: the record with the lanes that are changed already. */
+  change: (lane: Lane, ranges: Ranges, so: QueueRecord) => { lane: Lane; roomFreed: number },
 ): QueueRecord {
   let next = record
   for (const priority of new Set(stretches.map((stretch) => stretch.priority))) {
     const lane = next.lanes.get(priority)
     if (lane === undefined) continue
-    const { lane: changed, roomFreed } = change(lane, stretchesIn(stretches, priority))
+    const { lane: changed, roomFreed } = change(lane, stretchesIn(stretches, priority), next)
     next = { ...withLane(next, changed), room: next.room + roomFreed }
   }
   return next
@@ -176,12 +177,12 @@ function joined(list: readonly Delivered[]): Delivered[] {
  * whose count we drop may be handed out more often than it should, never less often.
  */
 function bounded(list: readonly Delivered[], pieces: number): readonly Delivered[] {
-  const most = Math.max(2, pieces)
+  const most = Math.max(1, pieces)
   if (list.length <= most) return list
   return inOrder([...list].sort((a, b) => b.count - a.count).slice(0, most))
 }
 
-/** Pieces a lane may have: what the others leave of the record's bound. */
+/** Pieces a lane may have: what the others leave of the record's bound, of which each lane has one anyway. */
 function piecesLeft(record: QueueRecord, lane: Lane): number {
   let others = 0
   for (const other of record.lanes.values()) if (other !== lane) others += other.deliveries.length

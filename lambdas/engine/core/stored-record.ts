@@ -28,6 +28,8 @@ export type StoredRecord = {
   i: number
   g: number
   room: number
+  /** Room that is kept for due items. */
+  kr?: number
   cfg?: StoredConfiguration
   /** Tokens of the last entries for callers' own transactions, and how many came before those. */
   u?: string[]
@@ -100,6 +102,7 @@ export function decodeRecord(stored: StoredRecord): QueueRecord {
     lanesMade: stored.n,
     inFlight: stored.i,
     room: stored.room,
+    keptRoom: stored.kr ?? 0,
     returns: stored.g,
     configuration:
       stored.cfg === undefined ? defaultConfiguration : decodeConfiguration(stored.cfg),

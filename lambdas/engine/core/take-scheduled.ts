@@ -40,6 +40,8 @@ export type Removal = {
   }
   /** The rows without these items. */
   readonly rows: readonly Row[]
+  /** The record's list without them, by place. */
+  readonly left: readonly (string | undefined)[]
   /** References that have no items left. */
   readonly spent: readonly string[]
 }
@@ -78,7 +80,7 @@ export function removalOf(scheduled: Scheduled, found: readonly Found[]): Remova
   )
   const { nextDue } = scheduled
   const taken = { ...changesIn(scheduled.entries, own), items: items.length, nextDue }
-  return { items, taken, rows, spent }
+  return { items, taken, rows, left: own, spent }
 }
 
 function listOf(lists: Map<string, List>, scheduled: Scheduled, row: Row | undefined): List {

@@ -1,4 +1,4 @@
-import { endsUnacknowledged, hasFree, letsExpireAgain } from './flags.ts'
+import { endsUnacknowledged, hasFree, letsExpireAgain, letsLockAgain } from './flags.ts'
 import { countOf, intersect, normalised, subtract } from './ranges.ts'
 import {
   freeIn,
@@ -53,7 +53,8 @@ export function transitionsOf(before: QueueRecord | undefined, after: QueueRecor
 function becameAvailable(before: QueueRecord | undefined, after: QueueRecord): boolean {
   if (!hasFree(after)) return false
   if (before === undefined || before.dry || !hasFree(before)) return true
-  return freesTheRest(before, after) || letsExpireAgain(before, after) || isReminded(before, after)
+  if (letsExpireAgain(before, after) || letsLockAgain(before, after)) return true
+  return freesTheRest(before, after) || isReminded(before, after)
 }
 
 /**

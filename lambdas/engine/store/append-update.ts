@@ -22,6 +22,8 @@ type AppendOptions = {
   readonly newLanes?: ReadonlyMap<number, Lane>
   /** Skips the capacity check: the items are in the system already. */
   readonly anyway?: boolean
+  /** How much of its room a join takes from what is kept for due items. */
+  readonly keptRoom?: number
   /** Of the queue's push limit, if it has one. */
   readonly pass?: Pass
   /** When the sweeper should look whether a consumer has come for it, if it has no other reason to come. */
@@ -51,6 +53,7 @@ export function appendUpdate(
   {
     newLanes = new Map(),
     anyway = false,
+    keptRoom = 0,
     pass = anyway ? 'free' : undefined,
     remindAtMs,
     once,
@@ -79,7 +82,8 @@ export function appendUpdate(
   }
   // Fails if a seal is under way or the queue is full, before anything is stored.
   if (append.bytes > 0) update.condition(`b<=${update.value(tailBytesAllowed(append, limits))}`)
-  if (!anyway && append.items > 0) update.condition(`room>=${update.value(append.items)}`)
+  const roomTaken = append.items - keptRoom
+  if (!anyway && roomTaken > 0) update.condition(`room>=${update.value(roomTaken)}`)
   limitAsKnown(update, 'pl', pass)
   takeMarksBack(update, append)
   if (append.later === undefined || seen === undefined) startTimer(update, append, remindAtMs)
@@ -87,7 +91,7 @@ export function appendUpdate(
   if (once !== undefined) passOnce(update, once)
   if (newBy !== undefined) passIfNew(update, append, newBy)
   setGuards(update, append)
-  count(update, append)
+  count(update, append, roomTaken)
   beside?.(update)
   return update.build()
 }
@@ -159,11 +163,11 @@ function setGuards(update: Expression, { notes, sequence }: Append): void {
   if (sequence !== undefined) update.set('sn', sequence.last)
 }
 
-function count(update: Expression, append: Append): void {
+function count(update: Expression, append: Append, roomTaken = append.items): void {
   if (append.timed) update.set('fm', TIMED_FORMAT)
   update.add('b', append.bytes)
   update.add('a', 1)
-  update.add('room', -append.items)
+  update.add('room', -roomTaken)
 }
 
 /** Removes the flags, because there is something to pop again. Removing an absent attribute costs nothing. */

@@ -8,7 +8,7 @@ import { encodeLaneOptions } from '../core/stored-lane.ts'
 import { encodeLock } from '../core/stored-lock.ts'
 import { encodeReminder, noteName, TIMED_FORMAT } from '../core/stored-record.ts'
 import { recordUpdate } from './record-update.ts'
-import { asScheduled, asScheduledBy, scheduleInRows } from './scheduled-updates.ts'
+import { asScheduled, asScheduledBy, scheduleInRows, takeKeptRoom } from './scheduled-updates.ts'
 
 /** An expression holds 300 operators: with more frontiers to compare, the count of claims stands in. */
 const FRONTIERS_NAMED = 40
@@ -41,6 +41,7 @@ export function fencedUpdate(change: FencedChange): ReturnType<Expression['build
   }
   if (after.timed && !before.timed) update.set('fm', TIMED_FORMAT)
   update.add('room', after.room - before.room)
+  changeKeptRoom(update, after.keptRoom - before.keptRoom)
   update.add('g', after.returns - before.returns)
   update.add('i', after.inFlight - before.inFlight)
   update.add('b', after.tailBytes - before.tailBytes)
@@ -62,6 +63,12 @@ export function fencedUpdate(change: FencedChange): ReturnType<Expression['build
     }
   }
   return update.build()
+}
+
+/** Joins take it beside the fence. */
+function changeKeptRoom(update: Expression, by: number): void {
+  if (by < 0) takeKeptRoom(update, -by)
+  else update.add('kr', by)
 }
 
 function changeLocks(update: Expression, before: QueueRecord, after: QueueRecord): void {

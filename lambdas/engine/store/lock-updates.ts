@@ -6,7 +6,7 @@ import { itemsIn, type Lock, type QueueRecord } from '../core/record.ts'
 import { encodeLock } from '../core/stored-lock.ts'
 import { limitAsKnown } from './limit-condition.ts'
 import { recordUpdate } from './record-update.ts'
-import { lowerCheckAt, setCheckAt } from './timer-update.ts'
+import { lowerCheckAt } from './timer-update.ts'
 
 /** A hold that ends later than this was set by a clock far ahead of ours: do not wait for it. */
 const HOLD_TRUSTED_MS = 2 * HOLD_MS
@@ -104,14 +104,5 @@ export function holdUpdate(seen: QueueRecord, untilMs: number): ReturnType<Expre
   const update = recordUpdate()
   update.condition(`born=${update.value(seen.born)}`)
   update.set(update.name('hold'), untilMs)
-  return update.build()
-}
-
-/** Lowers the sweeper's timer of a queue that exists. */
-export function checkAtUpdate(atMs: number, nowMs: number): ReturnType<Expression['build']> {
-  const update = recordUpdate()
-  update.condition('attribute_exists(born)')
-  update.condition(`(attribute_not_exists(checkAt) OR checkAt>${update.value(atMs)})`)
-  setCheckAt(update, atMs, nowMs)
   return update.build()
 }

@@ -137,6 +137,13 @@ export function seenUpdate(
   return update.build()
 }
 
+/** Takes out room that was kept for due items, if no other write has done so. */
+export function takeKeptRoom(update: Expression, kept: number): void {
+  if (kept === 0) return
+  update.condition(`kr>=${update.value(kept)}`)
+  update.add('kr', -kept)
+}
+
 /** The same as a separate write. */
 export function takeUpdate(
   record: QueueRecord,
@@ -183,10 +190,17 @@ export function forgetPurgedUpdate(
   return update.build()
 }
 
-/** Lets a fenced write schedule more items, in rows that the same transaction puts under the next seal's number. */
+/**
+ * Lets a fenced write schedule more items, in rows that the same transaction puts under the next seal's number, and
+ * take entries of the record along.
+ */
 export function scheduleInRows(update: Expression, before: Scheduled, after: Scheduled): void {
   const { nextDue, seals, unseen } = after
-  const items = before.items - after.items
-  take(update, before, { places: [], items, bytes: 0, nextDue, unseen })
+  const left = new Set(after.entries)
+  const places = [...before.entries.keys()].filter(
+    (place) => !left.has(before.entries[place] as string),
+  )
+  const [items, bytes] = [before.items - after.items, before.bytes - after.bytes]
+  take(update, before, { places, items, bytes, nextDue, unseen })
   update.set('tg', seals)
 }

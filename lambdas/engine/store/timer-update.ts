@@ -1,6 +1,7 @@
 import type { Expression } from '../../foundation/expression.ts'
 import type { QueueRecord } from '../core/record.ts'
-import { asPrompt, isNear, isPatient } from '../core/timers.ts'
+import { earliestOf, isNear } from '../core/timers.ts'
+import { recordUpdate } from './record-update.ts'
 
 /**
  * Makes sure, outside the fence, that the sweeper or Wake comes by this time: the timer must be no later. The
@@ -12,19 +13,25 @@ export function lowerCheckAt(
   atMs: number,
   nowMs: number,
 ): void {
-  if (checkAtMs === undefined) {
-    update.condition('attribute_not_exists(checkAt)')
-    setCheckAt(update, atMs, nowMs)
-    return
-  }
-  const isEarlier = checkAtMs <= atMs
-  if (isEarlier && (isPatient(atMs) || !isPatient(checkAtMs))) {
-    update.condition(`checkAt<=${update.value(atMs)}`)
-    return
-  }
-  update.condition(`checkAt=${update.value(checkAtMs)}`)
-  // Wake ignores patient timers, and an earlier patient one would hide this prompt one.
-  setCheckAt(update, isEarlier ? asPrompt(checkAtMs) : atMs, nowMs)
+  // Wake ignores patient timers: of the two, neither may hide a prompt one.
+  const wantedMs = earliestOf([checkAtMs, atMs]) as number
+  if (checkAtMs === undefined) update.condition('attribute_not_exists(checkAt)')
+  else if (checkAtMs === wantedMs) update.condition(`checkAt<=${update.value(atMs)}`)
+  else update.condition(`checkAt=${update.value(checkAtMs)}`)
+  if (checkAtMs !== wantedMs) setCheckAt(update, wantedMs, nowMs)
+}
+
+/** The same as a separate write. */
+export function checkAtUpdate(
+  seen: QueueRecord,
+  atMs: number,
+  nowMs: number,
+): ReturnType<Expression['build']> {
+  const update = recordUpdate()
+  update.condition(`born=${update.value(seen.born)}`)
+  update.sets.push('born=born')
+  lowerCheckAt(update, seen, atMs, nowMs)
+  return update.build()
 }
 
 /** Sets the timer, and the flag that makes the stream announce it if it is near; otherwise removes the flag. */

@@ -150,7 +150,7 @@ export const queueState = v.strictObject({
   blocked_until: v.optional(
     time('Until when these keep back the others from pops that do not compete, if they do.'),
   ),
-  dead_count: count('Items on their way to the dead-letter queue; not in `count`.'),
+  dead_count: count('Items on their way to `{id}-deadletter`, for a moment; not in `count`.'),
   scheduled_count: count('Items for later; not in `count`.'),
   next_due_at: v.optional(
     time(
@@ -211,7 +211,7 @@ export const queueList = v.strictObject({
       blocked_until: v.optional(
         time('Until when these keep back the others from pops that do not compete, if they do.'),
       ),
-      dead_count: v.optional(count('Items on their way to the dead-letter queue.')),
+      dead_count: v.optional(count('Items on their way to `{id}-deadletter`, for a moment.')),
       scheduled_count: v.optional(count('Items for later; not in `count`.')),
       priorities: v.optional(
         described(

@@ -10,7 +10,7 @@ import type { Shelf } from './shelf.ts'
  */
 export const LOOKED_AT_MAX = 120_000
 
-/** All messages of one group, then the next group; none of a group that has messages in flight. */
+/** All messages of one group, then the next group; of each group only what lies before its first message in flight. */
 export function* fifoOrder(shelf: Shelf): Generator<Message> {
   const seen = new Set<string>()
   let looked = 0
@@ -19,9 +19,8 @@ export function* fifoOrder(shelf: Shelf): Generator<Message> {
     if (looked > LOOKED_AT_MAX) return
     if (seen.has(groupId)) continue
     seen.add(groupId)
-    if (shelf.isGroupInFlight(groupId)) continue
     for (const message of shelf.group(groupId)) {
-      if (shelf.isDelayed(message)) break
+      if (shelf.isDelayed(message) || shelf.isInFlight(message)) break
       yield message
     }
   }

@@ -18,10 +18,24 @@ export function messageFor(
   if (message.groupId === undefined) throw missingParameter('MessageGroupId')
   if (message.deduplicationId !== undefined) return message
   if (deduplicatesByContent) return { ...message, deduplicationId: sha256(message.body) }
-  throw new SqsError(
-    'InvalidParameterValueException',
-    'The queue should either have ContentBasedDeduplication enabled or MessageDeduplicationId provided explicitly',
-  )
+  throw missingDeduplicationId
+}
+
+const missingDeduplicationId = new SqsError(
+  'InvalidParameterValueException',
+  'The queue should either have ContentBasedDeduplication enabled or MessageDeduplicationId provided explicitly',
+)
+
+/** SQS refuses a batch whole if one of its messages lacks its group or its id for deduplication. */
+export function checkFifoIds(
+  { isFifo, deduplicatesByContent }: QueueSettings,
+  { groupId, deduplicationId }: NewMessage,
+): void {
+  if (!isFifo) return
+  if (groupId === undefined) {
+    throw new SqsError('InvalidParameterValueException', missingParameter('MessageGroupId').message)
+  }
+  if (deduplicationId === undefined && !deduplicatesByContent) throw missingDeduplicationId
 }
 
 const notOfThisType = (name: string, value: unknown): SqsError =>

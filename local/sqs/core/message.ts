@@ -75,6 +75,24 @@ export function nextDelivery(
   }
 }
 
+/** A message as its dead-letter queue takes it: it has waited its delay, and goes on counting its receives. */
+export function deadLetterOf(
+  message: Message,
+  deadLetterSource: string,
+  isFifo: boolean,
+  nowMs: number,
+): Message {
+  const { receives, firstReceivedAtMs } = message.delivery
+  return {
+    ...message,
+    // In a standard queue the time of retention goes on.
+    sentAtMs: isFifo ? nowMs : message.sentAtMs,
+    delayedUntilMs: 0,
+    deadLetterSource,
+    delivery: { ...undelivered, receives, firstReceivedAtMs },
+  }
+}
+
 /** SQS's own: 1 MiB for a message, and for all messages of a batch. */
 export const MESSAGE_BYTES_MAX = 1_048_576
 const ATTRIBUTES_MAX = 10

@@ -94,8 +94,8 @@ function checkAttribute(name: string, value: string, isFifo: boolean): void {
     if (value === '' || isWhole(Number(value), number.min, number.max)) return
     throw invalid
   }
-  if (name === 'FifoQueue') {
-    if (isFifo === (value === 'true')) return
+  if (name === 'FifoQueue' && isFifo) {
+    if (value === 'true') return
     throw invalid
   }
   if (name === 'RedrivePolicy') {

@@ -8,6 +8,7 @@ import {
   bytesOf,
   checkMessage,
   type Delivery,
+  deadLetterOf,
   type Message,
   type NewMessage,
   nextDelivery,
@@ -127,21 +128,12 @@ export class Queue {
     return { id, sequence }
   }
 
-  /** Takes a message that another queue gave up. It has waited its delay there. */
+  /** Takes a message that another queue gave up. */
   adopt(message: Message, from: string, nowMs: number, random: Random): void {
     this.#settle(nowMs)
-    this.#shelf.add(
-      {
-        ...message,
-        sequence: this.#nextSequence(random),
-        // In a standard queue the time of retention goes on.
-        sentAtMs: this.#settings.isFifo ? nowMs : message.sentAtMs,
-        delayedUntilMs: 0,
-        deadLetterSource: from,
-        delivery: undelivered,
-      },
-      nowMs,
-    )
+    const sequence = this.#nextSequence(random)
+    const { isFifo } = this.#settings
+    this.#shelf.add({ ...deadLetterOf(message, from, isFifo, nowMs), sequence }, nowMs)
   }
 
   /** `giveUp` takes a message that was received too often; it is absent where nobody would. */
@@ -223,6 +215,7 @@ export class Queue {
     }
     this.#purgedAtMs = nowMs
     for (const message of [...this.#shelf.all()]) this.#shelf.remove(message)
+    this.#forgetDuplicates(Number.MAX_SAFE_INTEGER)
   }
 
   /** It rises by a random step, so that nobody can count on the next one. */
@@ -243,8 +236,12 @@ export class Queue {
     for (const message of this.#shelf.sentUntil(nowMs - this.#settings.retentionMs)) {
       this.#shelf.remove(message)
     }
-    if (this.#duplicates.forget(nowMs)) {
-      this.#tell({ kind: 'forgotten', queue: this.name, untilMs: nowMs })
-    }
+    this.#forgetDuplicates(nowMs)
+  }
+
+  /** Those that are remembered until that time or less. */
+  #forgetDuplicates(untilMs: number): void {
+    if (!this.#duplicates.forget(untilMs)) return
+    this.#tell({ kind: 'forgotten', queue: this.name, untilMs })
   }
 }

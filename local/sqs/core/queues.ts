@@ -19,6 +19,8 @@ import { invalidParameter, SqsError } from './sqs-error.ts'
 const BYTES_MAX = 512 * 1_048_576
 /** ListQueues cannot be asked for more either. */
 const QUEUES_MAX = 1_000
+/** SQS's own. */
+const NAME_TAKEN_MS = 60_000
 
 /**
  * Twenty digits, as on AWS, with room above. A queue begins by the time, with a million numbers for each
@@ -38,6 +40,8 @@ export type Clockwork = { readonly nowMs: () => number; readonly random: Random 
 
 export class Queues {
   readonly #byName = new Map<string, Queue>()
+  /** When the name of a deleted queue is free again. An end of the process frees them all. */
+  readonly #freeAtMs = new Map<string, number>()
   readonly #clock: Clockwork
   readonly #bytesMax: number
   readonly #inFlightMax: number | undefined
@@ -75,7 +79,8 @@ export class Queues {
   }
 
   /** It is fine if the queue is there, with these attributes. */
-  create(name: string, given: QueueAttributes): void {
+  create(name: string, attributesGiven: QueueAttributes): void {
+    const given = withFifoInLowerCase(attributesGiven)
     const isFifo = name.endsWith('.fifo')
     if (!/^[\w-]{1,80}$/.test(isFifo ? name.replace(/\.fifo$/, '-fifo') : name)) {
       throw invalidParameter(
@@ -95,6 +100,12 @@ export class Queues {
     if (existing) {
       refuseAnother(existing, given)
       return
+    }
+    if ((this.#freeAtMs.get(name) ?? 0) > this.#clock.nowMs()) {
+      throw new SqsError(
+        'QueueDeletedRecently',
+        'You must wait 60 seconds after deleting a queue before you can create another with the same name.',
+      )
     }
     if (this.#byName.size >= QUEUES_MAX) {
       throw new SqsError('OverLimit', `The local SQS has ${QUEUES_MAX} queues, which is its limit.`)
@@ -116,6 +127,9 @@ export class Queues {
   delete(name: string): void {
     this.find(name)
     this.#byName.delete(name)
+    const nowMs = this.#clock.nowMs()
+    for (const [old, freeAtMs] of this.#freeAtMs) if (freeAtMs <= nowMs) this.#freeAtMs.delete(old)
+    this.#freeAtMs.set(name, nowMs + NAME_TAKEN_MS)
     this.#changes.push({ kind: 'queue gone', queue: name })
   }
 
@@ -164,6 +178,12 @@ export class Queues {
       : 'Dead letter target does not exist.'
     throw invalidParameter('RedrivePolicy', attributes.RedrivePolicy, reason)
   }
+}
+
+/** SQS takes `True`, too. */
+function withFifoInLowerCase(given: QueueAttributes): QueueAttributes {
+  const { FifoQueue } = given
+  return FifoQueue === undefined ? given : { ...given, FifoQueue: FifoQueue.toLowerCase() }
 }
 
 function refuseAnother({ name, record }: Queue, given: QueueAttributes): void {

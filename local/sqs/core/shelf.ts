@@ -13,8 +13,6 @@ export class Shelf {
   readonly #messages = new Map<string, Message>()
   readonly #groups = new Map<string, Map<string, Message>>()
   readonly #inFlight = new Map<string, Message>()
-  /** How many messages of a group are in flight, for groups with any. */
-  readonly #groupsInFlight = new Map<string, number>()
   readonly #delayed = new Map<string, Message>()
   /** No flight and no delay ends before this. */
   #nextMs = Number.POSITIVE_INFINITY
@@ -64,10 +62,6 @@ export class Shelf {
     return this.#delayed.has(id)
   }
 
-  isGroupInFlight(id: string): boolean {
-    return this.#groupsInFlight.has(id)
-  }
-
   /** Adds a message at the end. */
   add(message: Message, nowMs: number): void {
     this.restore(message, nowMs)
@@ -93,7 +87,7 @@ export class Shelf {
     if (!this.#messages.delete(id)) return
     this.#tell({ kind: 'gone', id })
     this.#bytes -= message.bytes
-    this.#unsetInFlight(message)
+    this.#inFlight.delete(id)
     this.#delayed.delete(id)
     if (groupId === undefined) return
     const group = this.#groups.get(groupId)
@@ -105,7 +99,7 @@ export class Shelf {
     message.delivery = delivery
     this.#tell({ kind: 'delivered', id: message.id, delivery })
     if (delivery.invisibleUntilMs > nowMs) this.#setInFlight(message)
-    else this.#unsetInFlight(message)
+    else this.#inFlight.delete(message.id)
   }
 
   /** From now on, a FIFO queue holds back its messages for this long, including those that it already has. */
@@ -123,7 +117,7 @@ export class Shelf {
   settle(nowMs: number): void {
     if (nowMs < this.#nextMs) return
     for (const message of this.#inFlight.values()) {
-      if (message.delivery.invisibleUntilMs <= nowMs) this.#unsetInFlight(message)
+      if (message.delivery.invisibleUntilMs <= nowMs) this.#inFlight.delete(message.id)
     }
     for (const { id, delayedUntilMs } of this.#delayed.values()) {
       if (delayedUntilMs <= nowMs) this.#delayed.delete(id)
@@ -163,17 +157,6 @@ export class Shelf {
 
   #setInFlight(message: Message): void {
     this.#nextMs = Math.min(this.#nextMs, message.delivery.invisibleUntilMs)
-    if (this.#inFlight.has(message.id)) return
     this.#inFlight.set(message.id, message)
-    const { groupId } = message
-    if (groupId === undefined) return
-    this.#groupsInFlight.set(groupId, (this.#groupsInFlight.get(groupId) ?? 0) + 1)
-  }
-
-  #unsetInFlight({ id, groupId }: Message): void {
-    if (!this.#inFlight.delete(id) || groupId === undefined) return
-    const left = (this.#groupsInFlight.get(groupId) ?? 1) - 1
-    if (left > 0) this.#groupsInFlight.set(groupId, left)
-    else this.#groupsInFlight.delete(groupId)
   }
 }

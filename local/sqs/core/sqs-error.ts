@@ -14,10 +14,10 @@ const codes = {
   InvalidBatchEntryId: [modelled, `${older}InvalidBatchEntryId`],
   InvalidMessageContents: [modelled, 'InvalidMessageContents'],
   InvalidParameterValueException: [coral, 'InvalidParameterValue'],
-  MessageNotInflight: [modelled, `${older}MessageNotInflight`],
   MissingRequiredParameterException: [coral, 'MissingParameter'],
   OverLimit: [modelled, 'OverLimit'],
   PurgeQueueInProgress: [modelled, `${older}PurgeQueueInProgress`],
+  QueueDeletedRecently: [modelled, `${older}QueueDeletedRecently`],
   QueueDoesNotExist: [modelled, `${older}NonExistentQueue`],
   QueueNameExists: [modelled, 'QueueAlreadyExists'],
   ReceiptHandleIsInvalid: [modelled, 'ReceiptHandleIsInvalid'],
@@ -34,6 +34,11 @@ export class SqsError extends Error {
   constructor(name: SqsErrorName, message: string) {
     super(message)
     this.name = name
+  }
+
+  /** Of the answer. */
+  get status(): 400 | 403 {
+    return this.name === 'PurgeQueueInProgress' ? 403 : 400
   }
 
   /** As the JSON protocol names it. */

@@ -1,5 +1,5 @@
 import type { Delivery, Message } from './message.ts'
-import { invalidParameter, SqsError } from './sqs-error.ts'
+import { invalidParameter, type SqsError } from './sqs-error.ts'
 
 /** Twelve hours, counted from the receive. */
 const INVISIBLE_MS_MAX = 43_200_000
@@ -10,7 +10,10 @@ export type VisibilityChange = {
   readonly isFifo: boolean
 }
 
-/** The delivery of a message that is in flight, with another end; throws where that may not be. */
+/**
+ * The delivery of a message, with another end; throws where that may not be. A standard queue asks neither whether the
+ * message is in flight nor for the last handle: AWS's takes any that it has ever given for the message.
+ */
 export function changedVisibility(
   message: Message | undefined,
   isInFlight: boolean,
@@ -22,10 +25,7 @@ export function changedVisibility(
     throw invalidParameter('ReceiptHandle', handle, reason)
   }
   const { delivery } = message
-  if (delivery.handle !== handle || !isInFlight) {
-    if (isFifo) throw expiredHandle(handle)
-    throw new SqsError('MessageNotInflight', 'The message is not in flight.')
-  }
+  if (isFifo && (delivery.handle !== handle || !isInFlight)) throw expiredHandle(handle)
   const invisibleUntilMs = nowMs + visibilityMs
   if (invisibleUntilMs <= delivery.receivedAtMs + INVISIBLE_MS_MAX) {
     return { ...delivery, invisibleUntilMs }

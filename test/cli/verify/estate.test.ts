@@ -42,7 +42,7 @@ function anEstate(deadCounts: number[] = []): { estate: Estate; calls: string[] 
     queue: (id: string) => queue(id) as unknown as Queue,
     queues,
   } as unknown as Client
-  return { estate: makeEstate({ defaults, cleanerUntil: () => client }), calls }
+  return { estate: makeEstate({ settings: defaults, defaults, cleanerUntil: () => client }), calls }
 }
 
 test('A queue is emptied, then its dead-letter queue, once nothing is on its way there.', async () => {
@@ -85,7 +85,7 @@ test.each(['settings', 'limits'] as const)(
     const limits = `pushpop-verify-limits-${name}`
     expect(kept).toEqual([`pushpop-verify-settings-${name}`, limits])
     const plain =
-      '{"segmentSize":100,"bufferSegments":1,"maxDeliveries":null,"capacity":null,"pushLimit":null,"popLimit":null}'
+      '{"segmentSize":100,"bufferSegments":1,"maxDeliveries":null,"capacity":null,"itemTtlSeconds":null,"expired":null,"pushLimit":null,"popLimit":null}'
     const taken = plain.replace('"capacity":null', '"capacity":1900000000')
     const id = kind === 'limits' ? limits : kept[0]
     const reset = [`purge ${id}`, `configure ${id} ${kind === 'limits' ? taken : plain}`]

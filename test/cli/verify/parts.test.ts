@@ -13,7 +13,7 @@ import { markdownReport } from '../../../cli/verify/report/markdown.ts'
 import { duration, verdictSentence } from '../../../cli/verify/report/summary.ts'
 import { turnstile } from '../../../cli/verify/turnstile.ts'
 import { verdictOn, worstOf } from '../../../cli/verify/verdict.ts'
-import { PushPopError } from '../../../client/index.ts'
+import { type Configuration, PushPopError } from '../../../client/index.ts'
 import { prices } from '../../../lib/prices.ts'
 
 const call = (more: Partial<Call> = {}): Call => ({
@@ -34,7 +34,12 @@ test('Every check has a name that fits into a queue id, and its own sentences.',
 })
 
 describe('A verdict', () => {
-  const running = new AbortController().signal
+  const settings: Configuration = {
+    segmentSize: 100,
+    bufferSegments: 1,
+    source: { from: 'default' },
+  }
+  const running = { halt: new AbortController().signal, settings }
   const error = (code: ConstructorParameters<typeof PushPopError>[0], more: object = {}) =>
     new PushPopError(code, 'because', { status: 400, ...more })
 
@@ -54,11 +59,28 @@ describe('A verdict', () => {
   })
 
   test('on what ended with the run says why', () => {
-    const why = (signal: AbortSignal) => verdictOn(new Error('stopped'), signal)
+    const why = (halt: AbortSignal) => verdictOn(new Error('stopped'), { halt, settings })
     expect(why(AbortSignal.abort())).toMatchObject({ reason: 'it was interrupted' })
     const over = AbortSignal.abort(new DOMException('over', 'TimeoutError'))
     expect(why(over)).toMatchObject({ kind: 'undecided', reason: 'its time was over' })
-    expect(verdictOn(new Broken('seen before'), over).kind).toBe('broken')
+    expect(verdictOn(new Broken('seen before'), { halt: over, settings }).kind).toBe('broken')
+  })
+
+  test('on the operator’s own limit is that the step cannot be tried', () => {
+    const limit = { maxRequests: 10, windowMillis: 1_000 }
+    const limited: Configuration = {
+      ...settings,
+      popLimit: { ...limit, algorithm: 'window', burst: 1 },
+      source: { from: 'pattern', prefix: 'push' },
+    }
+    const under = (more: object) =>
+      verdictOn(error('RATE_LIMITED', { status: 429, ...more }), { ...running, settings: limited })
+    expect(under({ retryAfterMs: 300 })).toEqual({
+      kind: 'skipped',
+      reason: 'the prefix "push" limits it: because',
+    })
+    expect(under({}).kind).toBe('undecided')
+    expect(verdictOn(error('RATE_LIMITED', { retryAfterMs: 300 }), running).kind).toBe('undecided')
   })
 
   test('of a check is that of its worst step; what was skipped does not count', () => {

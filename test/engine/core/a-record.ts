@@ -55,6 +55,7 @@ export function aRecord(
     lanesMade: 1,
     inFlight: 0,
     room: ROOM_UNLIMITED,
+    keptRoom: 0,
     returns: 0,
     configuration: defaultConfiguration,
     tokens: { kept: 0, forgotten: 0 },
@@ -119,7 +120,7 @@ const anyLane: fc.Arbitrary<Lane> = fc
     const entries = tailOf(end - sealed)
     const handedOut = head + 1 < frontier ? [{ from: head + 1, to: frontier }] : []
     return somePieces(handedOut).chain((holes) => {
-      const back = subtract([{ from: head, to: frontier }], holes)
+      const back = subtract(head < frontier ? [{ from: head, to: frontier }] : [], holes)
       return fc.integer({ min: 1, max: 4 }).map((count) => ({
         ...aLane({
           head,

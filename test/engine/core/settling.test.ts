@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { encodeReference, entryBytes } from '../../../lambdas/engine/core/entry.ts'
+import { DELIVERY_PIECES_MAX } from '../../../lambdas/engine/core/limits.ts'
 import {
   countOf,
   intersect,
@@ -210,5 +211,33 @@ describe('Whatever the record and the stretches,', () => {
         expect(starts).toEqual([...starts].sort((a, b) => a - b))
       }),
     )
+  })
+})
+
+describe('The record has so many pieces of delivery counts, and one more for each lane,', () => {
+  const total = (record: QueueRecord): number =>
+    [...record.lanes.values()].reduce((sum, { deliveries }) => sum + deliveries.length, 0)
+  /** 80 of each lane's first 160 items, every second one. */
+  const alternating = (priority: number): Stretch[] =>
+    Array.from({ length: 80 }, (_, n) => at(priority, 2 * n, 2 * n + 1))
+  const lanesOf = (count: number) =>
+    aRecord(
+      Object.fromEntries(
+        Array.from({ length: count }, (_, n) => [n, aLane({ sealed: 200, frontier: 200 })]),
+      ),
+    )
+
+  it('if one write gives back items of many lanes.', () => {
+    const all = Array.from({ length: 50 }, (_, n) => alternating(n)).flat()
+    expect(total(giveBack(lanesOf(50), all))).toBeLessThanOrEqual(DELIVERY_PIECES_MAX + 50)
+    expect(total(bury(lanesOf(50), all, 'no'))).toBeLessThanOrEqual(DELIVERY_PIECES_MAX + 50)
+  })
+
+  it('if many writes do.', () => {
+    let record = lanesOf(100)
+    for (let lane = 0; lane < 100; lane += 1) record = giveBack(record, alternating(lane))
+    expect(total(record)).toBeLessThanOrEqual(DELIVERY_PIECES_MAX + 100)
+    // No lane forgets the item that came most often.
+    for (const { deliveries } of record.lanes.values()) expect(deliveries.length).toBeGreaterThan(0)
   })
 })

@@ -1,7 +1,10 @@
 import { expect, it } from 'vitest'
 import { noneScheduled } from '../../../lambdas/engine/core/scheduled.ts'
-import { take } from '../../../lambdas/engine/store/scheduled-updates.ts'
+import { recordUpdate } from '../../../lambdas/engine/store/record-update.ts'
+import { take, takeKeptRoom } from '../../../lambdas/engine/store/scheduled-updates.ts'
 import { Expression } from '../../../lambdas/foundation/expression.ts'
+import { aLane, aRecord } from '../core/a-record.ts'
+import { applied, storedOf } from './an-update.ts'
 
 it('What joins or is cancelled leaves the record highest place first, because some stores take places away one after the other.', () => {
   const update = new Expression()
@@ -9,4 +12,12 @@ it('What joins or is cancelled leaves the record highest place first, because so
   const taken = { places: [0, 2, 10], items: 3, bytes: 0, nextDue: undefined }
   take(update, { ...noneScheduled, entries, items: 12 }, taken)
   expect(update.removes).toEqual(['T[10]', 'T[2]', 'T[0]'])
+})
+
+it('Room that is kept for due items is taken out once: a join and a fenced write may both have seen it.', () => {
+  const update = recordUpdate()
+  takeKeptRoom(update, 2)
+  const after = applied({ ...storedOf(aRecord({ 0: aLane() })), kr: 3 }, update.build())
+  expect(after).toMatchObject({ kr: 1 })
+  expect(() => applied(after, update.build())).toThrow('conditional')
 })

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { patiently } from '../../../lambdas/engine/core/timers.ts'
-import { checkAtUpdate } from '../../../lambdas/engine/store/lock-updates.ts'
 import { recordUpdate } from '../../../lambdas/engine/store/record-update.ts'
-import { lowerCheckAt } from '../../../lambdas/engine/store/timer-update.ts'
+import { checkAtUpdate, lowerCheckAt } from '../../../lambdas/engine/store/timer-update.ts'
 import { aLane, aRecord, later, nowMs } from '../core/a-record.ts'
 import { applied, expectPlaceholdersUsed, storedOf } from './an-update.ts'
 
@@ -48,13 +47,22 @@ describe('A timer that is lowered beside the fence', () => {
       false,
     ],
     [
-      'is lowered to a patient one, and not announced',
-      later(9),
-      true,
+      'is lowered from a patient one to an earlier one, and not announced',
+      patiently(later(9)),
+      false,
       patiently(later(5)),
       patiently(later(5)),
       false,
     ],
+    [
+      'stays prompt where it is lowered to a patient one, which would hide it',
+      later(far),
+      false,
+      patiently(later(5)),
+      later(4),
+      true,
+    ],
+    ['stays where a patient one comes later', later(3), true, patiently(later(5)), later(3), true],
   ])('%s.', (_, checkAtMs, near, atMs, expected, told) => {
     expect(lowered(recordWith(checkAtMs, near), atMs)).toEqual({ checkAt: expected, near: told })
   })
@@ -70,8 +78,15 @@ describe('A timer that is lowered beside the fence', () => {
   })
 
   it('takes the flag away if it is set anew for a patient time.', () => {
-    const stored = storedOf(recordWith(later(900_000), true))
-    const after = applied(stored, checkAtUpdate(patiently(later(60_000)), nowMs))
+    const seen = recordWith(patiently(later(900_000)), true)
+    const after = applied(storedOf(seen), checkAtUpdate(seen, patiently(later(60_000)), nowMs))
+    expect(after).toMatchObject({ checkAt: patiently(later(60_000)) })
     expect(after).not.toHaveProperty('wk')
+  })
+
+  it('may be left as it is by a write of its own.', () => {
+    const seen = recordWith(later(3), true)
+    const after = applied(storedOf(seen), checkAtUpdate(seen, patiently(later(60_000)), nowMs))
+    expect(after).toEqual(storedOf(seen))
   })
 })

@@ -488,7 +488,6 @@ describe('An answer', () => {
     'Throttling',
     'RequestLimitExceeded',
     'TransactionConflictException',
-    'TransactionInProgressException',
   ])('%s is a request to come again, and the engine does.', async (name) => {
     const { requests, dynamo } = await open((_, response, count) =>
       count < 3

@@ -8,10 +8,11 @@ import {
   deliver,
   type Outcome,
 } from '../../../lambdas/foundation/shared/linger/deliver.ts'
+import type { Load } from '../../../lambdas/foundation/shared/linger/line.ts'
 
 type Call = {
   readonly name: number
-  readonly load: { readonly items: number; readonly bytes: number }
+  readonly load: Load
   readonly isBad: boolean
 }
 
@@ -43,8 +44,8 @@ class Fake {
     this.patient.push(isPatient)
     if (this.sent.length === this.awayFor) throw new Refused('all', 'away')
     if (calls.some(({ isBad }) => isBad)) throw new Refused('some', 'bad')
-    const items = calls.reduce((sum, { load }) => sum + load.items, 0)
-    if (items > this.room) throw new Refused('larger', 'full')
+    const items = calls.reduce((sum, { load }) => sum + (load.itemsNow ?? load.items), 0)
+    if (items > 0 && items > this.room) throw new Refused('larger', 'full')
     this.room -= items
     this.stored.push(...calls.map(({ name }) => name))
     return calls.map(({ name }) => ({ kind: 'answer', answer: `id of ${name}` }))
@@ -105,6 +106,16 @@ describe('A batch', () => {
     expect([1, 3].map((name) => fake.heard(name))).toEqual(['full', 'full'])
   })
 
+  test('for which there is no room goes on with calls whose items are for later', async () => {
+    const fake = new Fake(0)
+    const [first, second, third] = callsOf(1, 3, 1)
+    const forLater = (call: Call | undefined, itemsNow: number) =>
+      ({ ...call, load: { ...call?.load, itemsNow } }) as Call
+    await fake.deliver([first as Call, forLater(second, 0), forLater(third, 1)])
+    expect(fake.stored).toEqual([1])
+    expect([0, 2].map((name) => fake.heard(name))).toEqual(['full', 'full'])
+  })
+
   test('with one bad call in it pushes all others, in order', async () => {
     const fake = new Fake(100)
     const calls = ones(9).map((call) => ({ ...call, isBad: call.name === 4 }))
@@ -158,16 +169,20 @@ test('A lost answer concerns all: nobody sends a part of such a batch again', ()
 })
 
 const anyCalls = fc.array(
-  fc.record({ items: fc.integer({ min: 1, max: 5 }), isBad: fc.boolean() }),
+  fc.record({
+    items: fc.integer({ min: 1, max: 5 }),
+    later: fc.integer({ min: 0, max: 5 }),
+    isBad: fc.boolean(),
+  }),
   { minLength: 1, maxLength: 40 },
 )
 
 test('For any batch, each call gets the outcome that it would have had alone and in turn', async () => {
   await fc.assert(
     fc.asyncProperty(anyCalls, fc.integer({ min: 0, max: 60 }), async (list, room) => {
-      const calls = list.map(({ items, isBad }, name) => ({
+      const calls = list.map(({ items, later, isBad }, name) => ({
         name,
-        load: { items, bytes: 1 },
+        load: { items, itemsNow: Math.max(0, items - later), bytes: 1 },
         isBad,
       }))
       const together = new Fake(room)

@@ -34,13 +34,12 @@ export class FifoModel {
 
   /** What a receive has to hand out, in order. */
   receive(max: number, nowMs: number): readonly ModelMessage[] {
-    const isClosed = (group: string) =>
-      this.messages.some((one) => one.group === group && one.invisibleUntilMs > nowMs)
     const groups = [...new Set(this.messages.map(({ group }) => group))]
-    const free = groups.filter((group) => !isClosed(group))
     const received: ModelMessage[] = []
-    for (const group of free) {
-      for (const one of this.messages.filter((it) => it.group === group)) {
+    for (const group of groups) {
+      const all = this.messages.filter((it) => it.group === group)
+      const closedFrom = all.findIndex(({ invisibleUntilMs }) => invisibleUntilMs > nowMs)
+      for (const one of closedFrom < 0 ? all : all.slice(0, closedFrom)) {
         if (received.length === max) return received
         if (one.receives < this.#receivesMax) received.push(one)
         else this.#giveUp(one)

@@ -83,6 +83,18 @@ describe('a mapping', () => {
     expect(positions).toEqual(['2'])
   })
 
+  test('is past a write that changed nothing, and tells nobody of it', async () => {
+    const image = { work: 'x', m: { M: { a: { N: '1' }, b: { N: '2' } } } }
+    const other = { ...image, m: { M: { b: { N: '2' }, a: { N: '1' } } } }
+    const changed = { ...image, n: { N: '1' } }
+    const { numbers, positions } = await run(
+      [[aRecord(1, other, image), aRecord(2, changed, image), aRecord(3, image, image)]],
+      { calls: 1 },
+    )
+    expect(numbers).toEqual([[2]])
+    expect(positions.at(-1)).toBe('3')
+  })
+
   test('is past nothing while records wait for their window', async () => {
     const pages = [[wanted(1)], [aRecord(2)]]
     const { numbers, positions } = await run(pages, { change: { windowMs: 3_600_000 } })

@@ -8,8 +8,8 @@ const service = {
   routes: [{ key: 'POST /queue/{id}/push', functionArn: 'arn', timeoutMs: 1_000 }],
 }
 
-/** The queues in the lines to paste, of an app with a consumer of these. */
-function queuesFor(matchers: readonly unknown[] | undefined): readonly string[] {
+/** The lines to paste, of an app with a consumer of these queues. */
+function linesFor(matchers: readonly unknown[] | undefined): string {
   const pattern = matchers === undefined ? { source: ['shop'] } : { detail: { queue: matchers } }
   const plan = {
     ...planStack([]),
@@ -17,9 +17,11 @@ function queuesFor(matchers: readonly unknown[] | undefined): readonly string[] 
     eventRules: [{ id: 'Rule', busName: 'bus', pattern, targets: [] }],
   }
   const [url, seconds] = ['http://localhost:8000', 1]
-  const text = banner({ url, urls: {}, plan, seconds, typed: 'pushpop start' }, (_, shown) => shown)
-  return [...text.matchAll(/^ {2}curl .*\/queue\/([^/\s]+)/gm)].map(([, queue = '']) => queue)
+  return banner({ url, urls: {}, plan, seconds, typed: 'pushpop start' }, (_, shown) => shown)
 }
+
+const queuesIn = (text: string): readonly string[] =>
+  [...text.matchAll(/^ {2}curl .*\/queue\/([^/\s]+)/gm)].map(([, queue = '']) => queue)
 
 test.each([
   ['one queue', ['mails'], 'mails'],
@@ -27,5 +29,10 @@ test.each([
   ['a pattern', [{ wildcard: 'tenant-*-mails' }], 'orders'],
   ['none', undefined, 'orders'],
 ])('The lines to paste push to what a consumer works: %s.', (_, matchers, queue) => {
-  expect(queuesFor(matchers)).toEqual([queue, queue, queue])
+  expect(queuesIn(linesFor(matchers))).toEqual([queue, queue, queue])
+})
+
+test('They have no item that a consumer might fail on; without a consumer, they have one.', () => {
+  expect(linesFor(['mails'])).toContain(`-d '{"item":ITEM}'\n  (for ITEM, write one that`)
+  expect(linesFor(undefined)).toContain(`-d '{"item":{"order":17}}'\n  curl`)
 })

@@ -26,6 +26,8 @@ const update =
   (place: Place) =>
     place.update(...input)
 
+const unused = { ExpressionAttributeValues: { ':unused': 1 } }
+
 const condition = (expression: string, values: Attributes = { ':n': 1 }) =>
   put({}, { ConditionExpression: expression, ExpressionAttributeValues: values })
 
@@ -71,6 +73,28 @@ conformance(
     refuses('An empty key is refused by an update.', (place) =>
       place.update({ Key: place.key('') }),
     ),
+    accepts('A key of an index may have as many bytes as a key of that kind.', (place) =>
+      place.put({ pk: place.partitionOf(1024), shard: place.shard }),
+    ),
+    refuses(
+      'A sort key of an index may not have 1,025 bytes.',
+      (place) => place.put({ pk: place.partitionOf(1025), shard: place.shard }),
+      { embedded: 'dynoxide does not measure the keys of an index' },
+    ),
+    refuses(
+      'An update may not bring a key that is too long into an index.',
+      async (place) => {
+        const Key = { pk: place.partitionOf(1025), sk: 'row' }
+        return place.update({ Key, UpdateExpression: x`SET ${name('shard')} = ${place.shard}` })
+      },
+      { embedded: 'dynoxide does not measure the keys of an index' },
+    ),
+    accepts('A key that is too long for an index is none in a row outside it.', (place) =>
+      place.put({ pk: place.partitionOf(1025) }),
+    ),
+    refuses('An attribute without a name is refused.', put({ '': 1 }), {
+      embedded: 'dynoxide stores it',
+    }),
     refuses('An item without its sort key is refused.', put({ sk: undefined })),
     refuses('A number as a key is refused.', put({ sk: 5 })),
     refuses('A read by half a key is refused.', (place) =>
@@ -124,6 +148,27 @@ conformance(
       'A reserved word behind an alias is allowed.',
       put({}, { ConditionExpression: x`${name('status')} <> ${1}` }),
     ),
+    refuses('A name that begins with an underscore is refused.', condition('_n <> :n'), {
+      embedded: 'dynoxide takes it',
+    }),
+    accepts(
+      'A name that begins with an underscore is allowed behind an alias.',
+      put({}, { ConditionExpression: x`${name('_n')} <> ${1}` }),
+    ),
+    refuses(
+      'An alias of an empty name is refused.',
+      (place) => place.put({}, { ConditionExpression: x`${name('')} <> ${1}` }),
+      { embedded: 'dynoxide takes it' },
+    ),
+    refuses('The size of a number that is given is refused.', condition('size(:n) < :n')),
+    refuses(
+      'A list_append within another is refused.',
+      update({
+        UpdateExpression: 'SET l = list_append(list_append(:l, :l), :l)',
+        ExpressionAttributeValues: { ':l': [1] },
+      }),
+      { embedded: 'dynoxide appends' },
+    ),
     refuses('A name that begins with a digit is refused.', condition('m.5 <> :n')),
 
     // Placeholders
@@ -134,6 +179,24 @@ conformance(
       update({
         UpdateExpression: 'REMOVE a',
         ExpressionAttributeNames: { '#b': 'b' },
+      }),
+    ),
+    refuses(
+      'A value that a put does not use is refused although its condition does not hold.',
+      put({}, { ConditionExpression: 'attribute_exists(pk)', ...unused }),
+      { embedded: 'dynoxide tries the condition first' },
+    ),
+    refuses(
+      'A value that a delete does not use is refused although its condition does not hold.',
+      (place) => place.delete({ ConditionExpression: 'attribute_exists(pk)', ...unused }),
+      { embedded: 'dynoxide tries the condition first' },
+    ),
+    refuses(
+      'A value that an update does not use is refused although its condition does not hold.',
+      update({
+        UpdateExpression: 'REMOVE a',
+        ConditionExpression: 'attribute_exists(pk)',
+        ...unused,
       }),
     ),
     refuses('A name that is not given is refused.', update({ UpdateExpression: 'REMOVE #a' })),

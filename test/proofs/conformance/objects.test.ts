@@ -4,17 +4,18 @@ import {
   NoSuchBucket,
   NoSuchKey,
   PutObjectCommand,
+  type PutObjectCommandInput,
 } from '@aws-sdk/client-s3'
 import { expect } from 'vitest'
-import { type Case, check, conformance } from './conformance.ts'
+import { type Case, check, conformance, type Differs } from './conformance.ts'
 import { errorOf, outcomeOf, type Place } from './place.ts'
 
 function objectsOf(place: Place) {
   const { s3, bucket: Bucket } = place.store
   const nameOf = (name: string) => place.objectKey(name)
   return {
-    put: (name: string, Body: string | Uint8Array) =>
-      s3.send(new PutObjectCommand({ Bucket, Key: nameOf(name), Body })),
+    put: (name: string, Body: string | Uint8Array, more: Partial<PutObjectCommandInput> = {}) =>
+      s3.send(new PutObjectCommand({ Bucket, Key: nameOf(name), Body, ...more })),
     async get(name: string, Range?: string) {
       const input = { Bucket, Key: nameOf(name), ...(Range !== undefined && { Range }) }
       const { Body } = await s3.send(new GetObjectCommand(input))
@@ -30,8 +31,11 @@ function objectsOf(place: Place) {
   }
 }
 
-const holds = (says: string, test: (objects: ReturnType<typeof objectsOf>) => Promise<void>) =>
-  check(says, (place) => test(objectsOf(place)))
+const holds = (
+  says: string,
+  test: (objects: ReturnType<typeof objectsOf>) => Promise<void>,
+  differs?: Differs,
+) => check(says, (place) => test(objectsOf(place)), differs)
 
 const bytes = (...values: number[]) => new Uint8Array(values)
 
@@ -105,6 +109,37 @@ const cases: readonly Case[] = [
     expect(new Uint8Array((await get('ranged', 'bytes=1-3')) ?? [])).toEqual(bytes(1, 2, 3))
     expect(new Uint8Array((await get('ranged', 'bytes=3-9')) ?? [])).toEqual(bytes(3, 4))
   }),
+  holds(
+    'A range may be the first byte alone.',
+    async ({ put, get }) => {
+      await put('ranged', bytes(5, 6, 7))
+      expect(new Uint8Array((await get('ranged', 'bytes=0-0')) ?? [])).toEqual(bytes(5))
+    },
+    { embedded: 's3rver returns the whole object' },
+  ),
+  holds('A range that begins at the end is InvalidRange.', async ({ put, get }) => {
+    await put('ranged', bytes(5, 6, 7))
+    expect(await outcomeOf(get('ranged', 'bytes=3-4'))).toBe('InvalidRange')
+  }),
+  holds(
+    'A put that wants to be the first is refused if there is an object.',
+    async ({ put, get }) => {
+      await put('first', bytes(1), { IfNoneMatch: '*' })
+      const second = put('first', bytes(2), { IfNoneMatch: '*' })
+      expect(await outcomeOf(second)).toBe('PreconditionFailed')
+      expect(new Uint8Array((await get('first')) ?? [])).toEqual(bytes(1))
+    },
+    { embedded: 's3rver ignores If-None-Match' },
+  ),
+  holds(
+    'A body that does not match its checksum is refused.',
+    async ({ put, get }) => {
+      const wrong = put('checked', bytes(1), { ChecksumCRC32: 'AAAAAA==' })
+      expect(await outcomeOf(wrong)).toBe('BadDigest')
+      expect(await outcomeOf(get('checked'))).toBe('NoSuchKey')
+    },
+    { embedded: 's3rver checks no checksum', simulated: 'it knows none, and says so' },
+  ),
   holds('A large object is stored whole.', async ({ put, get }) => {
     await put('large', new Uint8Array(3_000_000).fill(7))
     const read = await get('large')

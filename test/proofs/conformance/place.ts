@@ -62,6 +62,11 @@ export class Place {
     return pk
   }
 
+  /** Another, whose key has so many bytes. */
+  partitionOf(bytes: number): string {
+    return this.partition(text(bytes - this.pk.length - 1))
+  }
+
   /** The key of an object of this place. */
   objectKey(name: string): string {
     const key = `${this.pk.replaceAll('#', '/')}/${name}`

@@ -38,6 +38,8 @@ const exists = (place: Place, sk: string, condition = 'attribute_exists(pk)'): A
   ConditionCheck: { TableName: place.table, Key: place.key(sk), ConditionExpression: condition },
 })
 
+const nested = (depth: number): unknown => (depth === 0 ? 1 : [nested(depth - 1)])
+
 const rows = (count: number) => Array.from({ length: count }, (_, i) => `row${i}`)
 
 async function cancellation(request: Promise<unknown>): Promise<TransactionCanceledException> {
@@ -109,6 +111,26 @@ const cases: readonly Case[] = [
     (place) => transact(place, [place.updateAction('a', 'SET a')]),
     { embedded: 'dynoxide cancels the transaction instead' },
   ),
+  ...(
+    [
+      ['An item that is too large', { a: text(400 * 1024) }],
+      ['An item that is nested too deep', { a: nested(32) }],
+      ['An empty key', { sk: '' }],
+      ['A number that is too small to store', { a: 1e-140 }],
+    ] as const
+  ).map(([what, attributes]) =>
+    refuses(
+      `${what} makes the transaction invalid.`,
+      (place) => transact(place, [put(place, 'a'), put(place, 'b', attributes)]),
+      what.includes('nested') ? { embedded: 'dynoxide cancels the transaction instead' } : {},
+    ),
+  ),
+  check('An update that makes an item too large cancels the transaction.', async (place) => {
+    await place.put({ sk: 'a', a: text(300 * 1024) })
+    const action = place.updateAction('a', x`SET b = ${text(100 * 1024)}`)
+    const error = await cancellation(transact(place, [put(place, 'b'), action]))
+    expect(codes(error)).toEqual(['None', 'ValidationError'])
+  }),
   check(
     'A key of the wrong type cancels the transaction, before any condition is tried.',
     async (place) => {
@@ -126,6 +148,15 @@ const cases: readonly Case[] = [
   refuses(
     'A placeholder that is not given makes the transaction invalid.',
     (place) => transact(place, [exists(place, 'a', 'n = :missing')]),
+    { embedded: 'dynoxide cancels the transaction instead' },
+  ),
+  refuses(
+    'A placeholder that is not used makes the transaction invalid, whatever the item holds.',
+    (place) => {
+      const condition = { ExpressionAttributeValues: { ':unused': 1 } }
+      const action = { ...exists(place, 'missing').ConditionCheck!, ...condition }
+      return transact(place, [{ ConditionCheck: action }])
+    },
     { embedded: 'dynoxide cancels the transaction instead' },
   ),
   check('A token has at most 36 characters.', async (place) => {

@@ -179,6 +179,9 @@ const cases: readonly Case[] = [
     embedded: 'dynoxide makes an item of nothing but its key',
   }),
   gives('REMOVE takes a name out of a map.', { m: { a: 1, b: 2 } }, 'REMOVE m.a', { m: { b: 2 } }),
+  gives('REMOVE below a missing item changes nothing.', missing, 'REMOVE m.a', missing, {
+    embedded: 'dynoxide makes an item of nothing but its key',
+  }),
   refuses('REMOVE below a missing map is refused.', { a: 1 }, 'REMOVE m.a', {
     embedded: 'dynoxide changes nothing',
   }),

@@ -1,5 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: patches are text of source code
-import { type Mutant, mutant, simulation } from './mutant.ts'
+import { type Mutant, mutant, simulation, test } from './mutant.ts'
 
 const appendUpdate = 'engine/store/append-update.ts'
 const fence = 'engine/core/fence.ts'
@@ -8,6 +8,7 @@ const fencedUpdate = 'engine/store/fenced-update.ts'
 const take = 'engine/operations/popping/take.ts'
 const purge = 'engine/operations/settling/purge.ts'
 const marks = 'engine/core/flags.ts'
+const room = 'test/engine/room-in-flight.test.ts'
 
 /** The marks that events are made of: what is missed here is an event that never comes. */
 // biome-ignore format: a mutant is a row
@@ -42,7 +43,7 @@ export const flagMutants: readonly Mutant[] = [
     [take, 'const known = await leaveDryQuietly(engine, after)', 'const known = true'],
     simulation(600)),
   mutant('empty-pop-leaves-no-mark', 'who finds nothing leaves the mark',
-    [take, 'const left = await leaveDry(engine, record)', 'const left = record'], simulation(600)),
+    [take, 'const left = await leaveDry(engine, { record, isCurrent })', 'const left = record'], simulation(600)),
   mutant('purge-leaves-no-mark', 'who takes the last leaves the mark',
     [[purge, 'await leaveDryQuietly(engine, after)', ''],
      [purge, 'setsDry: engine.events && losses === 0,', '']], simulation(200)),
@@ -55,8 +56,18 @@ export const flagMutants: readonly Mutant[] = [
      'isNotable(before, pruned, false)'], simulation(600)),
   mutant('dead-items-are-not-notable', 'every transition wakes the stream',
     [marks,
-     'if (bringsBack || deadIn(after) > deadIn(before) ||',
-     'if (bringsBack ||'], simulation(600)),
+     'if (bringsBack || deadIn(after) > deadIn(before)) return true',
+     'if (bringsBack) return true'], simulation(600)),
+  mutant('sleeps-beside-the-crowd', 'every transition wakes the stream',
+    [marks,
+     'letsExpireAgain(before, after) || letsLockAgain(before, after)',
+     'letsExpireAgain(before, after)'], test(room, 'when the first of the dead have moved')),
+  mutant('announces-no-room-in-flight', 'every transition wakes the stream',
+    ['engine/core/transitions.ts',
+     'letsExpireAgain(before, after) || letsLockAgain(before, after)',
+     'letsExpireAgain(before, after)'], test(room, 'when the first of the dead have moved')),
+  mutant('announces-what-a-holder-acknowledged', 'a holder at work needs no event',
+    [marks, '&& roomIn(asSettledByHolders(before, after)) === 0', ''], test(room, 'the holder pops again')),
   mutant('ended-locks-are-not-notable', 'every transition wakes the stream',
     [marks, "?.ending !== 'acknowledged'", '?.ending === undefined'], simulation(600)),
 ]

@@ -31,6 +31,10 @@ const isIn = {
   /** The same under queues that fill up. */
   lingeringFull: ({ linger, queues }) =>
     linger !== undefined && queues.some(({ capacity }) => capacity !== undefined),
+  later: ({ later }) => later !== undefined,
+  laterFull: ({ later, queues }) =>
+    later !== undefined && queues.some(({ capacity }) => capacity !== undefined),
+  settling: ({ settlesMaxMs }) => settlesMaxMs > 0,
   faultless: ({ faultFree }) => faultFree,
   rates: (_, worldSeed) => hasRateCallers(randomOf(rateCallers, worldSeed)),
 } as const satisfies Readonly<Record<string, (profile: Profile, worldSeed: number) => boolean>>

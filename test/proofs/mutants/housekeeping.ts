@@ -8,6 +8,7 @@ const move = 'engine/operations/moving/move.ts'
 const forget = 'engine/operations/sweeping/forget.ts'
 const storedRecord = 'engine/core/stored-record.ts'
 const storedLane = 'engine/core/stored-lane.ts'
+const smallTest = 'test/engine/small-segments.test.ts'
 const racesTest = 'test/proofs/mutants/races.test.ts'
 
 /** Copies, pointers and deletes; dead letters; forgetting. */
@@ -79,9 +80,9 @@ await engine.objects.deleteMany([segmentObjectKey(record.queue, lane.epoch, prio
       `await deleteOriginals(engine, record, draft)
 for (const trim of trims.splice(0)) await trim()`],
      [segmentRound,
-      'const SEGMENTS_PER_ROUND =',
+      'const ITEMS_PER_ROUND =',
       `const trims: (() => Promise<void>)[] = []
-const SEGMENTS_PER_ROUND =`]], test('test/proofs/mutants/left-over.test.ts')),
+const ITEMS_PER_ROUND =`]], test('test/proofs/mutants/left-over.test.ts')),
   mutant('trim-by-segment', '§5.1 rows may go when their `to ≤ head`',
     [segmentWork,
      'const settled = rows.filter((row) => parseChunkSortKey(row.sk as string).to <= behind)',
@@ -173,4 +174,9 @@ head: stored.h,`],
      'const items = capacityCounts ? addition.items : 0',
      'const { items } = addition'],
     test('test/engine/dead-letter.test.ts', 'over its capacity')),
+  mutant('small-segments-count-as-large-ones', 'housekeeping keeps up with pushes',
+    [segmentRound, 'Math.min(SEGMENT_SIZE_DEFAULT, Math.max(10, segmentSize))',
+     'Math.max(SEGMENT_SIZE_DEFAULT, 0 * segmentSize)'], test(smallTest, 'as that of ordinary')),
+  mutant('any-number-of-segments-in-a-round', 'everything is bounded',
+    [segmentRound, 'Math.max(10, segmentSize)', 'segmentSize'], test(smallTest, 'not on any number')),
 ]

@@ -8,6 +8,7 @@ const sequence = 'engine/core/sequence.ts'
 const sequenceUpdate = 'engine/store/sequence-update.ts'
 const applyTest = 'test/engine/apply.test.ts'
 const batchTest = 'test/inbox/apply-batch.test.ts'
+const delayTest = 'test/inbox/delay.test.ts'
 const sendTest = 'test/inbox/send.test.ts'
 const crashTest = 'test/proofs/inbox-simulation/crash.test.ts'
 const simulationTest = 'test/proofs/inbox-simulation/inbox-simulation.test.ts'
@@ -32,6 +33,8 @@ export const inboxMutants: readonly Mutant[] = [
     ['engine/operations/moving/bury-message.ts',
      'const draft = { ...record, sequence: appliedAt(sequence, nowMs) }',
      'void appliedAt; const draft = { ...record }'], test(applyTest, 'with its reason, once')),
+  mutant('inbox-delay-that-failed-in-part-is-silent', 'a message waits 18 minutes, and a line says why',
+    ['inbox/sqs.ts', 'if (Failed.length === 0) return', 'if (Failed.length >= 0) return'], test(delayTest)),
   mutant('inbox-batch-of-an-open-append-deleted', '§5.5 it may have landed',
     [appendPushes, 'appended.inDoubt && (addition.notes?.size ?? 0) === 0', 'false'],
     test(simulationTest)),

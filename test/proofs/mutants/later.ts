@@ -1,15 +1,15 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: patches are text of source code
-import { type Mutant, mutant, test } from './mutant.ts'
+import { type Mutant, mutant, simulation, test } from './mutant.ts'
 
 const later = 'test/engine/later.test.ts'
 const byIdTest = 'test/engine/later-by-id.test.ts'
 const rowsTest = 'test/engine/later-rows.test.ts'
 const manyRowsTest = 'test/engine/later-many-rows.test.ts'
-const laterSimulation = 'test/proofs/later-simulation/later-simulation.test.ts'
 const scheduled = 'engine/core/scheduled.ts'
 const updates = 'engine/store/scheduled-updates.ts'
 const coreJoin = 'engine/core/join.ts'
 const join = 'engine/operations/later/join.ts'
+const writeJoin = 'engine/operations/later/write-join.ts'
 const takeScheduled = 'engine/operations/later/take-scheduled.ts'
 const listing = 'engine/operations/later/list-scheduled.ts'
 const seal = 'engine/operations/later/seal-later.ts'
@@ -23,7 +23,14 @@ const joinable = 'engine/core/joinable.ts'
 const dropPurged = 'engine/operations/later/drop-purged.ts'
 const rows = 'engine/store/scheduled-rows.ts'
 const toSeal = 'engine/core/to-seal.ts'
+const placement = 'engine/operations/later/placement.ts'
+const takeBack = 'engine/operations/later/take-back.ts'
+const orderTest = 'test/engine/later-order.test.ts'
+const toSealTest = 'test/engine/core/to-seal.test.ts'
 const doubtTest = 'test/engine/later-doubt.test.ts'
+const rememberedTest = 'test/engine/later-remembered.test.ts'
+const fullTest = 'test/engine/full-and-due.test.ts'
+const keptRoom = 'engine/core/kept-room.ts'
 const settlingTest = 'test/engine/later-settling.test.ts'
 
 /** Items for later: never early, never lost, never twice. */
@@ -34,7 +41,7 @@ export const laterMutants: readonly Mutant[] = [
     test(later, 'until its second has begun')),
   mutant('later-due-second-rounded-down', '0039 never early',
     ['engine/core/push-request.ts', 'Math.ceil(dueMs / 1_000)', 'Math.floor(dueMs / 1_000)'],
-    test(laterSimulation)),
+    simulation(20, 'later')),
   mutant('later-seconds-pass-for-a-time-in-1970', '0039 a time in seconds is not now',
     ['engine/core/time-in-ms.ts', 'if (!looksLikeSeconds(ms)) return', 'return'],
     test('test/engine/given-items.test.ts', 'takes milliseconds')),
@@ -43,7 +50,7 @@ export const laterMutants: readonly Mutant[] = [
     test('test/engine/given-items.test.ts', 'does not know')),
   mutant('later-stale-joiner-passes', '0039 nobody else has taken any',
     [updates, 'unchanged(update, scheduled.changes) for', 'for'],
-    test(later, 'was frozen while another did'), test(laterSimulation)),
+    test(later, 'was frozen while another did'), simulation(20, 'later')),
   mutant('later-seal-without-a-row', '0039 rows and the cut are one transaction',
     [seal, '...rows.map((row) =>', '...rows.slice(1).map((row) =>'],
     test(later, 'come in the order of their times')),
@@ -54,9 +61,36 @@ export const laterMutants: readonly Mutant[] = [
     ['engine/core/fence.ts', 'scheduled: refreshCheckAt && after.checkAtMs !== before.checkAtMs', 'scheduled: false'],
     test(later, 'is not put off past')),
   mutant('later-join-over-the-capacity', '0039 a full queue keeps it waiting',
-    [[coreJoin, 'if (!hasLanes || items + count > record.room) {', 'if (!hasLanes || items + count > 1_000_000) {'],
-     [join, 'admitted: true,', 'admitted: true, anyway: true,']],
+    [[coreJoin, 'if (!hasLanes || items + count > roomForDue(record)) {', 'if (!hasLanes || items + count > 1_000_000) {'],
+     [writeJoin, "pass: 'free',", "pass: 'free', anyway: true,"]],
     test(later, 'wait while the queue is full')),
+  mutant('acknowledging-pop-leaves-what-is-due', '0039 a pop first joins what is due, once there is room',
+    ['engine/operations/popping/pop.ts', 'acknowledgeForRoom(engine, record, plan, view, passing) ?? decideEmpty', 'decideEmpty'],
+    test(fullTest, 'goes on with what is due')),
+  mutant('acknowledging-pop-locked-out-calls-it-nothing', 'an answer says what the call acknowledged',
+    ['engine/operations/popping/popped.ts', "outcome.kind === 'locked' ? { kind: 'empty', itemsAcknowledged }", "outcome.kind === 'locked' ? outcome"],
+    test(fullTest, 'even if another consumer')),
+  mutant('more-forgets-what-is-due', '0039 a pop first joins what is due, once there is room',
+    ['engine/operations/popping/join-first.ts', 'hasFree(record) || mayJoin(engine, record, engine.clock.nowMs())', 'hasFree(record)'],
+    test(fullTest, 'says that there is more')),
+  mutant('room-made-for-what-is-due-calls-nobody', '0039 what is due has its timer',
+    ['engine/core/fence.ts', 'joinsNow: stopsWaiting(before, counted, nowMs),', 'joinsNow: false,'],
+    test(fullTest, 'calls Wake')),
+  mutant('lane-made-free-for-what-is-due-calls-nobody', '0039 what is due has its timer',
+    [joinable, 'canJoin(after, nowMs, true) && !canJoin(before, nowMs, true)', 'canJoin(after, nowMs, true) && roomForDue(before) <= 0'],
+    test(fullTest, 'an empty lane calls Wake')),
+  mutant('freed-room-goes-to-the-next-push', '0039 room that becomes free is kept for what is due',
+    [keptRoom, 'before.room <= 0 ? Math.max(0, after.room) : 0', '0'],
+    test(fullTest, 'is not taken by producers')),
+  mutant('kept-room-is-never-given-back', '0039 room that nothing needs goes to pushes',
+    ['engine/operations/pushing/make-room.ts', 'else if (current.keptRoom > 0) current = await useKeptRoom(engine, current)', ''],
+    test(fullTest, 'goes to pushes again')),
+  mutant('kept-room-stays-when-nothing-waits', '0039 room that nothing needs goes to pushes',
+    [keptRoom, 'return after.keptRoom === 0 ? after : { ...after, room: roomForDue(after), keptRoom: 0 }', 'return after'],
+    test(fullTest, 'goes to pushes again')),
+  mutant('kept-room-is-taken-twice', '0039 a queue never holds more than its capacity',
+    [updates, 'update.condition(`kr>=${update.value(kept)}`)', ''],
+    test('test/engine/store/scheduled-updates.test.ts', 'kept for due items')),
   mutant('later-rows-behind-the-page-are-forgotten', '0039 the earliest row is never later than the truth',
     [coreJoin, 'rows[taken] ?? (more ? rows.at(-1) : undefined)', 'rows[taken]'],
     test(later, 'is due while there is more')),
@@ -65,13 +99,13 @@ export const laterMutants: readonly Mutant[] = [
     test(later, 'counts as scheduled')),
   mutant('later-cancelled-item-stays-in-its-row', '0039 a cancelled item is in no pop',
     ['engine/core/take-scheduled.ts', 'list.entries[place.place] = isGone ? undefined : encodeScheduled(left)', ''],
-    test(laterSimulation)),
+    simulation(20, 'later')),
   mutant('later-moved-beside-a-join', '0039 nobody else has taken any',
     [updates, 'export function take(update: Expression, scheduled: Scheduled, taken: Taken): void {\n  unchanged(update, scheduled.changes)',
      'export function take(update: Expression, _scheduled: Scheduled, taken: Taken): void {'],
     test(byIdTest, 'agrees with a join')),
   mutant('later-moved-to-a-queue-that-is-forgotten', '0039 never lost',
-    ['engine/operations/later/place-scheduled.ts', "update.add('a', 1)", ''],
+    [placement, "update.add('a', 1)", ''],
     test(byIdTest, 'keeps the other queue from being forgotten')),
   mutant('later-cancelled-twice', '0039 each id is answered for itself',
     ['engine/operations/later/take-scheduled.ts', '.filter((one) => indexesLeft(entryOf(record.scheduled, one)).includes(one.wanted.index))', ''],
@@ -122,10 +156,10 @@ export const laterMutants: readonly Mutant[] = [
     ['engine/operations/attempts/engine.ts', 'isStuck: options.isStuck || areRowsBlocked(engine, before)', 'isStuck: options.isStuck ?? false'],
     test(blockedTest, 'no pop sets a timer')),
   mutant('later-due-behind-blocked-rows-keeps-wake-awake', '0039 what finds no lane has a patient timer',
-    [joinable, 'room <= 0 || isRowDue(scheduled, nowMs)', 'room <= 0'],
+    [joinable, 'roomForDue(record) <= 0 || isRowDue(scheduled, nowMs)', 'roomForDue(record) <= 0'],
     test(blockedTest, 'keeps nobody awake')),
   mutant('later-without-a-lane-keeps-wake-awake', '0039 what finds no lane has a patient timer',
-    [joinable, 'room <= 0 || isStuck || !isSomethingJoinable(record, nowMs, isStuck)', 'room <= 0 || isStuck'],
+    [joinable, 'isDue(due, nowMs) && (isStuck || !canJoin(record, nowMs))', 'isDue(due, nowMs) && (isStuck || roomForDue(record) <= 0)'],
     test(withoutLaneTest, 'keeps nobody awake')),
   mutant('later-rows-without-a-lane-keep-wake-awake', '0039 what finds no lane has a patient timer',
     [['engine/operations/sweeping/sweep-queue.ts', 'isStuck: record === stuckBy', 'isStuck: false'],
@@ -173,6 +207,26 @@ export const laterMutants: readonly Mutant[] = [
   mutant('later-move-passes-by-what-must-be-sealed', '0039 an item is in the record or in one of 18 rows',
     [takeScheduled, 'if (target !== undefined && mustSeal(target, engine.clock.nowMs())) {', 'if (target !== undefined && mustSeal(target, engine.clock.nowMs()) && Date.now() < 0) {'],
     test(rowsTest, 'can still be cancelled by its id')),
+  mutant('later-move-passes-what-was-scheduled', '0039 items of one second keep their order',
+    [placement, 'placesAlong(scheduled, left, new Set(seconds.keys()))', 'placesAlong(scheduled, left, new Set())'],
+    test(orderTest, 'in the record, if it was scheduled')),
+  mutant('later-put-off-passes-what-was-scheduled', '0039 items of one second keep their order',
+    ['engine/operations/moving/put-off.ts', 'placementOf(engine, placing)', 'placementOf(engine, placing, [])'],
+    test(orderTest, 'in the record, if it was waiting')),
+  mutant('later-move-puts-itself-first', '0039 items of one second keep their order',
+    [placement, '[...along.filter((entry) => dueOf(entry) === due), ...some.map(encodeScheduled)]',
+     '[...some.map(encodeScheduled), ...along.filter((entry) => dueOf(entry) === due)]'], test(orderTest, 'For any')),
+  mutant('later-taken-back-behind-the-newer', '0039 items of one second keep their order',
+    [takeBack, 'T=list_append(${one.value(entries)},if_not_exists(T,${none}))',
+     'T=list_append(if_not_exists(T,${none}),${one.value(entries)})'], test(orderTest, 'go back from rows')),
+  mutant('later-seal-splits-a-second', '0039 items of one second keep their order',
+    [toSeal, '({ due, priority }: ScheduledEntry): string => `${due}.${priority}`',
+     '({ due, priority, random }: ScheduledEntry): string => `${due}.${priority}.${random}`'], test(toSealTest, 'or none')),
+  mutant('later-seal-of-too-many-rows', 'a transaction has a hundred requests',
+    [toSeal, 'if (seconds.size === ROWS_PER_SEAL && !seconds.has(entry.due)) continue', ''],
+    test(toSealTest, 'has room for')),
+  mutant('later-put-off-takes-any-number-along', 'an expression has 4 KB',
+    [toSeal, '> ENTRIES_ALONG_MAX', '> 100 * ENTRIES_ALONG_MAX'], test(orderTest, 'however many')),
   mutant('later-emptied-rows-hold-up-what-is-behind', '0039 a row with nothing in it is deleted',
     [coreJoin, 'if (taken.length === 0 && part === undefined) return undefined', 'if (items === 0 && part === undefined) return undefined'],
     test(rowsTest, 'does not hold up what is due behind it')),
@@ -189,16 +243,16 @@ export const laterMutants: readonly Mutant[] = [
     [listing, 'if (queries === QUERIES_MAX)', 'if (queries === 1_000_000)'],
     test(rowsTest, 'ends a page after so many rows')),
   mutant('later-row-joins-as-it-was', '0039 a row joins as it was read, or not at all',
-    [rows, "ConditionExpression: 'd=:d'", "ConditionExpression: 'd=:d OR attribute_not_exists(none)'"],
-    test(settlingTest, 'nobody gets what was cancelled'), test(laterSimulation)),
+    [rows, "ConditionExpression: 'd=:d'", "ConditionExpression: 'd=:d OR attribute_not_exists(nowhere)'"],
+    test(settlingTest, 'nobody gets what was cancelled'), simulation(150, 'settling')),
   mutant('later-join-not-read-is-not-written', '0039 what a join wrote stands',
-    [join, "if (transacted.kind === 'done') return", "if (transacted.kind === 'done' && (await dynamo.get(Key, true))) return"],
+    [writeJoin, "if (transacted.kind === 'done') return", "if (transacted.kind === 'done' && (await dynamo.get(Key, true))) return"],
     test(rowsTest, 'keeps its batches')),
   mutant('later-joined-rows-stay', '0039 each joins once',
-    [join, 'const left = [...rows.map((row) => ({ ...row, entries: [] })),', 'const left = [...rows.slice(1).map((row) => ({ ...row, entries: [] })),'],
+    [writeJoin, 'const left = [...rows.map((row) => ({ ...row, entries: [] })),', 'const left = [...rows.slice(1).map((row) => ({ ...row, entries: [] })),'],
     test(later, 'may die after the write that joins')),
   mutant('later-rest-of-a-row-is-not-written', '0039 each joins once',
-    [join, '...(rest ? [rest] : [])', ''],
+    [writeJoin, '...(rest ? [rest] : [])', ''],
     test(rowsTest, 'joins a part of a row')),
   mutant('later-emptied-row-stays', '0039 a row with nothing in it is deleted',
     [rows, 'return row.entries.length > 0', 'return row.entries.length >= 0'],
@@ -216,7 +270,7 @@ export const laterMutants: readonly Mutant[] = [
     [seal, 'const unseen = [...unseenBefore, ...rows.map(({ sk }) => sk)]', 'const unseen = unseenBefore'],
     test(settlingTest, 'keeps its timer while others join')),
   mutant('later-move-names-no-rows', '0039 the record names rows that a read may not show',
-    ['engine/operations/later/place-scheduled.ts', 'unseen: [...unseen, ...rows.map(({ sk }) => sk)]', 'unseen'],
+    [placement, 'unseen: [...unseen, ...rows.map(({ sk }) => sk)]', 'unseen'],
     test(settlingTest, 'if a move has put it')),
   mutant('later-seal-forgets-rows-not-read', '0039 the record names rows that a read may not show',
     [seal, 'const unseen = [...unseenBefore, ...rows', 'const unseen = [...rows'],
@@ -227,8 +281,21 @@ export const laterMutants: readonly Mutant[] = [
   mutant('later-pop-waits-for-a-transaction', '0039 a pop delivers what is in its lanes',
     ['engine/operations/popping/join-first.ts', '{ isBrief: true }', '{ isBrief: false }'],
     test(settlingTest, 'does not keep a pop from')),
+  mutant('later-remembered-record-passes-for-the-stored-one', 'rule 7: memory never leads to "empty" or "locked"',
+    [[join, 'if (isCurrent) return makeWay', 'if (isCurrent || true) return makeWay'],
+     [join, 'const now = await readRecord(engine, record.queue) return', 'const now = record\n  return']],
+    test(rememberedTest, 'remembers a row'), test(rememberedTest, 'rows of a seal'), test(rememberedTest, 'not kept out'),
+    test(rememberedTest, 'conflict')),
+  mutant('later-refused-join-goes-by-the-record-before', 'rule 7: others may have joined these items',
+    [join, "if (written.kind === 'refused') return unlessMovedOn(engine, record)",
+     "if (written.kind === 'refused') return without('lost', record)"],
+    test(rememberedTest, 'another one lands')),
+  mutant('later-missing-row-believed-without-a-look', 'rule 7: others may have joined it, and more may be due',
+    [join, 'if (nextDue !== undefined && isDue(nextDue, nowMs)) return unlessMovedOn(engine, record)',
+     "if (nextDue !== undefined && isDue(nextDue, nowMs)) return without('lost', record)"],
+    test(rememberedTest, 'has just read')),
   mutant('later-pop-fails-with-its-join', '0039 a pop delivers what is in its lanes',
-    [[join, "return { kind: 'refused' }\n  }\n}", 'throw error\n  }\n}'],
+    [[writeJoin, "return { kind: 'refused' }\n  }\n}", 'throw error\n  }\n}'],
      ['engine/operations/popping/join-first.ts', 'if (!(error instanceof QueueError)) throw error', 'throw error']],
     test(settlingTest, 'does not keep a pop from')),
   mutant('later-batches-of-a-refused-join-stay', '0039 what was not written is dropped',
@@ -238,10 +305,10 @@ export const laterMutants: readonly Mutant[] = [
     [takeScheduled, "if (error instanceof QueueError && error.outcome !== 'unknown') await drop()", ''],
     test(settlingTest, 'leaves no batch of items that were to be moved')),
   mutant('later-seal-takes-what-waits-for-a-lane', '0039 the record keeps so much of what has no lane',
-    [toSeal, 'if (!waits || waitingBytes > WAITING_BYTES_MAX) places.push(place)', 'places.push(place)'],
+    [toSeal, 'if (waitingBytes <= WAITING_BYTES_MAX) staying.add(group)', ''],
     test(withoutLaneTest, 'stays in the record while others are sealed')),
   mutant('later-seal-puts-an-item-where-its-id-does-not-lead', '0039 an item is in the record or in one of 18 rows',
-    [toSeal, 'if (seals + 1 > entry.seals + SEALS_OF_ID) continue', ''],
+    [toSeal, 'if (!isWithinReach(entry, seals)) staying.add(group)', ''],
     test(withoutLaneTest, 'stays in the record while others are sealed')),
   mutant('later-record-of-a-queue-at-work-stays-large', 'a million items for later make no write dearer',
     ['engine/operations/sweeping/sweep-queue.ts', 'if (joins === 0 && isUntidy(after.scheduled)) await sealLaterQuietly(engine, after)', ''],

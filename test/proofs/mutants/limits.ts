@@ -2,6 +2,8 @@ import { type Mutant, mutant, test } from './mutant.ts'
 
 const claim = 'engine/core/claim.ts'
 const limits = 'engine/core/limits.ts'
+const settling = 'engine/core/settling.ts'
+const settlingTest = 'test/engine/core/settling.test.ts'
 const append = 'engine/operations/pushing/append.ts'
 const lanes = 'engine/operations/lanes/lanes.ts'
 const largeAnswersTest = 'test/engine/large-answers.test.ts'
@@ -87,4 +89,9 @@ export const limitMutants: readonly Mutant[] = [
   mutant('room-for-lanes-made-by-others-not-seen', '§5.7 a refusal needs a strong read',
     [lanes, '(left?.lanes.size ?? 0) < record.lanes.size', '(left?.lanes.size ?? 0) < 0'],
     test(stuckLanesTest, 'drops its lanes first')),
+  mutant('delivery-pieces-by-the-record-before-the-write', '§8 a record stays below its bound',
+    [settling, 'change(lane, stretchesIn(stretches, priority), next)', 'change(lane, stretchesIn(stretches, priority), record)'],
+    test(settlingTest, 'if one write')),
+  mutant('delivery-pieces-two-for-each-lane', '§8 a record stays below its bound',
+    [settling, 'Math.max(1, pieces)', 'Math.max(2, pieces)'], test(settlingTest, 'if many writes')),
 ]

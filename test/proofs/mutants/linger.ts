@@ -1,5 +1,6 @@
 import { type Mutant, mutant, simulation, test } from './mutant.ts'
 
+const transactItem = 'engine/operations/pushing/transact-item.ts'
 const line = 'foundation/shared/linger/line.ts'
 const deliver = 'foundation/shared/linger/deliver.ts'
 const lingering = 'foundation/shared/linger/lingering.ts'
@@ -35,7 +36,19 @@ export const lingerMutants: readonly Mutant[] = [
   mutant('linger-wrong-time-fails-the-others', '0031 one that is invalid harms no other',
     [deliver, "'INVALID_PARAMETER',", ''], test(clientTest, 'time that only the service')),
   mutant('linger-refuses-what-would-fit', '0031 each call is told its own',
-    [deliver, 'call.load.items >= refused.items', 'call.load.items > 0'], test(deliverTest)),
+    [deliver, 'itemsNow >= refused.items', 'itemsNow > 0'], test(deliverTest)),
+  mutant('linger-refuses-what-is-for-later', '0039 an item takes up no room until it is due',
+    [deliver, 'itemsNow >= refused.items', 'items >= refused.items'], test(deliverTest, 'items are for later')),
+  mutant('linger-refuses-what-is-for-later-in-the-engine', '0039 an item takes up no room until it is due',
+    [['engine/operations/pushing/failing.ts', 'itemsNow(first, nowMs)', 'first.push.items.length'],
+     ['engine/operations/pushing/failing.ts', 'itemsNow(call, nowMs) >= itemsMin',
+      'call.push.items.length >= itemsMin']], test('test/engine/later-full.test.ts', 'that linger')),
+  mutant('transact-counts-what-is-for-later', '0039 an item takes up no room until it is due',
+    [transactItem, 'now.length > 0 && record.room < now.length', 'record.room < items.length'],
+    test('test/engine/later-full.test.ts', 'own transaction, more of them')),
+  mutant('transact-makes-lanes-for-later', '0039 an item needs no lane until it is due',
+    [transactItem, 'new Set(now.map(', 'new Set(items.map('],
+    test('test/engine/later-full.test.ts', 'of another priority')),
   mutant('linger-sends-what-was-given-up', '0031 a call that was given up is taken out',
     [deliver, 'part.filter(isWanted)', 'part'], test(deliverTest)),
   mutant('linger-doubles-what-no-key-guards', '§5.5 a lost answer is never guessed',

@@ -26,7 +26,7 @@ export const lockMutants: readonly Mutant[] = [
     [lockUpdates, 'lowerCheckAt(update, seen, expiresAtMs, nowMs)', ''], simulation(300)),
   mutant('extend-without-compare-of-the-timer', '§6.5 checkAt ≤ the earliest expiry',
     ['engine/store/timer-update.ts',
-     'update.condition(`checkAt<=${update.value(atMs)}`) return', 'return'],
+     '(checkAtMs === wantedMs) update.condition(`checkAt<=${update.value(atMs)}`)', '(checkAtMs === wantedMs) void 0'],
     test(racesTest)),
   mutant('extend-without-compare-of-the-expiry', '§5.5 an extension that lands late',
     [lockUpdates,

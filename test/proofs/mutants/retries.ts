@@ -4,6 +4,8 @@ const retry = 'engine/core/retry.ts'
 const worker = 'consumer/core/worker.ts'
 const retriesTest = 'test/engine/retries.test.ts'
 const transitionsTest = 'test/engine/core/transitions.test.ts'
+const pastRetries = 'engine/operations/popping/past-retries.ts'
+const retryExpiryTest = 'test/engine/retry-expiry.test.ts'
 
 /** What was released with a delay. */
 // biome-ignore format: a mutant is a row
@@ -77,4 +79,18 @@ export const retryMutants: readonly Mutant[] = [
   mutant('consumer-asks-a-blocked-queue', 'a queue that waits for a retry is not asked',
     ['consumer/core/rota.ts', '(lockedCount === 0 && !isBlocked)', '(lockedCount === 0 && isBlocked !== 1)'],
     test('test/consumer/rota.test.ts')),
+  mutant('retry-of-the-expired-holds-up-the-rest', '0040 nothing waits for what no pop will hand out',
+    ['engine/operations/popping/pop.ts', 'return record.timed ? passRetries(', 'return record.queue === "" ? passRetries('],
+    test(retryExpiryTest, 'until it expires')),
+  mutant('retry-is-looked-at-in-every-queue', '§11 who does not use it does not pay',
+    ['engine/operations/popping/pop.ts', 'return record.timed ? passRetries(', 'return record.queue !== "" ? passRetries('],
+    test(retryExpiryTest, 'does not read what waits')),
+  mutant('retry-of-the-living-is-passed-over', '0036 an item waits until its retry',
+    [pastRetries, 'passOverWaiting(record, over, nowMs)', 'passOverWaiting(record, stretches, nowMs)'], test(retryExpiryTest, 'whatever else has')),
+  mutant('retry-that-died-was-not-delivered', 'a dead letter tells how often it was delivered',
+    ['engine/core/expiry.ts', 'bury(freed, over, REASON)', 'bury(freed, over, REASON, 0)'],
+    test(retryExpiryTest, 'with its last delivery')),
+  mutant('retry-of-the-expired-is-shown-as-waiting', '0040 an expired item is shown as such',
+    ['engine/operations/looking/browse.ts', "state.state !== 'locked' && isOver", "state.state === 'ready' && isOver"],
+    test(retryExpiryTest, 'until it expires')),
 ]

@@ -113,6 +113,7 @@ async function work(
   operations: number,
 ): Promise<void> {
   const { world, newWriter, housekeeper } = built
+  const { scheduler } = world
   const writers = Array.from({ length: profile.writers }, (_, i) => newWriter(`w${i + 1}`))
   const knowledge = new Knowledge()
   let mix: Mix = {}
@@ -121,7 +122,10 @@ async function work(
     thinkMs: () => profile.thinkMaxMs * (world.random.chance(0.05) ? 20 : 1) * world.random.next(),
     act: (writer, done) =>
       writer.run(
-        drawCommand({ profile, knowledge, random, workedBy: world.workedBy }, mix),
+        drawCommand(
+          { profile, knowledge, random, workedBy: world.workedBy, nowMs: scheduler.nowMs },
+          mix,
+        ),
         (operation) => {
           learn(knowledge, operation)
           done()

@@ -1,10 +1,12 @@
 import {
   BatchGetCommand,
+  type BatchGetCommandOutput,
   BatchWriteCommand,
   DeleteCommand,
   GetCommand,
   PutCommand,
   QueryCommand,
+  type QueryCommandOutput,
   TransactWriteCommand,
   type TransactWriteCommandInput,
   UpdateCommand,
@@ -185,6 +187,121 @@ describe('stale reads', () => {
   })
 })
 
+describe('rows that are read one after another', () => {
+  /** Reads while the others write: the answer comes ten milliseconds after the request was sent. */
+  const reading = async (spread: number, read: (place: ReturnType<typeof open>) => object) => {
+    const clock = { ms: 100 }
+    const place = open({ nowMs: () => clock.ms, readSpread: () => spread })
+    const put = (sk: string, n: number) => place.put({ sk, n })
+    await put('a', 1)
+    await put('b', 1)
+    clock.ms = 110
+    const request = { service: 'dynamodb' as const, ...(read(place) as Named) }
+    const sentMs = clock.ms
+    clock.ms = 115
+    await put('a', 2)
+    await put('c', 2)
+    clock.ms = 116
+    await place.remove({ ...key, sk: 'b' })
+    clock.ms = 120
+    return place.store.apply(request, sentMs) as QueryCommandOutput & BatchGetCommandOutput
+  }
+  type Named = { readonly name: string; readonly input: object }
+  const seen = (items: readonly Record<string, unknown>[] = []) =>
+    items.map(({ sk, n }) => `${sk}${n}`).sort()
+  const query = (forward: boolean) => () => ({
+    name: 'QueryCommand',
+    input: {
+      TableName,
+      KeyConditionExpression: 'pk = :pk',
+      ExpressionAttributeValues: { ':pk': key.pk },
+      ConsistentRead: true,
+      ScanIndexForward: forward,
+    },
+  })
+
+  test('a page has a later write, and not an earlier one of a row that was read before', async () => {
+    expect(seen((await reading(1, query(true))).Items)).toEqual(['a1', 'b1', 'c2'])
+    expect(seen((await reading(1, query(false))).Items)).toEqual(['a2', 'b1'])
+    expect(seen((await reading(0, query(true))).Items)).toEqual(['a2', 'c2'])
+  })
+
+  test('so has a batch, whose rows are read in any order', async () => {
+    const batch = () => ({
+      name: 'BatchGetCommand',
+      input: {
+        RequestItems: {
+          [TableName]: {
+            Keys: [...'abc'].map((sk) => ({ ...key, sk })),
+            ConsistentRead: true,
+          },
+        },
+      },
+    })
+    expect(seen((await reading(1, batch)).Responses?.[TableName])).toEqual(['a1', 'b1'])
+    expect(seen((await reading(0, batch)).Responses?.[TableName])).toEqual(['a2', 'c2'])
+  })
+
+  test('no row is seen as it was before the request was sent', async () => {
+    const clock = { ms: 0 }
+    const { put, dynamodb } = open({ nowMs: () => clock.ms, readSpread: () => 1 })
+    await put({ n: 1 })
+    clock.ms = 50
+    await put({ n: 2 })
+    const { input } = query(true)()
+    const { Items } = await dynamodb.send(new QueryCommand(input))
+    expect(Items?.map(({ n }) => n)).toEqual([2])
+  })
+})
+
+describe('an index that lags', () => {
+  const lagging = (...lags: readonly number[]) => {
+    const clock = { ms: 0 }
+    const left = [...lags]
+    const place = open({ nowMs: () => clock.ms, indexLagMs: () => left.shift() ?? 0 })
+    return { clock, ...place }
+  }
+
+  test('shows a row where it was until it has followed, and never where it was before', async () => {
+    const { clock, put, due } = lagging(10, 100)
+    await put({ shard: 1, checkAt: 5 })
+    expect(await due(10)).toEqual([])
+    clock.ms = 10
+    expect(await due(10)).toEqual([5])
+    await put({ shard: 1, checkAt: 9 })
+    clock.ms = 109
+    expect(await due(10)).toEqual([5])
+    clock.ms = 110
+    expect(await due(10)).toEqual([9])
+  })
+
+  test('follows the writes of a row in their order, however fast the later ones are', async () => {
+    const { clock, put, due, remove } = lagging(0, 100, 5, 0)
+    await put({ shard: 1, checkAt: 5 })
+    await put({ shard: 1, checkAt: 6 })
+    await put({ shard: 1, checkAt: 7 })
+    await remove()
+    clock.ms = 99
+    expect(await due(10)).toEqual([5])
+    clock.ms = 100
+    expect(await due(10)).toEqual([])
+  })
+
+  test('lags however many writes come meanwhile', async () => {
+    const { clock, put, due } = lagging(0, ...Array.from({ length: 3_000 }, () => 100))
+    for (let checkAt = 0; checkAt <= 3_000; checkAt += 1) await put({ shard: 1, checkAt })
+    expect(await due(5_000)).toEqual([0])
+    clock.ms = 100
+    expect(await due(5_000)).toEqual([3_000])
+  })
+
+  test('is all that lags', async () => {
+    const { put, get } = lagging(100)
+    await put({ shard: 1, checkAt: 5 })
+    expect(await get()).toMatchObject({ checkAt: 5 })
+  })
+})
+
 describe('the throttle', () => {
   const throttled = (burstUnits: number) => {
     const clock = { nowMs: 0 }
@@ -248,6 +365,19 @@ describe('the throttle', () => {
     const command = new BatchWriteCommand({ RequestItems: { [TableName]: requests } })
     const { UnprocessedItems } = await dynamodb.send(command)
     expect(UnprocessedItems?.[TableName]).toEqual([{ PutRequest: { Item: key } }])
+  })
+
+  test('single writes can be throttled by what they write', async () => {
+    const { put, transact, dynamodb, store } = open({ throttlesWrite: ({ sk }) => sk === 'other' })
+    await put()
+    expect(await outcomeOf(put(other))).toBe('ProvisionedThroughputExceededException')
+    const puts = [key, other].map((Item) => ({ Put: { TableName, Item } }))
+    expect(await outcomeOf(transact(puts))).toBe('TransactionCanceledException')
+    const requests = [key, other].map((Item) => ({ PutRequest: { Item } }))
+    const command = new BatchWriteCommand({ RequestItems: { [TableName]: requests } })
+    const { UnprocessedItems } = await dynamodb.send(command)
+    expect(UnprocessedItems?.[TableName]).toEqual([{ PutRequest: { Item: other } }])
+    expect(store.meter.throttled).toBe(3)
   })
 
   test('a throttled item cancels its transaction', async () => {
@@ -387,11 +517,51 @@ describe('a transaction that takes its time', () => {
     expect(await get(true)).toMatchObject({ n: 10 })
   })
 
+  test('leaves writes of its items unprocessed in a batch, so that it overwrites none of them', async () => {
+    const { store, dynamodb, get } = open()
+    const finish = store.begin(transaction())
+    const third = { ...key, sk: 'third' }
+    const requests = [{ ...key, n: 5 }, third].map((Item) => ({ PutRequest: { Item } }))
+    const batch = (RequestItems: object) =>
+      dynamodb.send(new BatchWriteCommand({ RequestItems: RequestItems as never }))
+    const { UnprocessedItems = {} } = await batch({ [TableName]: requests })
+    expect(UnprocessedItems[TableName]).toEqual([{ PutRequest: { Item: { ...key, n: 5 } } }])
+    // No lack of capacity, so that is no error, even if it is all.
+    expect((await batch(UnprocessedItems)).UnprocessedItems).toEqual(UnprocessedItems)
+    finish()
+    await batch(UnprocessedItems)
+    expect(await get(true)).toMatchObject({ n: 5 })
+  })
+
+  test('tells a copy of itself, by its token, that it is still at work', async () => {
+    const { store } = open()
+    const { input, ...request } = transaction()
+    const copy = { ...request, input: { ...input, ClientRequestToken: 'token' } }
+    const finish = store.begin(copy)
+    expect(() => store.apply(copy)).toThrow(
+      expect.objectContaining({ name: 'TransactionInProgressException' }),
+    )
+    finish()
+    expect(store.apply(copy)).toBeDefined()
+  })
+
   test('cancels another that meets it, and says at which item', async () => {
     const { store } = open()
     const finish = store.begin(transaction())
     expect(() => store.apply(transaction())).toThrow('[TransactionConflict, TransactionConflict]')
     finish()
+    expect(store.apply(transaction())).toBeDefined()
+  })
+
+  test('is cancelled if a plain write is still at work on one of its items', async () => {
+    let nowMs = 0
+    const { store, add, put } = open({ nowMs: () => nowMs, plainWriteMs: () => 5 })
+    await add()
+    nowMs = 4
+    expect(() => store.apply(transaction())).toThrow('[TransactionConflict, None]')
+    // Plain writes queue up behind each other.
+    expect(await outcomeOf(put({ n: 1 }))).toBe('ok')
+    nowMs = 9
     expect(store.apply(transaction())).toBeDefined()
   })
 

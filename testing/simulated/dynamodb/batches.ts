@@ -41,13 +41,19 @@ export function batchWrite(
 
   const charges: Charge[] = []
   const unprocessed: WriteRequest[] = []
+  let throttled = 0
   prepared.forEach((write, i) => {
     const { key } = write
     const plan = planWrite(write, database.stored(key), database.shape)
-    if (!database.admitsWrite(key)) unprocessed.push(requests[i] as WriteRequest)
-    else if (plan.kind === 'write') charges.push(database.commit(key, plan, 1))
+    const isThrottled = !database.admitsWrite(key)
+    if (isThrottled) throttled += 1
+    if (isThrottled || database.isHeld(key)) unprocessed.push(requests[i] as WriteRequest)
+    else if (plan.kind === 'write') {
+      charges.push(database.commit(key, plan, 1))
+      database.stayBusy(key)
+    }
   })
-  if (unprocessed.length === requests.length) throw throughputExceeded()
+  if (throttled === requests.length) throw throughputExceeded()
 
   const { name } = database.shape
   const output: BatchWriteCommandOutput = {
@@ -89,7 +95,11 @@ function oneTable<T>(database: Database, requestItems: Record<string, T> | undef
   return requests
 }
 
-export function batchGet(database: Database, input: BatchGetCommandInput): BatchGetCommandOutput {
+export function batchGet(
+  database: Database,
+  input: BatchGetCommandInput,
+  sentMs = database.nowMs(),
+): BatchGetCommandOutput {
   const request = oneTable(database, input.RequestItems)
   const keys = (request.Keys ?? []).map(readKey)
   if (keys.length === 0 || keys.length > keysMax) {
@@ -109,7 +119,8 @@ export function batchGet(database: Database, input: BatchGetCommandInput): Batch
       unprocessed.push(key)
       continue
     }
-    const { item, size } = database.seen(database.table.row(key.pk, key.sk), consistent)
+    const row = database.table.row(key.pk, key.sk)
+    const { item, size } = database.seen(row, consistent, undefined, database.readsFromMs(sentMs))
     if (bytes + size > batchBytesMax) {
       unprocessed.push(key)
       continue

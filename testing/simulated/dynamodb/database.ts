@@ -42,6 +42,17 @@ export interface DatabaseOptions {
    * for each item. So two reads of two items can see half of a transaction. Conditions see all of it.
    */
   readonly settlesAfterMs?: ((key: Key) => number) | undefined
+  /** How long after a write of an item the indexes follow; absent: at once. They follow the writes of an item in order. */
+  readonly indexLagMs?: ((key: Key) => number) | undefined
+  /** For how long after a plain write of an item a transaction that meets it is cancelled by the conflict. */
+  readonly plainWriteMs?: ((key: Key) => number) | undefined
+  /**
+   * Rows of a page or a batch are read one after another, between the request and its answer: the share of that time
+   * (0 to 1) over which they are. So an answer may have a later write of one row and not an earlier one of another.
+   */
+  readonly readSpread?: (() => number) | undefined
+  /** Whether the partition that holds the item, or the one of an index, has no write units left just now. */
+  readonly throttlesWrite?: ((key: Key) => boolean) | undefined
   readonly throttle?: ThrottleOptions | undefined
   /** Whether what is read has no read units left just now. */
   readonly throttlesRead?: ((target: ReadTarget) => boolean) | undefined
@@ -70,16 +81,22 @@ export class Database {
   settledAtMs = 0
   private readonly settlesAfterMs: DatabaseOptions['settlesAfterMs']
   private readonly staleness: DatabaseOptions['staleness']
+  private readonly plainWriteMs: DatabaseOptions['plainWriteMs']
+  private readonly readSpread: DatabaseOptions['readSpread']
   private readonly throttle: ItemThrottle | undefined
+  private readonly throttlesWrite: DatabaseOptions['throttlesWrite']
   private readonly throttlesRead: DatabaseOptions['throttlesRead']
   private readonly onChange: DatabaseOptions['onChange']
 
   constructor(shape: TableShape, options: DatabaseOptions) {
-    const { nowMs, staleness, throttle } = options
+    const { nowMs, staleness, throttle, indexLagMs } = options
     this.shape = shape
     this.nowMs = nowMs
     this.staleness = staleness
     this.settlesAfterMs = options.settlesAfterMs
+    this.plainWriteMs = options.plainWriteMs
+    this.readSpread = options.readSpread
+    this.throttlesWrite = options.throttlesWrite
     this.onChange = options.onChange
     this.throttlesRead = options.throttlesRead
     this.throttle = throttle === undefined ? undefined : new ItemThrottle(throttle, nowMs)
@@ -87,8 +104,10 @@ export class Database {
       versionsMax,
       keepMs: options.staleMsMax ?? staleMsMaxUnlessSaid,
       nowMs,
+      indexLagMs: indexLagMs ?? (() => 0),
     }
-    const keepsHistory = staleness !== undefined || options.settlesAfterMs !== undefined
+    const pasts = [staleness, indexLagMs, options.settlesAfterMs, options.readSpread]
+    const keepsHistory = pasts.some((one) => one !== undefined)
     this.table = new Table(shape, keepsHistory ? history : undefined)
   }
 
@@ -101,12 +120,21 @@ export class Database {
   }
 
   /** A row as a read sees it. */
-  seen(row: Row | undefined, consistent: boolean, index?: string): Stored {
+  seen(row: Row | undefined, consistent: boolean, index?: string, atMs?: number): Stored {
     if (row === undefined) return nothing
+    const indexed = index === undefined ? row : this.table.indexed(row)
+    if (indexed !== row) return indexed
     if (row.before !== undefined && this.nowMs() < row.before.untilMs) return row.before
-    if (consistent || this.staleness === undefined) return row
+    const current = atMs === undefined ? row : this.table.at(row, atMs)
+    if (consistent || this.staleness === undefined || current !== row) return current
     const back = this.staleness({ pk: row.pk, sk: row.sk, index })
     return this.table.seen(row, back)
+  }
+
+  /** From when on rows are read for a request that was sent at that time. */
+  readsFromMs(sentMs: number): number {
+    const nowMs = this.nowMs()
+    return nowMs - Math.max(0, nowMs - sentMs) * (this.readSpread?.() ?? 0)
   }
 
   isHeld(key: Key): boolean {
@@ -122,9 +150,25 @@ export class Database {
     }
   }
 
+  /** A plain write of it was applied a moment ago. */
+  isBusy({ pk, sk }: Key): boolean {
+    return (
+      this.plainWriteMs !== undefined && (this.table.row(pk, sk)?.busyUntilMs ?? 0) > this.nowMs()
+    )
+  }
+
+  /** A plain write of it was applied. */
+  stayBusy(key: Key): void {
+    if (this.plainWriteMs === undefined) return
+    const row = this.table.row(key.pk, key.sk)
+    if (row !== undefined) row.busyUntilMs = this.nowMs() + this.plainWriteMs(key)
+  }
+
   admitsWrite(key: Key): boolean {
-    if (this.throttle === undefined) return true
-    if (this.throttle.admits(this.table.row(key.pk, key.sk))) return true
+    const isThrottled =
+      this.throttlesWrite?.(key) === true ||
+      this.throttle?.admits(this.table.row(key.pk, key.sk)) === false
+    if (!isThrottled) return true
     this.meter.throttled++
     return false
   }

@@ -7,6 +7,7 @@ import {
   ResourceNotFoundException,
   TransactionCanceledException,
   TransactionConflictException,
+  TransactionInProgressException,
 } from '@aws-sdk/client-dynamodb'
 import { toRawItem } from './raw-item.ts'
 import type { Item } from './value.ts'
@@ -47,8 +48,8 @@ export function validationError(message: string): DynamoDBServiceException {
 }
 
 /**
- * A ValidationException about the item or its key, not about the expressions: DynamoDB cancels a transaction
- * because of it, whereas the other ones make the whole transaction invalid.
+ * A ValidationException that takes the table's schema to see: DynamoDB cancels a transaction because of it. What the
+ * request alone shows (an expression, an item too large, an empty key) makes the whole transaction invalid.
  */
 export class ItemError extends DynamoDBServiceException {
   constructor(message: string) {
@@ -119,6 +120,12 @@ export const throughputExceeded = errorOf(
 export const idempotentParameterMismatch = errorOf(
   IdempotentParameterMismatchException,
   'The request uses the same client token as a previous, but non-identical request.',
+)
+
+/** A transaction with the same token has begun and is not done. */
+export const transactionInProgress = errorOf(
+  TransactionInProgressException,
+  'The transaction with the given request token is already in progress.',
 )
 
 export const resourceNotFound = errorOf(ResourceNotFoundException, 'Requested resource not found')

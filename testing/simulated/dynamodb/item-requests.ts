@@ -83,6 +83,7 @@ function write(
   const answers = { ALL_NEW: plan.next.item, ALL_OLD: plan.old.item, NONE: undefined }
   const attributes = answers[(input.ReturnValues ?? 'NONE') as keyof typeof answers]
   const charge = database.commit(key, plan, 1)
+  database.stayBusy(key)
   const output: UpdateCommandOutput = { $metadata: metadata }
   if (attributes !== undefined) output.Attributes = attributes
   const capacity = consumedCapacity(shape.name, charge, input.ReturnConsumedCapacity)

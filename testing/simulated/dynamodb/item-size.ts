@@ -55,27 +55,17 @@ export function attributeSize(name: string, value: Value): number {
 
 const numberSizeMax = 21
 
-/** One byte for every two significant digits, one for the exponent, one for a sign. */
+/** One byte for every two significant digits on each side of the point, one for the exponent, one for a sign. */
 function numberSize(value: number): number {
   if (value === 0) return 1
   const sign = value < 0 ? 1 : 0
-  const pairs = Math.ceil(significantDigits(Math.abs(value)) / 2)
-  return Math.min(numberSizeMax, 1 + pairs + sign)
+  return Math.min(numberSizeMax, 1 + pairsOf(Math.abs(value)) + sign)
 }
 
-function significantDigits(positive: number): number {
-  return Number.isInteger(positive) ? digitsOfInteger(positive) : digitsOfFraction(positive)
-}
-
-function digitsOfInteger(positive: number): number {
-  let rest = positive
-  while (rest % 10 === 0) rest /= 10
-  let digits = 1
-  for (let power = 10; power <= rest; power *= 10) digits++
-  return digits
-}
-
-function digitsOfFraction(positive: number): number {
-  const [mantissa = ''] = positive.toExponential().split('e')
-  return mantissa.replace('.', '').length
+/** 3.14159 is one pair before the point and three behind it. */
+function pairsOf(positive: number): number {
+  const [mantissa = '', exponent = '0'] = positive.toExponential().split('e')
+  const digits = mantissa.replace('.', '')
+  const before = Math.max(0, Math.min(digits.length, Number(exponent) + 1))
+  return Math.ceil(before / 2) + Math.ceil((digits.length - before) / 2)
 }

@@ -1,4 +1,4 @@
-import { itemError } from './errors.ts'
+import { itemError, validationError } from './errors.ts'
 import { textBytes } from './item-size.ts'
 import type { TableShape } from './table.ts'
 import type { Item } from './value.ts'
@@ -45,17 +45,20 @@ function keyAttribute(name: 'pk' | 'sk', value: unknown): string {
 
 function checkKeyText(name: 'pk' | 'sk', value: string): void {
   if (value === '') throw emptyKey(name)
-  const bytesMax = name === 'pk' ? pkBytesMax : skBytesMax
-  if (value.length * 3 > bytesMax && textBytes(value) > bytesMax) {
-    const part = name === 'pk' ? 'hashkey' : 'rangekey'
-    throw itemError(
-      `One or more parameter values were invalid: Size of ${part} has exceeded the maximum size limit of ${bytesMax} bytes`,
-    )
-  }
+  checkKeySize(name === 'sk', value)
+}
+
+/** Of the table or of an index. */
+function checkKeySize(isSortKey: boolean, value: string): void {
+  const [part, bytesMax] = isSortKey ? ['rangekey', skBytesMax] : ['hashkey', pkBytesMax]
+  if (value.length * 3 <= bytesMax || textBytes(value) <= bytesMax) return
+  throw itemError(
+    `One or more parameter values were invalid: Size of ${part} has exceeded the maximum size limit of ${bytesMax} bytes`,
+  )
 }
 
 function emptyKey(name: string): Error {
-  return itemError(
+  return validationError(
     'One or more parameter values are not valid. The AttributeValue for a key attribute cannot ' +
       `contain an empty string value. Key: ${name}`,
   )
@@ -65,7 +68,7 @@ export function schemaMismatch(): Error {
   return itemError('The provided key element does not match the schema')
 }
 
-/** An index key may be missing (the index is sparse) but not of another type, nor empty. */
+/** An index key may be missing (the index is sparse) but not of another type, nor empty, nor too long. */
 export function checkIndexKeys(shape: TableShape, item: Item): void {
   for (const index of shape.indexes) {
     for (const { name, type } of [index.partitionKey, index.sortKey]) {
@@ -78,6 +81,8 @@ export function checkIndexKeys(shape: TableShape, item: Item): void {
         )
       }
       if (value === '') throw emptyKey(name)
+      const isIn = index.partitionKey.name in item && index.sortKey.name in item
+      if (isIn && typeof value === 'string') checkKeySize(name === index.sortKey.name, value)
     }
   }
 }

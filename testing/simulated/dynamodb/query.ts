@@ -11,6 +11,7 @@ import { sortedIndex } from './sorted.ts'
 import { compareEntries, type IndexEntry, type Row } from './table.ts'
 import { compareStrings, type Item, type Value } from './value.ts'
 
+/** A page ends after the row that passes this. */
 const pageBytesMax = 1024 * 1024
 
 /** One thing a query looks at, in key order, whether it comes from the table or from an index. */
@@ -28,7 +29,11 @@ interface Source {
   placeOf(key: Item): { readonly place: number; readonly found: boolean }
 }
 
-export function query(database: Database, input: QueryCommandInput): QueryCommandOutput {
+export function query(
+  database: Database,
+  input: QueryCommandInput,
+  sentMs = database.nowMs(),
+): QueryCommandOutput {
   database.requireTable(input.TableName)
   const index = readIndex(database, input)
   const hashName = index?.partitionKey.name ?? 'pk'
@@ -40,9 +45,11 @@ export function query(database: Database, input: QueryCommandInput): QueryComman
   if (!database.admitsRead(target)) throw throughputExceeded()
   const source =
     index === undefined
-      ? tableSource(database, range.hash as string, consistent)
+      ? tableSource(database, range.hash as string, consistent, readTimes(database, input, sentMs))
       : indexSource(database, index, range.hash)
-  const page = readPage(source, range, input, startKey(input, index))
+  const start = startKey(input, index)
+  if (start !== undefined) requireWithin(start, range, hashName, rangeName)
+  const page = readPage(source, range, input, start)
   const units = readUnits(page.bytes, consistent)
   database.chargeRead(units)
 
@@ -124,7 +131,7 @@ function startKey(input: QueryCommandInput, index: TableIndex | undefined): Item
     readKey(key)
     return key
   }
-  const names = ['pk', 'sk', index.partitionKey.name, index.sortKey.name]
+  const names = [...new Set(['pk', 'sk', index.partitionKey.name, index.sortKey.name])]
   if (Object.keys(key).length !== names.length || names.some((name) => key[name] === undefined)) {
     throw validationError('The provided starting key is invalid')
   }
@@ -132,14 +139,40 @@ function startKey(input: QueryCommandInput, index: TableIndex | undefined): Item
   return key
 }
 
-function tableSource(database: Database, pk: string, consistent: boolean): Source {
+function requireWithin(start: Item, range: KeyRange, hashName: string, rangeName: string): void {
+  const isWithin = start[hashName] === range.hash && range.place(start[rangeName] as Value) === 0
+  if (isWithin) return
+  throw validationError(
+    'The provided starting key is outside query boundaries based on provided conditions',
+  )
+}
+
+/** When the row at a place of so many is read: they are read in the order of the query, the last of them now. */
+type ReadTimes = (place: number, count: number) => number
+
+function readTimes(database: Database, input: QueryCommandInput, sentMs: number): ReadTimes {
+  const [fromMs, nowMs] = [database.readsFromMs(sentMs), database.nowMs()]
+  if (fromMs === nowMs) return () => nowMs
+  const isForward = input.ScanIndexForward !== false
+  return (place, count) => {
+    const before = isForward ? place : count - 1 - place
+    return count < 2 ? nowMs : fromMs + ((nowMs - fromMs) * before) / (count - 1)
+  }
+}
+
+function tableSource(
+  database: Database,
+  pk: string,
+  consistent: boolean,
+  readMs: ReadTimes,
+): Source {
   const rows = database.table.rows(pk)
   return {
     count: rows.length,
     rangeAt: (place) => (rows[place] as Row).sk,
     candidateAt: (place) => {
       const row = rows[place] as Row
-      const { item, size } = database.seen(row, consistent)
+      const { item, size } = database.seen(row, consistent, undefined, readMs(place, rows.length))
       return { item, size, key: { pk: row.pk, sk: row.sk } }
     },
     placeOf: (key) => {
@@ -194,7 +227,6 @@ function readPage(
   const step = forward ? 1 : -1
   const items: Item[] = []
   let bytes = 0
-  let lastKey: Item | undefined
   for (
     let place = firstPlace(source, range, start, forward);
     place >= 0 && place < source.count && range.place(source.rangeAt(place)) === 0;
@@ -202,14 +234,12 @@ function readPage(
   ) {
     const { item, size, key } = source.candidateAt(place)
     if (item === undefined) continue
-    const full = items.length > 0 && bytes + size > pageBytesMax
-    if (full || items.length >= limit) return { items, bytes, lastKey }
     items.push(item)
     bytes += size
-    lastKey = key
+    // DynamoDB does not look whether there is more.
+    if (bytes > pageBytesMax || items.length >= limit) return { items, bytes, lastKey: key }
   }
-  // Having reached the limit, DynamoDB does not look whether there is more.
-  return { items, bytes, lastKey: items.length >= limit ? lastKey : undefined }
+  return { items, bytes, lastKey: undefined }
 }
 
 function firstPlace(

@@ -13,6 +13,8 @@ interface Version {
   readonly item: Item | undefined
   readonly size: number
   readonly supersededAtMs: number
+  /** Indexes show it until then. */
+  readonly inIndexesUntilMs: number
 }
 
 export interface Row {
@@ -25,6 +27,8 @@ export interface Row {
   before?: { readonly item: Item | undefined; readonly size: number; readonly untilMs: number }
   /** When the row's write units are paid off (see ItemThrottle). */
   paidUpAtMs: number
+  /** A plain write is at work on it until then. */
+  busyUntilMs: number
 }
 
 interface Partition {
@@ -112,13 +116,17 @@ export interface History {
   readonly versionsMax: number
   readonly keepMs: number
   readonly nowMs: () => number
+  /** How long after a write of a row its indexes follow. */
+  readonly indexLagMs: (row: Row) => number
 }
 
 /** Kept for reads of the past, and dropped once too old to be seen. */
-type Leftover =
-  | { readonly kind: 'deleted'; readonly row: Row }
-  | { readonly kind: 'entry'; readonly row: Row; readonly index: Index; readonly image: Item }
+type Leftover = { readonly row: Row; readonly neededUntilMs: number } & (
+  | { readonly kind: 'deleted' }
+  | { readonly kind: 'entry'; readonly index: Index; readonly image: Item }
+)
 
+/** Of those that no index needs any more. */
 const leftoversMax = 1024
 
 export class Table {
@@ -179,6 +187,17 @@ export class Table {
     return row
   }
 
+  /** The state at that time, as far as history reaches. */
+  at(row: Row, ms: number): { readonly item: Item | undefined; readonly size: number } {
+    return row.versions.find(({ supersededAtMs }) => supersededAtMs > ms) ?? row
+  }
+
+  /** The state that indexes have followed to. */
+  indexed(row: Row): { readonly item: Item | undefined; readonly size: number } {
+    const nowMs = this.history?.nowMs() ?? 0
+    return row.versions.find(({ inIndexesUntilMs }) => inIndexesUntilMs > nowMs) ?? row
+  }
+
   /** Commits a state and tells the write units of each index it moved in. */
   write(pk: string, sk: string, item: Item | undefined, size: number): ReadonlyMap<string, number> {
     const known = this.row(pk, sk)
@@ -202,7 +221,15 @@ export class Table {
       partition = { bySortKey: new Map(), sorted: [] }
       this.partitions.set(pk, partition)
     }
-    const row: Row = { pk, sk, item: undefined, size: 0, versions: [], paidUpAtMs: 0 }
+    const row: Row = {
+      pk,
+      sk,
+      item: undefined,
+      size: 0,
+      versions: [],
+      paidUpAtMs: 0,
+      busyUntilMs: 0,
+    }
     const at = sortedIndex(partition.sorted, (one) => compareStrings(one.sk, sk))
     partition.sorted.splice(at, 0, row)
     partition.bySortKey.set(sk, row)
@@ -222,14 +249,21 @@ export class Table {
   private remember(row: Row): void {
     const { history } = this
     if (history === undefined) return
-    const { item, size } = row
-    row.versions.push({ item, size, supersededAtMs: history.nowMs() })
-    if (row.versions.length > history.versionsMax) row.versions.shift()
+    const { item, size, versions } = row
+    const supersededAtMs = history.nowMs()
+    // Indexes follow the writes of a row in their order.
+    const inIndexesUntilMs = Math.max(
+      supersededAtMs + history.indexLagMs(row),
+      versions.at(-1)?.inIndexesUntilMs ?? 0,
+    )
+    versions.push({ item, size, supersededAtMs, inIndexesUntilMs })
+    const isOld = ({ inIndexesUntilMs }: Version) => inIndexesUntilMs <= supersededAtMs
+    while (versions.length > history.versionsMax && isOld(versions[0] as Version)) versions.shift()
   }
 
   private afterDelete(row: Row): void {
     if (this.history === undefined) this.removeRow(row)
-    else this.leaveBehind({ kind: 'deleted', row })
+    else this.leaveBehind({ kind: 'deleted', row, neededUntilMs: neededUntilMs(row) })
   }
 
   private followTtl(row: Row): void {
@@ -258,12 +292,21 @@ export class Table {
 
   private leaveIndex(row: Row, index: Index, image: Item): void {
     if (this.history === undefined) index.remove(row, image)
-    else this.leaveBehind({ kind: 'entry', row, index, image })
+    else {
+      this.leaveBehind({ kind: 'entry', row, index, image, neededUntilMs: neededUntilMs(row) })
+    }
   }
 
   private leaveBehind(leftover: Leftover): void {
-    this.leftovers.push(leftover)
-    if (this.leftovers.length > leftoversMax) this.drop(this.leftovers.shift() as Leftover)
+    const { leftovers } = this
+    leftovers.push(leftover)
+    const nowMs = this.history?.nowMs() ?? 0
+    while (leftovers.length > leftoversMax) {
+      const [oldest] = leftovers
+      if (oldest === undefined || oldest.neededUntilMs > nowMs) return
+      leftovers.shift()
+      this.drop(oldest)
+    }
   }
 
   private drop(leftover: Leftover): void {
@@ -280,6 +323,8 @@ export class Table {
 }
 
 const noUnits: ReadonlyMap<string, number> = new Map()
+
+const neededUntilMs = ({ versions }: Row): number => versions.at(-1)?.inIndexesUntilMs ?? 0
 
 function unmoved(shape: TableIndex, old: Item | undefined, item: Item | undefined): boolean {
   if (old === undefined || item === undefined) return false

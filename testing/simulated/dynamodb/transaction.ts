@@ -9,6 +9,7 @@ import {
   idempotentParameterMismatch,
   isValidationError,
   transactionCanceled,
+  transactionInProgress,
   validationError,
 } from './errors.ts'
 import { metadata } from './item-requests.ts'
@@ -40,6 +41,8 @@ interface Remembered {
 export class Transactions {
   private readonly database: Database
   private readonly byToken = new Map<string, Remembered>()
+  /** The tokens of those that have begun. */
+  private readonly atWork = new Set<string>()
 
   constructor(database: Database) {
     this.database = database
@@ -71,11 +74,15 @@ export class Transactions {
     }
     const replayed = this.replay(input)
     if (replayed !== undefined) return () => this.answerReplay(input, replayed)
+    const token = input.ClientRequestToken
+    if (token !== undefined && this.atWork.has(token)) throw transactionInProgress()
 
     const plans = this.plan(prepared)
     const letGo = database.hold(prepared.map(({ key }) => key))
+    if (token !== undefined) this.atWork.add(token)
     return () => {
       letGo()
+      if (token !== undefined) this.atWork.delete(token)
       const itemBytes = plans.reduce((sum, plan) => sum + bytesOf(plan), 0)
       const charges = plans.map((plan, i) => {
         if (plan.kind !== 'write') throw new Error('a refused action was not cancelled')
@@ -110,7 +117,9 @@ export class Transactions {
     readonly reason: CancellationReason
   } {
     const { database } = this
-    if (database.isHeld(write.key)) return { plan: undefined, reason: conflictReason }
+    if (database.isHeld(write.key) || database.isBusy(write.key)) {
+      return { plan: undefined, reason: conflictReason }
+    }
     const current = database.stored(write.key)
     if (!database.admitsWrite(write.key)) {
       return { plan: undefined, reason: throttledReason }
@@ -179,7 +188,7 @@ function checkToken(token: string | undefined): void {
   )
 }
 
-/** An invalid item cancels the transaction. DynamoDB names only the first and tries no condition. */
+/** An item that does not fit the schema cancels the transaction. DynamoDB names only the first and tries no condition. */
 function prepareActions(database: Database, actions: readonly Action[]): PreparedWrite[] {
   return actions.map((action, at) => {
     try {

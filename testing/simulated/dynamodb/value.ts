@@ -1,4 +1,4 @@
-import { itemError } from './errors.ts'
+import { validationError } from './errors.ts'
 
 /**
  * Values as the document client hands them over. Inside the store they are immutable: the store copies
@@ -59,7 +59,7 @@ export function ingest(value: unknown, depth = 0): Value {
     case 'object':
       if (value === null) return null
       if (depth >= depthMax) {
-        throw itemError('Nesting Levels have exceeded supported limits')
+        throw validationError('Nesting Levels have exceeded supported limits')
       }
       if (Array.isArray(value)) return ingestList(value, depth)
       if (value instanceof Uint8Array) return new Uint8Array(value)
@@ -81,7 +81,7 @@ function ingestNumber(value: number): number {
     throw new Error(`Number ${value} is greater than Number.MAX_SAFE_INTEGER.`)
   }
   if (value !== 0 && Math.abs(value) < 1e-130) {
-    throw itemError('Number underflow. Attempting to store a number with magnitude too small')
+    throw validationError('Number underflow. Attempting to store a number with magnitude too small')
   }
   return value + 0 // -0 is marshalled as 0
 }
@@ -110,6 +110,7 @@ function ingestMap(map: object, depth: number): Item {
 export function ingestItem(item: object): Item {
   const copy: Record<string, Value> = {}
   for (const [name, entry] of Object.entries(item)) {
+    if (name === '') throw validationError('An attribute name may not be empty')
     // At the top the document client drops what is undefined, further down it refuses it.
     if (entry !== undefined) copy[name] = ingest(entry)
   }

@@ -1,4 +1,4 @@
-import { itemError, validationError } from './errors.ts'
+import { validationError } from './errors.ts'
 import type { Condition } from './expression/condition.ts'
 import {
   checkPlaceholders,
@@ -64,7 +64,7 @@ export function preparePut(
   checkIndexKeys(shape, item)
   const size = itemSize(item)
   if (size > itemBytesMax) {
-    throw itemError('Item size has exceeded the maximum allowed size')
+    throw validationError('Item size has exceeded the maximum allowed size')
   }
   return prepare(input, key, { kind: 'put', item, size }, expressions)
 }
@@ -166,8 +166,8 @@ function updated(
   const baseSize =
     old.item === undefined ? attributeSize('pk', key.pk) + attributeSize('sk', key.sk) : old.size
   if (update === undefined) return { item: base, size: baseSize }
-  const { item, grownBytes } = update.apply(base, values)
   if (old.item === undefined && update.removesOnly) return old
+  const { item, grownBytes } = update.apply(base, values)
   const size = baseSize + grownBytes
   if (size > itemBytesMax) {
     throw validationError('Item size to update has exceeded the maximum allowed size')

@@ -17,6 +17,8 @@ import { withoutStack } from '../dynamodb/errors.ts'
 const metadata = Object.freeze({ httpStatusCode: 200, requestId: 'simulated', attempts: 1 })
 const keyBytesMax = 1024
 const deletesMax = 1000
+/** To ignore others would be a lie. */
+const putFields = new Set(['Bucket', 'Key', 'Body', 'IfNoneMatch'])
 
 export class Objects {
   private readonly bucket: string
@@ -36,6 +38,14 @@ export class Objects {
 
   put(input: PutObjectCommandInput): PutObjectCommandOutput {
     const key = this.check(input)
+    const strange = Object.keys(input).find((name) => !putFields.has(name))
+    if (strange !== undefined) {
+      throw new Error(`Cannot simulate ${strange} because the store does not know it`)
+    }
+    if (input.IfNoneMatch === '*' && this.byKey.has(key)) {
+      const message = 'At least one of the pre-conditions you specified did not hold'
+      throw s3Error('PreconditionFailed', 412, message)
+    }
     this.byKey.set(key, toBytes(input.Body))
     return { $metadata: metadata }
   }
@@ -108,6 +118,9 @@ function within(stored: Uint8Array, range: string | undefined): Uint8Array {
   const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(range) ?? []
   if (to === undefined)
     throw new Error(`Cannot simulate the range ${range}: only bytes=a-b is known`)
+  if (Number(from) >= stored.byteLength) {
+    throw s3Error('InvalidRange', 416, 'The requested range is not satisfiable')
+  }
   return stored.subarray(Number(from), Number(to) + 1)
 }
 

@@ -1,7 +1,17 @@
 import { QueueError } from '../../../foundation/errors.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { commit } from './commit.ts'
-import { again, type Decision, done, lost, type Outcome, refuse, type View } from './decision.ts'
+import {
+  again,
+  asStored,
+  type Decision,
+  done,
+  type Known,
+  lost,
+  type Outcome,
+  refuse,
+  type View,
+} from './decision.ts'
 import { busy, type Engine, outcomeUnknown, pause, readRecord } from './engine.ts'
 import { hold } from './hold.ts'
 import { MissingItems } from './missing-items.ts'
@@ -24,15 +34,9 @@ import { type LimitedCall, passLimit } from './pass-limit.ts'
 type Course<T> = {
   /**
    * What the first attempt sees. `memory-or-store`: the remembered record, or else the stored one; `memory`:
-   * the remembered record, if any; `store`: the stored one; `nothing`: none; or a record that the caller
-   * passes, which it has just read unless `isRemembered`.
+   * the remembered record, if any; `store`: the stored one; `nothing`: none; or what the caller knows already.
    */
-  readonly from:
-    | 'memory-or-store'
-    | 'memory'
-    | 'store'
-    | 'nothing'
-    | { readonly record: QueueRecord | undefined; readonly isRemembered?: boolean }
+  readonly from: 'memory-or-store' | 'memory' | 'store' | 'nothing' | Known
   readonly attemptsMax: number
   readonly extrasMax?: number
   /** Pauses begin with this lost race. Default: the first. */
@@ -115,10 +119,8 @@ async function firstView(
   engine: Engine,
   queue: string,
   from: Course<unknown>['from'],
-): Promise<Pick<Run, 'record' | 'isCurrent'>> {
-  if (typeof from !== 'string') {
-    return { record: from.record, isCurrent: from.isRemembered !== true }
-  }
+): Promise<Known> {
+  if (typeof from !== 'string') return { record: from.record, isCurrent: from.isCurrent }
   const record = from === 'store' || from === 'nothing' ? undefined : engine.memory.get(queue)
   const isRead = from === 'store' || (from === 'memory-or-store' && record === undefined)
   return { record: isRead ? await readRecord(engine, queue) : record, isCurrent: isRead }
@@ -149,7 +151,7 @@ async function carryOut<T>(
   const isConclusion = decision.kind === 'answer' || decision.kind === 'refuse'
   run.isExtra = 'isExtra' in decision && decision.isExtra === true
   if (decision.kind === 'look' || (isConclusion && !run.isCurrent)) {
-    return again(await readRecord(engine, queue))
+    return again(asStored(await readRecord(engine, queue)))
   }
   switch (decision.kind) {
     case 'answer':
@@ -164,7 +166,7 @@ async function carryOut<T>(
     }
     case 'write': {
       const committed = await commit(engine, decision.change)
-      if (committed.kind === 'lost') return lost(committed.current)
+      if (committed.kind === 'lost') return lost(asStored(committed.current))
       // Only the verb's own write, not one that prepares for it, ends a series of lost races.
       if (!run.isExtra) run.losses = 0
       return decision.landed(committed.record)
@@ -189,19 +191,26 @@ async function prepareNext<T>(
 ): Promise<void> {
   if (outcome.kind === 'doubt') throw new Error('A doubt was left unsettled')
   const { kind } = outcome
-  run.isCurrent = true
-  run.record =
-    kind === 'missing' ? await run.missing.lookAgain(engine, queue, outcome.record) : outcome.record
+  const known =
+    kind === 'missing'
+      ? asStored(await run.missing.lookAgain(engine, queue, outcome.record))
+      : outcome
+  see(run, known)
   if (kind === 'again') return
   run.losses += 1
   if (run.losses >= pausesFrom) await pause(engine, run.losses)
   if (untilMs !== undefined && engine.clock.nowMs() >= untilMs) return
   if (looksFrom !== undefined && run.losses >= looksFrom) {
-    run.record = await readRecord(engine, queue)
+    see(run, asStored(await readRecord(engine, queue)))
   }
   if (holdsFrom !== undefined && run.losses >= holdsFrom && run.record !== undefined) {
-    run.record = await hold(engine, run.record)
+    see(run, asStored(await hold(engine, run.record)))
   }
+}
+
+function see(run: Run, { record, isCurrent }: Known): void {
+  run.record = record
+  run.isCurrent = isCurrent
 }
 
 function conclude<T>(run: Run, decision: Extract<Decision<T>, { kind: 'answer' | 'refuse' }>): T {

@@ -11,7 +11,16 @@ import {
 } from '../../core/named.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { attempts } from './attempts.ts'
-import { again, answer, type Decision, done, type Outcome, refuse, type View } from './decision.ts'
+import {
+  again,
+  answer,
+  asStored,
+  type Decision,
+  done,
+  type Outcome,
+  refuse,
+  type View,
+} from './decision.ts'
 import { changedAllTheSame, changeOf, type Engine, readRecord } from './engine.ts'
 import { leaveDryQuietly, leaveDryUnseen } from './leave-dry.ts'
 
@@ -66,7 +75,9 @@ export async function eachById<R>(
     hasTaken = true
     known(some)
     await (after === undefined ? leaveDryUnseen(engine, queue) : leaveDryQuietly(engine, after))
-    return leftOf().length === 0 ? done(undefined) : again(await readRecord(engine, queue))
+    return leftOf().length === 0
+      ? done(undefined)
+      : again(asStored(await readRecord(engine, queue)))
   }
   await attempts<void>(engine, queue, byIdCourse, (view) => {
     const { record, nowMs } = view
@@ -93,7 +104,7 @@ function endFirst(
   const isOver = overWith(named, nowMs)
   if (!hasAny(record, isOver)) return undefined
   const change = changeOf(engine, record, endThose(record, isOver, nowMs), { nowMs })
-  return { kind: 'write', change, landed: again, isExtra: true }
+  return { kind: 'write', change, landed: (after) => again(asStored(after)), isExtra: true }
 }
 
 /** The guards of a write that takes items out; or what to do instead, if its gaps would make the record too heavy. */
@@ -108,5 +119,7 @@ export function gapsOf(
   if (doneLocks(record) === 0) return { instead: refuse(tooManyGaps(record, draft)) }
   // Acknowledged items weigh on the record until we fold them.
   const change = changeOf(engine, record, foldDone(record, nowMs), { nowMs })
-  return { instead: { kind: 'write', change, landed: again, isExtra: true } }
+  return {
+    instead: { kind: 'write', change, landed: (after) => again(asStored(after)), isExtra: true },
+  }
 }

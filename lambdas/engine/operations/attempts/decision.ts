@@ -5,11 +5,18 @@ import type { QueueRecord, Stretch } from '../../core/record.ts'
 
 // What a verb's step sees, what it decides, and the outcome; `attempts.ts` does the rest.
 
-/** What a step sees. */
-export type View = {
+/** A queue's record, and whether this call may conclude from it that there is nothing, or that it must refuse. */
+export type Known = {
   readonly record: QueueRecord | undefined
-  /** This call has read the record, or got it with a refusal; it is not remembered from an earlier call. */
+  /**
+   * This call has read the record, or got it with the answer to a write. Otherwise an earlier call remembered it, or
+   * this call has met a sign that others have written since.
+   */
   readonly isCurrent: boolean
+}
+
+/** What a step sees. */
+export type View = Known & {
   readonly nowMs: number
   /** Counts from 1. */
   readonly attempt: number
@@ -55,9 +62,9 @@ export type Decision<T> =
 export type Outcome<T> =
   | { readonly kind: 'done'; readonly answer: T }
   /** Another attempt, on this record. */
-  | { readonly kind: 'again'; readonly record: QueueRecord | undefined }
+  | (Known & { readonly kind: 'again' })
   /** The same after a lost race: others are at work, so we pause first. */
-  | { readonly kind: 'lost'; readonly record: QueueRecord | undefined }
+  | (Known & { readonly kind: 'lost' })
   /** It did not happen and never will, not even if an earlier answer was lost. */
   | { readonly kind: 'refused'; readonly error: QueueError }
   /** The items are not where the record says. */
@@ -80,11 +87,21 @@ export const refuse = (error: QueueError, isFinal = false): Decision<never> => (
 export const act = <T>(act: () => Promise<Outcome<T>>): Decision<T> => ({ kind: 'act', act })
 
 export const done = <T>(answer: T): Outcome<T> => ({ kind: 'done', answer })
-export const again = (record: QueueRecord | undefined): Outcome<never> => ({
+export const asStored = (record: QueueRecord | undefined): Known => ({ record, isCurrent: true })
+export const asRemembered = (record: QueueRecord | undefined): Known => ({
+  record,
+  isCurrent: false,
+})
+export const again = ({ record, isCurrent }: Known): Outcome<never> => ({
   kind: 'again',
   record,
+  isCurrent,
 })
-export const lost = (record: QueueRecord | undefined): Outcome<never> => ({ kind: 'lost', record })
+export const lost = ({ record, isCurrent }: Known): Outcome<never> => ({
+  kind: 'lost',
+  record,
+  isCurrent,
+})
 export const doubt = <T>(cause: unknown, settle: () => Promise<Outcome<T>>): Outcome<T> => ({
   kind: 'doubt',
   cause,

@@ -3,7 +3,7 @@ import { recordKey } from '../../core/keys.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { dryUpdate } from '../../store/dry-update.ts'
 import { attempts } from './attempts.ts'
-import { act, again, answer, lost } from './decision.ts'
+import { act, again, answer, asStored, type Known, lost } from './decision.ts'
 import { type Engine, readRecord, seen } from './engine.ts'
 
 /** The store refuses the flag only if something came in between; mostly we still see it, and need not try again. */
@@ -15,18 +15,16 @@ const TRIES_MAX = 24
  * that it took the last, and a pop that raced with appends did not set it. Returns a record that has
  * the flag, or something to pop.
  */
-export async function leaveDry(
-  engine: Engine,
-  seenLast: QueueRecord | undefined,
-): Promise<QueueRecord | undefined> {
-  if (!engine.events || seenLast === undefined) return seenLast
-  return leaveDryFrom(engine, seenLast.queue, { record: seenLast })
+export async function leaveDry(engine: Engine, known: Known): Promise<QueueRecord | undefined> {
+  const { record } = known
+  if (!engine.events || record === undefined) return record
+  return leaveDryFrom(engine, record.queue, known)
 }
 
 function leaveDryFrom(
   engine: Engine,
   queue: string,
-  from: 'store' | { readonly record: QueueRecord },
+  from: 'store' | Known,
 ): Promise<QueueRecord | undefined> {
   const course = { from, attemptsMax: TRIES_MAX, pausesFrom: 2 } as const
   return attempts<QueueRecord | undefined>(engine, queue, course, ({ record }) => {
@@ -35,12 +33,14 @@ function leaveDryFrom(
     }
     return act(async () => {
       const written = await engine.dynamo.update(recordKey(queue), dryUpdate(record))
-      if (written.kind === 'done') return again(seen(engine, queue, written.row))
+      if (written.kind === 'done') return again(asStored(seen(engine, queue, written.row)))
       // After a lost answer, the record shows whether the flag is set; setting it twice does no harm.
       return lost(
-        written.kind === 'unknown'
-          ? await readRecord(engine, queue)
-          : seen(engine, queue, written.row),
+        asStored(
+          written.kind === 'unknown'
+            ? await readRecord(engine, queue)
+            : seen(engine, queue, written.row),
+        ),
       )
     })
   })
@@ -53,7 +53,8 @@ function leaveDryFrom(
 export const leaveDryQuietly = (
   engine: Engine,
   record: QueueRecord | undefined,
-): Promise<boolean> => quietly(engine, record?.queue ?? '', () => leaveDry(engine, record))
+): Promise<boolean> =>
+  quietly(engine, record?.queue ?? '', () => leaveDry(engine, asStored(record)))
 
 /**
  * The same after a transaction, which does not return the record it left: a claim may have taken the rest while the

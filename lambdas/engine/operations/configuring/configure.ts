@@ -44,7 +44,8 @@ export async function configure(
     if (change.expired === 'dead_letter') throw nowhereToGo('expired')
   }
   let revisionNow: number | undefined
-  return attempts<Configuration>(engine, queue, course, ({ record, nowMs }) => {
+  return attempts<Configuration>(engine, queue, course, (view) => {
+    const { record, nowMs } = view
     if (record === undefined) {
       return act(() => makeConfigured(engine, queue, change, ifMatch))
     }
@@ -54,7 +55,7 @@ export async function configure(
     if (revisionNow === undefined && isUntouched(before) && !isDeadLetterQueue(queue)) {
       return act(async () => {
         revisionNow = (await patternsAsKnown(engine, queue)).revision
-        return again(record)
+        return again(view)
       })
     }
     const after = changeConfiguration(withRevision(before, revisionNow ?? 0), change)
@@ -72,7 +73,8 @@ export async function unconfigure(
   checkQueueId(queue)
   let applies = await configurationByNow(engine, queue)
   let readFor = 0
-  return attempts<Configuration>(engine, queue, course, ({ record, nowMs }) => {
+  return attempts<Configuration>(engine, queue, course, (view) => {
+    const { record, nowMs } = view
     const before = record?.configuration ?? applies
     // The record has seen newer patterns than these. If it got older settings under the newer revision, no walk
     // would ever correct it. We read again once for each revision: a restored table may have none this new.
@@ -83,7 +85,7 @@ export async function unconfigure(
         // Forget them, rather than ask by time: somebody may have set the clock back since we read them.
         engine.patterns.forget()
         applies = await configurationByNow(engine, queue)
-        return again(record)
+        return again(view)
       })
     }
     const refused = mismatch(queue, before, ifMatch)

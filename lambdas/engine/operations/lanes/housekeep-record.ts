@@ -4,14 +4,18 @@ import { HOUSEKEEPING_RETRY_MS } from '../../core/limits.ts'
 import { hasOldNotes } from '../../core/notes.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { patiently } from '../../core/timers.ts'
-import { checkAtUpdate } from '../../store/lock-updates.ts'
-import { type Engine, readRecord } from '../attempts/engine.ts'
+import { checkAtUpdate } from '../../store/timer-update.ts'
+import { attempts } from '../attempts/attempts.ts'
+import { act, answer, asStored, done, lost } from '../attempts/decision.ts'
+import { type Engine, readRecord, seen } from '../attempts/engine.ts'
 import { moveNotes, seal } from './seal.ts'
 import { moveOn, type Report, workOn } from './segment-round.ts'
 import { dropLateCopies } from './segment-work.ts'
 
 /** How much one run may do; if more is left, the run's last write wakes the next one. */
 const ROUNDS_MAX = 6
+/** Writes that leave a timer for the next run, each on the record that the one before it met. */
+const LOOKS_MAX = 8
 
 type Buried = { readonly moved: number; readonly failure: unknown }
 
@@ -35,11 +39,11 @@ const nothingDone: Report = {
 export async function housekeepRecord(
   engine: Engine,
   queue: string,
-  seen: QueueRecord | undefined,
+  first: QueueRecord | undefined,
   { dropEmpty, bury }: Chores,
 ): Promise<Report> {
   const report: Report = { ...nothingDone }
-  let record = seen
+  let record = first
   let stuck: unknown
   let isDeadLeft = bury === undefined
   try {
@@ -100,9 +104,18 @@ const hasTimer = (engine: Engine, { checkAtMs }: QueueRecord): boolean =>
 
 /** Leaves a timer for the sweeper. It is always safe to lower `checkAt`, at any version. */
 export async function lookAgain(engine: Engine, queue: string): Promise<void> {
-  const nowMs = engine.clock.nowMs()
-  const update = checkAtUpdate(patiently(nowMs + HOUSEKEEPING_RETRY_MS), nowMs)
-  await engine.dynamo.update(recordKey(queue), update).catch((error: unknown) => {
+  const course = { from: 'memory-or-store', attemptsMax: LOOKS_MAX, pausesFrom: 2 } as const
+  await attempts<void>(engine, queue, course, ({ record, nowMs }) => {
+    if (record === undefined) return answer(undefined)
+    return act(async () => {
+      const update = checkAtUpdate(record, patiently(nowMs + HOUSEKEEPING_RETRY_MS), nowMs)
+      const written = await engine.dynamo.update(recordKey(queue), update)
+      // To set it once more does no harm.
+      if (written.kind === 'unknown') return lost(asStored(await readRecord(engine, queue)))
+      const after = seen(engine, queue, written.row)
+      return written.kind === 'done' ? done(undefined) : lost(asStored(after))
+    })
+  }).catch((error: unknown) => {
     engine.onBackgroundError(error, { queue, step: 'look-again' })
   })
 }

@@ -9,7 +9,7 @@ import type { StoredRecord } from '../../core/stored-record.ts'
 import { patiently } from '../../core/timers.ts'
 import { appendUpdate, newRecord } from '../../store/append-update.ts'
 import { attempts } from '../attempts/attempts.ts'
-import { act, again, answer, look, type Outcome } from '../attempts/decision.ts'
+import { act, again, answer, asStored, look, type Outcome } from '../attempts/decision.ts'
 import { type Engine, newMark, readRecord, remindAtMs, seen } from '../attempts/engine.ts'
 import { putFirst } from '../attempts/first-record.ts'
 import { firstConfiguration } from '../attempts/patterns.ts'
@@ -69,8 +69,8 @@ export async function makeEmpty(
   const item = firstRecord(engine, queue, nothing, configuration)
   const ConditionExpression = 'attribute_not_exists(pk)'
   const written = await engine.dynamo.put({ Item: item, ConditionExpression })
-  if (written.kind === 'unknown') return again(await readRecord(engine, queue))
-  return again(seen(engine, queue, written.kind === 'done' ? item : written.row))
+  if (written.kind === 'unknown') return again(asStored(await readRecord(engine, queue)))
+  return again(asStored(seen(engine, queue, written.kind === 'done' ? item : written.row)))
 }
 
 /** No other process knows its `born`, so that decides a lost answer. */
@@ -138,9 +138,11 @@ export async function ensureLane(
     if (isTooMany && !isCurrent) return look
     return act(async () =>
       again(
-        isTooMany
-          ? await makeRoomForLanes(engine, record)
-          : await makeLanes(engine, record, nothing),
+        asStored(
+          isTooMany
+            ? await makeRoomForLanes(engine, record)
+            : await makeLanes(engine, record, nothing),
+        ),
       ),
     )
   })

@@ -21,7 +21,7 @@ import {
 import { chunkRows } from '../../store/segment-rows.ts'
 import { attempts } from '../attempts/attempts.ts'
 import { commit } from '../attempts/commit.ts'
-import { act, again, answer, done } from '../attempts/decision.ts'
+import { act, again, answer, asStored, done } from '../attempts/decision.ts'
 import { changeOf, type Engine, isThrottled, readRecord, tailLimits } from '../attempts/engine.ts'
 import { deleteRows } from './segment-work.ts'
 
@@ -59,7 +59,7 @@ async function sealAsPlanned(
   let entries = 0
   const receipts: Receipts = new Set()
   const course = {
-    from: { record: seen },
+    from: asStored(seen),
     attemptsMax: ROUNDS_MAX,
     exhausted: () => entries,
   }
@@ -75,12 +75,12 @@ async function sealAsPlanned(
       const committed = await commit(engine, change, { eager: true })
       if (committed.kind === 'committed') {
         for (const part of planned.tails) entries += part.entries.length
-        return again(committed.record)
+        return again(asStored(committed.record))
       }
       const { current } = committed
       // While the store throttles, leave it to the next append that crosses a line: trying again costs units too.
       if (current !== undefined && isUnsealed(current, planned) && !isThrottled(engine)) {
-        return again(current)
+        return again(asStored(current))
       }
       await dropLateRows(engine, queue, planned, rows, current)
       return done(entries)

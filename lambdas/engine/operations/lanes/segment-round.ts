@@ -1,11 +1,12 @@
 import type { HousekeepingPlan } from '../../core/housekeeping.ts'
+import { SEGMENT_SIZE_DEFAULT } from '../../core/limits.ts'
 import { foldDone } from '../../core/locks.ts'
 import { type LaneWork, movePointers } from '../../core/pointers.ts'
 import type { Range } from '../../core/ranges.ts'
 import type { Lane, QueueRecord } from '../../core/record.ts'
 import type { HousekeepReport } from '../../verbs.ts'
 import { attempts } from '../attempts/attempts.ts'
-import { answer, done } from '../attempts/decision.ts'
+import { answer, asStored, done } from '../attempts/decision.ts'
 import { changeOf, type Engine } from '../attempts/engine.ts'
 import {
   copySegment,
@@ -18,7 +19,8 @@ import {
   trimSegments,
 } from './segment-work.ts'
 
-const SEGMENTS_PER_ROUND = 24
+/** Items whose segments one round works on, two dozen of an ordinary size. */
+const ITEMS_PER_ROUND = 2_400
 const LANES_PER_ROUND = 20
 const COMMITS_MAX = 8
 
@@ -55,24 +57,25 @@ export async function workOn(
 
 /** Recalls come first, because a pop will wait for them. Trims come next: they keep a queue small. */
 function* tasksOf(engine: Engine, record: QueueRecord, plan: HousekeepingPlan): Generator<Task> {
-  let left = SEGMENTS_PER_ROUND
-  const bounded = (segments: Range): Range => {
-    const to = Math.min(segments.to, segments.from + left)
-    left -= to - segments.from
+  let left = ITEMS_PER_ROUND
+  const bounded = (lane: Lane, segments: Range): Range => {
+    const weight = weightOf(lane)
+    const to = Math.min(segments.to, segments.from + Math.floor(left / weight))
+    left -= weight * (to - segments.from)
     return { from: segments.from, to }
   }
   const laneOf = (priority: number): Lane => record.lanes.get(priority) as Lane
   for (const { priority, segments } of plan.recall) {
-    const recalled = bounded(segments)
     const lane = laneOf(priority)
+    const recalled = bounded(lane, segments)
     yield {
       item: { priority, epoch: lane.epoch, recalled },
       act: () => eachOf(recalled, (n) => recallSegment(engine, record, lane, n)),
     }
   }
   for (const { priority, segments } of plan.trim) {
-    const trimmed = bounded(segments)
     const lane = laneOf(priority)
+    const trimmed = bounded(lane, segments)
     yield {
       item: { priority, epoch: lane.epoch, trimmed },
       act: () => trimSegments(engine, record, lane, trimmed, lane.head),
@@ -87,8 +90,8 @@ function* tasksOf(engine: Engine, record: QueueRecord, plan: HousekeepingPlan): 
     }
   }
   for (const { priority, segments } of plan.offload) {
-    const offloaded = bounded(segments)
     const lane = laneOf(priority)
+    const offloaded = bounded(lane, segments)
     yield {
       item: { priority, epoch: lane.epoch, offloaded },
       act: () => eachOf(offloaded, (n) => copySegment(engine, record, lane, n)),
@@ -99,11 +102,18 @@ function* tasksOf(engine: Engine, record: QueueRecord, plan: HousekeepingPlan): 
   }
 }
 
+/**
+ * What a segment counts of a round: its items, and no fewer than ten, because each segment takes requests of its own. A
+ * large segment counts no more than an ordinary one.
+ */
+const weightOf = ({ segmentSize }: Lane): number =>
+  Math.min(SEGMENT_SIZE_DEFAULT, Math.max(10, segmentSize))
+
 /** For a drained lane: deletes as many of its rows and objects as one round can, then the lane itself. */
 function dropTask(engine: Engine, record: QueueRecord, lane: Lane): Task {
   const to = Math.ceil(lane.sealed / lane.segmentSize)
   const { parts, goneTo } = settledParts(lane)
-  const drop = to - lane.trimmed <= SEGMENTS_PER_ROUND
+  const drop = (to - lane.trimmed) * weightOf(lane) <= ITEMS_PER_ROUND
   return {
     item: {
       priority: lane.priority,
@@ -132,7 +142,7 @@ export function moveOn(
   report: Report,
 ): Promise<QueueRecord | undefined> {
   const course = {
-    from: { record: seen },
+    from: asStored(seen),
     // Housekeeping is in no hurry, unlike the seals that it meets on a busy queue, so it does not fight for its turn.
     attemptsMax: COMMITS_MAX,
     exhausted: (record: QueueRecord | undefined) => record,

@@ -1,5 +1,3 @@
-import type { Row } from '../../../foundation/dynamo.ts'
-import type { Expression } from '../../../foundation/expression.ts'
 import { randomText } from '../../../foundation/random-text.ts'
 import {
   decodeItem,
@@ -9,17 +7,14 @@ import {
   isReference,
   tagOf,
 } from '../../core/entry.ts'
-import { recordKey, scheduledSortKey } from '../../core/keys.ts'
 import { INLINE_BYTES_MAX, SEALS_BEHIND_MAX } from '../../core/limits.ts'
 import { itemFor } from '../../core/moving.ts'
 import type { QueueRecord } from '../../core/record.ts'
-import { encodeScheduled, type ScheduledEntry, scheduledId } from '../../core/scheduled.ts'
-import { TIMED_FORMAT } from '../../core/stored-record.ts'
+import { type ScheduledEntry, scheduledId } from '../../core/scheduled.ts'
 import type { Removal } from '../../core/take-scheduled.ts'
-import { mustSeal } from '../../core/to-seal.ts'
+import { mustSealBefore } from '../../core/to-seal.ts'
 import { writeBatch } from '../../store/batches.ts'
-import { partitionOf, storedRow, unseenStill } from '../../store/scheduled-rows.ts'
-import { lowerTimer, takeUpdate } from '../../store/scheduled-updates.ts'
+import { unseenStill } from '../../store/scheduled-rows.ts'
 import { busy, type Engine, readRecord } from '../attempts/engine.ts'
 import { ensureLane } from '../lanes/lanes.ts'
 import { entriesAt } from './entries-to-join.ts'
@@ -166,7 +161,10 @@ async function rowEntries(
 const bytesOf = (placed: readonly Placed[]): number =>
   placed.reduce((sum, { item, tag }) => sum + entryBytes(encodeItem(item, tag)), 0)
 
-/** The same entries for a newer record of their queue; undefined if their ids would no longer lead to them. */
+/**
+ * The same entries, of one second, for a newer record of their queue; undefined if their ids would no longer lead to
+ * them, or if a seal has to come first.
+ */
 export async function placedStill(
   engine: Engine,
   placing: Placing,
@@ -174,55 +172,7 @@ export async function placedStill(
 ): Promise<Placing | undefined> {
   const { born, scheduled } = placing.target
   const isFar = target.scheduled.seals > scheduled.seals + SEALS_BEHIND_MAX
-  if (target.born !== born || isFar || mustSeal(target, engine.clock.nowMs())) return undefined
+  const [nowMs, [{ due }]] = [engine.clock.nowMs(), placing.entries as [ScheduledEntry]]
+  if (target.born !== born || isFar || mustSealBefore(target, due, nowMs)) return undefined
   return { ...placing, target, unseen: await unseenStill(engine.dynamo, target) }
-}
-
-export type Placement = {
-  readonly rows: readonly Row[]
-  readonly items: number
-  readonly seals: number
-  /** When the first item is due. */
-  readonly dueMs: number
-  readonly nextDue: number
-  readonly unseen: readonly string[]
-  readonly beside: (update: Expression) => void
-}
-
-/** The new rows are like those of a seal: no other write can use their keys. */
-export function placementOf(engine: Engine, { target, entries, ids, unseen }: Placing): Placement {
-  const { scheduled } = target
-  const seals = scheduled.seals + 1
-  const rows = [...Map.groupBy(entries, ({ due }) => due)].map(([due, some]) => ({
-    sk: scheduledSortKey(due, seals),
-    due,
-    entries: some.map(encodeScheduled),
-  }))
-  const earliest = Math.min(...rows.map(({ due }) => due))
-  return {
-    rows: rows.map((row) => storedRow(partitionOf(target), row)),
-    items: ids.length,
-    seals,
-    dueMs: 1_000 * earliest,
-    nextDue: Math.min(earliest, scheduled.nextDue ?? earliest),
-    unseen: [...unseen, ...rows.map(({ sk }) => sk)],
-    beside(update) {
-      update.set('tg', seals)
-      lowerTimer(update, target, 1_000 * earliest, { nowMs: engine.clock.nowMs() })
-    },
-  }
-}
-
-/** The other queue's part of the write. It counts as an append, so that no process forgets the queue meanwhile. */
-export function targetOf({ target }: Placing, placement: Placement) {
-  const { items, nextDue, unseen, beside } = placement
-  const taken = { places: [], items: -items, bytes: 0, nextDue, unseen }
-  return {
-    Key: recordKey(target.queue),
-    ...takeUpdate(target, taken, (update) => {
-      beside(update)
-      update.set('fm', TIMED_FORMAT)
-      update.add('a', 1)
-    }),
-  }
 }

@@ -8,7 +8,7 @@ import { decodeScheduled, purgedMark } from '../../core/scheduled.ts'
 import { patiently } from '../../core/timers.ts'
 import { PURGED_SORT_KEY, partitionOf, storedRow } from '../../store/scheduled-rows.ts'
 import { purgeUpdate } from '../../store/scheduled-updates.ts'
-import { again, doubt, type Outcome } from '../attempts/decision.ts'
+import { again, asStored, doubt, type Outcome } from '../attempts/decision.ts'
 import { type Engine, outcomeUnknown, readRecord } from '../attempts/engine.ts'
 import { dropPurged } from './drop-purged.ts'
 
@@ -49,7 +49,7 @@ export class ScheduledPurge {
     if (scheduled.purged.length >= PURGED_MAX) {
       this.isTooMuch = !(await dropPurged(engine, record, engine.clock.nowMs() + DROP_MS))
       this.isOver = this.isTooMuch
-      return again(await readRecord(engine, queue))
+      return again(asStored(await readRecord(engine, queue)))
     }
     const { items } = scheduled
     const era = scheduled.era + this.#step
@@ -62,7 +62,7 @@ export class ScheduledPurge {
     if (written.kind === 'failed') return this.#look(engine, record)
     this.items = items
     this.isOver = true
-    return again(await readRecord(engine, queue))
+    return again(asStored(await readRecord(engine, queue)))
   }
 
   async #look(engine: Engine, { queue, born, scheduled }: QueueRecord): Promise<Outcome<never>> {
@@ -76,7 +76,7 @@ export class ScheduledPurge {
       // Another purge came before it, or after it.
       throw outcomeUnknown(queue, open.cause)
     }
-    return again(after)
+    return again(asStored(after))
   }
 }
 

@@ -24,7 +24,8 @@ export async function takeBack(
   const taken = { places: [], items: 0, bytes: -bytes, nextDue, unseen }
   const update = takeUpdate(record, taken, (one) => {
     const none = one.value([])
-    one.sets.push(`T=list_append(if_not_exists(T,${none}),${one.value(entries)})`)
+    // At the front: they were scheduled before what the record holds for their seconds.
+    one.sets.push(`T=list_append(${one.value(entries)},if_not_exists(T,${none}))`)
   })
   const { tableName: TableName } = engine.dynamo
   const own = { Update: { TableName, Key: recordKey(queue), ...update } }

@@ -24,14 +24,8 @@ import {
 } from '../attempts/engine.ts'
 import { dropBatches } from './drop-rows.ts'
 import { findScheduled } from './find-scheduled.ts'
-import {
-  type NewPlace,
-  type Placing,
-  placedAnew,
-  placementOf,
-  readTarget,
-  targetOf,
-} from './place-scheduled.ts'
+import { type NewPlace, type Placing, placedAnew, readTarget } from './place-scheduled.ts'
+import { placementOf, targetOf, withAlong } from './placement.ts'
 import { sealLater } from './seal-later.ts'
 
 /** Attempts lost to writers that seal, join or cancel. */
@@ -170,20 +164,18 @@ async function moveOut(
 async function write(
   engine: Engine,
   record: QueueRecord,
-  { taken, rows }: Removal,
+  { taken, rows, left }: Removal,
   placing: Placing | undefined,
 ): Promise<boolean> {
   const { queue } = record
   const { tableName: TableName } = engine.dynamo
-  const placement = placing && placementOf(engine, placing)
   const isWithin = placing?.target.queue === queue
+  const placement = placing && placementOf(engine, placing, isWithin ? left : undefined)
   const known = isWithin && placement ? placement.unseen : record.scheduled.unseen
   const unseen = unseenBeside(known, rows)
   const update = takeUpdate(
     record,
-    isWithin && placement
-      ? { ...taken, unseen, items: taken.items - placement.items, nextDue: placement.nextDue }
-      : { ...taken, unseen },
+    isWithin && placement ? { ...withAlong(taken, placement), unseen } : { ...taken, unseen },
     isWithin ? placement?.beside : undefined,
   )
   const target = placing && placement && !isWithin ? targetOf(placing, placement) : undefined

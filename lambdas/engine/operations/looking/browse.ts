@@ -134,7 +134,7 @@ function viewOf(
     pushedAtMs: item.pushedAtMs,
     // The count of an item that waits for its retry lacks the last delivery until it comes back.
     deliveries: deliveriesOf(lane, sequence) + (state.state === 'ready' ? 0 : 1),
-    ...(state.state === 'ready' && isOver ? { state: 'expired' } : state),
+    ...(state.state !== 'locked' && isOver ? { state: 'expired' } : state),
     ...deadLetterOf(item),
     ...scheduledOf(item),
     ...present({ expiresAtMs }),

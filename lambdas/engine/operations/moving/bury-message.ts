@@ -8,7 +8,7 @@ import type { PushItem } from '../../core/push-request.ts'
 import { appliedAt, isApplied, type Sequence } from '../../core/sequence.ts'
 import { attempts } from '../attempts/attempts.ts'
 import type { CommittedBeside } from '../attempts/commit.ts'
-import { act, again, answer, done, look, lost } from '../attempts/decision.ts'
+import { act, again, answer, asStored, done, look, lost } from '../attempts/decision.ts'
 import { changeOf, type Engine, readRecord } from '../attempts/engine.ts'
 import { firstConfiguration } from '../attempts/patterns.ts'
 import { makeEmpty } from '../lanes/lanes.ts'
@@ -41,8 +41,8 @@ export function buryMessage(
       const lanes = deadLanes(engine, items, reason, nowMs)
       const committed = await moveWhereverThereIsALane(engine, change, lanes)
       if (committed.kind === 'committed') return done(undefined)
-      if (committed.kind === 'lost') return lost(committed.current)
-      return again(await readRecord(engine, queue))
+      if (committed.kind === 'lost') return lost(asStored(committed.current))
+      return again(asStored(await readRecord(engine, queue)))
     })
   })
 }

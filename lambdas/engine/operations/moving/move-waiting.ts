@@ -10,7 +10,7 @@ import {
 import { isDue } from '../../core/scheduled.ts'
 import type { MoveRequest, MoveResult } from '../../verbs.ts'
 import { eachById, gapsOf } from '../attempts/by-id.ts'
-import { act, again, answer, lost } from '../attempts/decision.ts'
+import { act, again, answer, asStored, lost } from '../attempts/decision.ts'
 import { type Engine, readRecord } from '../attempts/engine.ts'
 import { appendMoved, type Moved } from './append-moved.ts'
 import { cannotMove } from './move.ts'
@@ -62,8 +62,8 @@ export async function moveWaiting(
           ).catch((error: unknown) => {
             throw to === queue ? error : cannotMove('items', queue, to, error)
           })
-          if (moved.kind === 'lost') return lost(moved.current)
-          if (moved.kind === 'blocked') return again(await readRecord(engine, queue))
+          if (moved.kind === 'lost') return lost(asStored(moved.current))
+          if (moved.kind === 'blocked') return again(asStored(await readRecord(engine, queue)))
           return taken(resultsOf(moved.ids), moved.after)
         })
       },

@@ -2,20 +2,18 @@ import { randomText } from '../../../foundation/random-text.ts'
 import { appendOf } from '../../core/append.ts'
 import { itemPutOff } from '../../core/moving.ts'
 import type { QueueRecord } from '../../core/record.ts'
-import { mustSeal } from '../../core/to-seal.ts'
+import { mustSealBefore } from '../../core/to-seal.ts'
 import { commitBeside } from '../attempts/commit.ts'
 import { busy, changeOf, type Engine, pause, readRecord } from '../attempts/engine.ts'
 import { discardBatches, discardUnlessOpen } from '../lanes/entries.ts'
 import {
   type Coming,
-  type Placement,
   type Placing,
   placedStill,
   placeIn,
-  placementOf,
   readTarget,
-  targetOf,
 } from '../later/place-scheduled.ts'
+import { type Placement, placementOf, targetOf } from '../later/placement.ts'
 import { sealLater } from '../later/seal-later.ts'
 import type { Moved, Moving } from './append-moved.ts'
 
@@ -30,7 +28,7 @@ const TRIES_MAX = 8
 export async function putOff(engine: Engine, moving: Moving, dueMs: number): Promise<Moved> {
   const { record, to, priority, items, options } = moving
   const target = await readTarget(engine, record, { queue: to, priority })
-  if (mustSeal(target, options.nowMs)) {
+  if (mustSealBefore(target, Math.ceil(dueMs / 1_000), options.nowMs)) {
     await sealLater(engine, target)
     return { kind: 'blocked' }
   }
@@ -102,9 +100,11 @@ function writeOf(engine: Engine, { record, draft, options }: Moving, placing: Pl
 }
 
 function withScheduled(draft: QueueRecord, placement: Placement): QueueRecord {
-  const { items, seals, nextDue, unseen } = placement
+  const { items, places, bytes, seals, nextDue, unseen } = placement
   const { scheduled } = draft
   const changed = {
+    entries: scheduled.entries.filter((_, place) => !places.includes(place)),
+    bytes: scheduled.bytes - bytes,
     items: scheduled.items + items,
     changes: scheduled.changes + 1,
     seals,

@@ -1,5 +1,10 @@
 import { QueueError } from '../../../foundation/errors.ts'
-import { checkQueueId, isDeadLetterQueue, originOf } from '../../../foundation/queue-id.ts'
+import {
+  checkQueueId,
+  deadLetterQueueOf,
+  isDeadLetterQueue,
+  originOf,
+} from '../../../foundation/queue-id.ts'
 import { randomText } from '../../../foundation/random-text.ts'
 import { checkLimit } from '../../core/check-limit.ts'
 import { decodeItem, encodeItem, type Item } from '../../core/entry.ts'
@@ -59,9 +64,8 @@ export async function redrive(
 ): Promise<{ itemsRedriven: number; itemsLeft: number }> {
   checkQueueId(queue)
   if (!isDeadLetterQueue(queue)) {
-    throw new QueueError('INVALID_QUEUE_ID', `"${queue}" is not a dead-letter queue`, {
-      field: 'id',
-    })
+    const message = `Cannot redrive "${queue}" because its dead letters are in "${deadLetterQueueOf(queue)}": redrive that`
+    throw new QueueError('INVALID_QUEUE_ID', message, { field: 'id' })
   }
   const { limit = ITEMS_PER_REDRIVE_MAX, ids } = request
   checkLimit(limit, ITEMS_PER_REDRIVE_MAX)

@@ -1,6 +1,5 @@
 import { type Claim, planClaim } from '../../core/claim.ts'
 import { type Found, isOver, passOverLocked, sortAll } from '../../core/expiry.ts'
-import { hasFree } from '../../core/flags.ts'
 import { recordKey } from '../../core/keys.ts'
 import { ANSWER_BYTES_MAX } from '../../core/limits.ts'
 import type { PopCommand } from '../../core/pop.ts'
@@ -12,6 +11,7 @@ import {
   act,
   again,
   answer,
+  asStored,
   type Decision,
   done,
   doubt,
@@ -31,6 +31,7 @@ import {
 import { foldAfter } from '../attempts/fold.ts'
 import { leaveDryQuietly } from '../attempts/leave-dry.ts'
 import { readingCourse, unreadable } from '../attempts/missing-items.ts'
+import { isMoreThere } from './join-first.ts'
 import type { Passing } from './pass-over.ts'
 import { acknowledged, itemsOf, lockOf } from './popped.ts'
 import { STARVING_FROM } from './take.ts'
@@ -89,7 +90,7 @@ async function takeClaim(
   if (written.kind === 'done') return claimed(engine, record as QueueRecord, claim, passing)
   const isHeld = (record?.holdUntilMs ?? 0) >= nowMs
   if (isHeld || attempt >= STARVING_FROM) await pause(engine, attempt * 4)
-  return again(record)
+  return again(asStored(record))
 }
 
 /** The claim stands. If this fails, nobody learns the lock's id, and the items come back when the lock expires. */
@@ -104,8 +105,8 @@ async function claimed(
   })
   if (outcome === undefined) {
     passing.metInClaim = true
-    passing.hasAcknowledged = claim.acknowledge !== undefined
-    return again(left)
+    passing.itemsAcknowledged = acknowledgedBy(claim)
+    return again(asStored(left))
   }
   await foldAfter(engine, left)
   const known = await leaveDryQuietly(engine, left)
@@ -121,7 +122,7 @@ function claimedItems(engine: Engine, record: QueueRecord, claim: Claim): Promis
   const { lockId } = claim
   // Only a queue whose items may expire needs this write, and it can lose a race.
   const racing = record.timed && { pausesFrom: 2, holdsFrom: STARVING_FROM }
-  const course = { ...readingCourse(queue), ...racing, from: { record } }
+  const course = { ...readingCourse(queue), ...racing, from: asStored(record) }
   return attempts<Claimed>(engine, queue, course, ({ record: now, nowMs }) => {
     const lock = now?.locks.get(lockId)
     if (now === undefined || lock === undefined) return refuse(unreadable(queue))
@@ -133,7 +134,7 @@ function claimedItems(engine: Engine, record: QueueRecord, claim: Claim): Promis
       next(entries) {
         const found = now.timed ? sortAll(now, stretches, entries, nowMs) : undefined
         return found === undefined || found.over.length === 0
-          ? answer({ outcome: outcomeOf(now, claim, stretches, entries), left: now })
+          ? answer({ outcome: outcomeOf(engine, now, claim, { stretches, entries }), left: now })
           : withoutExpired(engine, now, claim, found, nowMs)
       },
     }
@@ -157,24 +158,33 @@ function withoutExpired(
     landed(left) {
       engine.onItemsExpired(itemsIn(over))
       // Go by the record before the write: after a lost answer, the lock may have ended in the one that we read since.
-      const outcome = kept.length > 0 ? outcomeOf(now, claim, kept, entries) : undefined
+      const outcome =
+        kept.length > 0 ? outcomeOf(engine, now, claim, { stretches: kept, entries }) : undefined
       return done({ outcome, left })
     },
   }
 }
 
-function outcomeOf(
-  record: QueueRecord,
-  { seen: before, acknowledge = '', lockId, expiresAtMs, nowMs, wanted }: Claim,
-  stretches: readonly Stretch[],
-  entries: readonly string[],
-): Items {
+function acknowledgedBy({ seen: before, acknowledge = '' }: Claim): number | undefined {
   const ended = before.locks.get(acknowledge)
+  return ended && itemsIn(ended.stretches)
+}
+
+function outcomeOf(
+  engine: Engine,
+  record: QueueRecord,
+  claim: Claim,
+  {
+    stretches,
+    entries,
+  }: { readonly stretches: readonly Stretch[]; readonly entries: readonly string[] },
+): Items {
+  const { lockId, expiresAtMs, nowMs, wanted } = claim
   return {
     kind: 'items',
     items: itemsOf(record, stretches, entries),
     lock: lockOf({ id: lockId, ttlMs: expiresAtMs - nowMs }, expiresAtMs),
-    more: itemsIn(stretches) < wanted && hasFree(record),
-    ...acknowledged(ended ? itemsIn(ended.stretches) : undefined),
+    more: itemsIn(stretches) < wanted && isMoreThere(engine, record),
+    ...acknowledged(acknowledgedBy(claim)),
   }
 }

@@ -1,6 +1,7 @@
 import { QueueError } from '../../../foundation/errors.ts'
+import { hasFree } from '../../core/flags.ts'
 import type { QueueRecord } from '../../core/record.ts'
-import { again, type Decision } from '../attempts/decision.ts'
+import { again, asStored, type Decision, type View } from '../attempts/decision.ts'
 import { type Engine, readRecord } from '../attempts/engine.ts'
 import { join, mayJoin } from '../later/join.ts'
 
@@ -11,30 +12,33 @@ const JOINS_MAX = 10
  * Items that are due by the pop's clock join their lanes before the pop chooses. Those that the queue has no room
  * for wait, and the pop goes on. A record from memory will do: joining is a conditional write.
  */
-export function joiningBefore(
-  engine: Engine,
-): (record: QueueRecord, nowMs: number) => Decision<never> | undefined {
+export function joiningBefore(engine: Engine): (view: View) => Decision<never> | undefined {
   let isStuck = false
   let joins = 0
-  return (record, nowMs) => {
-    if (isStuck || joins === JOINS_MAX || !mayJoin(engine, record, nowMs)) return undefined
+  return ({ record, isCurrent, nowMs }) => {
+    if (record === undefined || isStuck || joins === JOINS_MAX) return undefined
+    if (!mayJoin(engine, record, nowMs)) return undefined
     joins += 1
     return {
       kind: 'act',
       isExtra: true,
       async act() {
         try {
-          const joined = await join(engine, record, nowMs, { isBrief: true })
+          const joined = await join(engine, { record, isCurrent }, nowMs, { isBrief: true })
           isStuck = joined.kind !== 'joined'
-          return again(joined.record)
+          return again(joined)
         } catch (error) {
           // Whatever the outcome, the pop delivers the items that are in the lanes.
           if (!(error instanceof QueueError)) throw error
           engine.onBackgroundError(error, { queue: record.queue, step: 'join' })
           isStuck = true
-          return again(await readRecord(engine, record.queue))
+          return again(asStored(await readRecord(engine, record.queue)))
         }
       },
     }
   }
 }
+
+/** Whether another pop could get something: what is free, or what is due and would join before it. */
+export const isMoreThere = (engine: Engine, record: QueueRecord): boolean =>
+  hasFree(record) || mayJoin(engine, record, engine.clock.nowMs())

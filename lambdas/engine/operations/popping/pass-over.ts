@@ -16,7 +16,7 @@ import { choose, type PopCommand, type PopTake } from '../../core/pop.ts'
 import { itemsIn, type QueueRecord, type Stretch } from '../../core/record.ts'
 import { answerBytes } from '../../store/items.ts'
 import type { PopOutcome } from '../../verbs.ts'
-import { again, type Decision, done, refuse, type View } from '../attempts/decision.ts'
+import { again, asStored, type Decision, done, refuse, type View } from '../attempts/decision.ts'
 import { changeOf, type Engine } from '../attempts/engine.ts'
 import { acknowledged } from './popped.ts'
 import { decideTake } from './take.ts'
@@ -28,11 +28,11 @@ import { decideTake } from './take.ts'
  * Writes of one call, landed or lost, that only pass over expired items, 500 each, before it answers that there are
  * more items behind.
  */
-const PASSES_MAX = 20
+export const PASSES_MAX = 20
 /** Reads before each of these writes: 100 items each, or as many as 4 MiB hold. */
 const LOOKS_PER_PASS = 8
 
-/** How far a call has come through expired items. */
+/** How far a call has come: through expired items, and with the lock that it acknowledges. */
 export type Passing = {
   /** How many writes tried to pass over some. */
   passes: number
@@ -40,15 +40,15 @@ export type Passing = {
   hasPassed: boolean
   /** The call's own claim met some, so the rest of the call needs the fence. */
   metInClaim: boolean
-  /** An earlier write of this call has settled the lock, so an error must not say that nothing was changed. */
-  hasAcknowledged: boolean
+  /** An earlier write of this call has settled the lock that it named, with so many items. */
+  itemsAcknowledged: number | undefined
 }
 
 export const startPassing = (): Passing => ({
   passes: 0,
   hasPassed: false,
   metInClaim: false,
-  hasAcknowledged: false,
+  itemsAcknowledged: undefined,
 })
 
 type Popping = {
@@ -122,7 +122,7 @@ function passAndTake(popping: Popping, { over, kept, entries }: Found): Decision
     isExtra: true,
     landed(after) {
       passing.hasPassed = true
-      return again(after)
+      return again(asStored(after))
     },
   })
 }

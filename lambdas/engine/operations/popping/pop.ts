@@ -12,6 +12,7 @@ import {
   act,
   again,
   answer,
+  asStored,
   type Decision,
   done,
   look,
@@ -21,10 +22,12 @@ import {
 import { changedAllTheSame, changeOf, type Engine } from '../attempts/engine.ts'
 import { leaveDryQuietly } from '../attempts/leave-dry.ts'
 import type { LimitedCall } from '../attempts/pass-limit.ts'
+import { mayJoin } from '../later/join.ts'
 import { decideClaim } from './claim.ts'
 import { joiningBefore } from './join-first.ts'
 import { type Passing, startPassing, takeLiving } from './pass-over.ts'
-import { acknowledged, itemsOf, lockOf } from './popped.ts'
+import { passRetries } from './past-retries.ts'
+import { acknowledged, afterAcknowledging, itemsOf, lockOf } from './popped.ts'
 import { decideEmpty, decideTake, STARVING_FROM } from './take.ts'
 
 /** Lost races, each a round trip and a pause; with the hold, 64 contenders lose far fewer. */
@@ -60,19 +63,23 @@ export async function pop(
   } as const
   const passing = startPassing()
   const joining = joiningBefore(engine)
-  return attempts<PopOutcome>(engine, queue, course, (view) => {
+  const outcome = await attempts<PopOutcome>(engine, queue, course, (view) => {
     const { record } = view
-    const command = commandFor(engine, queue, request, checked, view.losses)
+    const { itemsAcknowledged } = passing
+    const asked = itemsAcknowledged === undefined ? request : { ...request, acknowledge: undefined }
+    const command = commandFor(engine, queue, asked, checked, view.losses)
     if (record === undefined) return decideNoQueue(command)
     const underFence = () => decideFenced(engine, record, command, view, passing)
     return (
-      joining(record, view.nowMs) ??
+      joining(view) ??
       decideClaim(engine, record, command, view, { passing, underFence }) ??
       underFence()
     )
   }).catch((error: unknown) => {
-    throw passing.hasAcknowledged ? changedAllTheSame(error) : error
+    throw passing.itemsAcknowledged === undefined ? error : changedAllTheSame(error)
   })
+  const { itemsAcknowledged } = passing
+  return itemsAcknowledged === undefined ? outcome : afterAcknowledging(outcome, itemsAcknowledged)
 }
 
 /** No record: nothing to pop, and no lock to acknowledge. */
@@ -91,23 +98,28 @@ function decideFenced(
   // Appends do not move the version: a remembered record would lack items pushed since.
   if (!view.isCurrent && takesLess(plan, command)) return look
   switch (plan.kind) {
-    case 'locked':
-      return answer({
-        kind: 'locked',
-        expiresAtMs: plan.untilMs,
-        ...(plan.forRetry && { forRetry: true }),
-      })
+    case 'locked': {
+      const held = { kind: 'locked', expiresAtMs: plan.untilMs } as const
+      if (!plan.forRetry) return answer(held)
+      const waiting = { ...held, forRetry: true } as const
+      return record.timed
+        ? passRetries({ engine, record, view, passing }, waiting)
+        : answer(waiting)
+    }
     case 'refused':
       return refuse(plan.error)
     case 'end-expired': {
       // 2,000 items in flight take fewer rounds than the bound.
       const change = changeOf(engine, record, plan.draft, { nowMs })
-      return { kind: 'write', change, landed: again, isExtra: true }
+      return { kind: 'write', change, landed: (after) => again(asStored(after)), isExtra: true }
     }
     case 'repeat':
       return decideRepeat(engine, record, plan, command, { nowMs, passing })
     case 'empty':
-      return decideEmpty(engine, record, plan, command, nowMs)
+      return (
+        acknowledgeForRoom(engine, record, plan, view, passing) ??
+        decideEmpty(engine, record, plan, command, view)
+      )
     case 'take':
       return {
         kind: 'read',
@@ -120,6 +132,30 @@ function decideFenced(
       }
     default:
       throw plan satisfies never
+  }
+}
+
+/**
+ * Nothing is left to take, but what the call acknowledges makes room, or a lane, for items that are due. So it first
+ * writes the acknowledgement, and then they join.
+ */
+function acknowledgeForRoom(
+  engine: Engine,
+  record: QueueRecord,
+  { draft, itemsAcknowledged }: Extract<PopPlan, { kind: 'empty' }>,
+  { nowMs }: View,
+  passing: Passing,
+): Decision<PopOutcome> | undefined {
+  if (draft === undefined || mayJoin(engine, record, nowMs)) return undefined
+  if (!mayJoin(engine, draft, nowMs)) return undefined
+  return {
+    kind: 'write',
+    change: changeOf(engine, record, draft, { nowMs, setsDry: engine.events }),
+    isExtra: true,
+    landed(after) {
+      passing.itemsAcknowledged = itemsAcknowledged
+      return again(asStored(after))
+    },
   }
 }
 
@@ -142,8 +178,8 @@ function decideRepeat(
       kind: 'write',
       change,
       landed(after) {
-        passing.hasAcknowledged = true
-        return again(after)
+        passing.itemsAcknowledged = itemsAcknowledged
+        return again(asStored(after))
       },
     }
   }

@@ -3,7 +3,7 @@ import { deadLetterOf, decodeItem, scheduledOf } from '../../core/entry.ts'
 import { expiryOf } from '../../core/expiry.ts'
 import { itemId } from '../../core/keys.ts'
 import { deliveriesOf, type Lane, type QueueRecord, type Stretch } from '../../core/record.ts'
-import type { PoppedItem } from '../../verbs.ts'
+import type { PopOutcome, PoppedItem } from '../../verbs.ts'
 
 export function itemsOf(
   record: QueueRecord,
@@ -34,6 +34,15 @@ export const lockOf = (
   { id, ttlMs }: { readonly id: string; readonly ttlMs: number },
   expiresAtMs: number,
 ) => ({ id, expiresAtMs, ttlSeconds: ttlMs / 1000 })
+
+/**
+ * An earlier write of the call has settled the lock that it named. "Locked" would say that the call changed nothing, so
+ * then the answer is "empty"; the next pop gets the reason.
+ */
+export const afterAcknowledging = (outcome: PopOutcome, itemsAcknowledged: number): PopOutcome =>
+  outcome.kind === 'locked'
+    ? { kind: 'empty', itemsAcknowledged }
+    : { ...outcome, itemsAcknowledged }
 
 export const acknowledged = (items: number | undefined) =>
   items === undefined ? {} : { itemsAcknowledged: items }

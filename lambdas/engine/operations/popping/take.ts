@@ -3,9 +3,10 @@ import { LANES_AHEAD_NAMED } from '../../core/limits.ts'
 import { type PopCommand, type PopPlan, type PopTake, takeItems } from '../../core/pop.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import type { PopOutcome } from '../../verbs.ts'
-import { act, type Decision, done, lost, type View } from '../attempts/decision.ts'
+import { act, asStored, type Decision, done, lost, type View } from '../attempts/decision.ts'
 import { changeOf, type Engine } from '../attempts/engine.ts'
 import { leaveDry, leaveDryQuietly } from '../attempts/leave-dry.ts'
+import { isMoreThere } from './join-first.ts'
 import { acknowledged, itemsOf, lockOf } from './popped.ts'
 
 // The two ends of a pop under the fence: it takes the items that it has read, or there is nothing to take.
@@ -43,7 +44,7 @@ export function decideTake(
         kind: 'items',
         items: itemsOf(plan.draft, taken.stretches, entries),
         // Go by the record that the pop left: items appended meanwhile are waiting as well.
-        more: !known || (entries.length < command.count && hasFree(after)),
+        more: !known || (entries.length < command.count && isMoreThere(engine, after)),
         ...(command.lock !== undefined && { lock: lockOf(command.lock, taken.expiresAtMs) }),
         ...acknowledged(plan.itemsAcknowledged),
       })
@@ -56,12 +57,12 @@ export function decideEmpty(
   record: QueueRecord,
   { draft, itemsAcknowledged }: Extract<PopPlan, { kind: 'empty' }>,
   command: PopCommand,
-  nowMs: number,
+  { nowMs, isCurrent }: View,
 ): Decision<PopOutcome> {
   if (draft === undefined) {
     return act(async () => {
-      const left = await leaveDry(engine, record)
-      return left === undefined || !hasFree(left) ? done({ kind: 'empty' }) : lost(left)
+      const left = await leaveDry(engine, { record, isCurrent })
+      return left === undefined || !hasFree(left) ? done({ kind: 'empty' }) : lost(asStored(left))
     })
   }
   const guards = nothingVisible(record, command)

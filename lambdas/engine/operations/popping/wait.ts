@@ -8,6 +8,7 @@ import type { PopOutcome } from '../../verbs.ts'
 import { areRowsBlocked, changedAllTheSame, type Engine } from '../attempts/engine.ts'
 import type { LimitedCall } from '../attempts/pass-limit.ts'
 import { commandFor, pop, popLimited } from './pop.ts'
+import { afterAcknowledging } from './popped.ts'
 import { leaveSeat, takeSeat } from './seats.ts'
 
 /**
@@ -36,7 +37,7 @@ export async function popOrWait(
     const waiting = waitFor(engine, queue, again, limit, untilMs)
     const last = await (acknowledged === undefined
       ? waiting
-      : afterAcknowledging(waiting, acknowledged))
+      : waitAfterAcknowledging(waiting, acknowledged))
     // At least 1, however short the wait was: 0 says that it did not wait.
     return { ...last, waitedMs: Math.max(1, engine.clock.nowMs() - sinceMs) }
   } finally {
@@ -45,19 +46,15 @@ export async function popOrWait(
 }
 
 /**
- * "Locked", or a refusal, would say that the call changed nothing, but it acknowledged items before the wait. So
- * the answer says what it acknowledged, which only this call knows; the next pop gets the reason why this one got
- * nothing.
+ * A refusal would say that the call changed nothing, but it acknowledged items before the wait. So the answer says what
+ * it acknowledged, which only this call knows; the next pop gets the reason why this one got nothing.
  */
-async function afterAcknowledging(
+async function waitAfterAcknowledging(
   waiting: Promise<PopOutcome>,
   itemsAcknowledged: number,
 ): Promise<PopOutcome> {
   try {
-    const outcome = await waiting
-    return outcome.kind === 'locked'
-      ? { kind: 'empty', itemsAcknowledged }
-      : { ...outcome, itemsAcknowledged }
+    return afterAcknowledging(await waiting, itemsAcknowledged)
   } catch (error) {
     if (isTurnedAway(error)) return { kind: 'empty', itemsAcknowledged }
     throw changedAllTheSame(error)

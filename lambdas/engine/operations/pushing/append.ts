@@ -1,15 +1,12 @@
 import {
   type Append,
   goesByRecord,
-  isNew,
   isNext,
   isRepeatable,
   obstacleTo,
   type Placed,
   placedAt,
-  startsAfterAppend,
 } from '../../core/append.ts'
-import { findNoted } from '../../core/find-append.ts'
 import { recordKey } from '../../core/keys.ts'
 import { LANES_PER_APPEND } from '../../core/limits.ts'
 import type { QueueRecord } from '../../core/record.ts'
@@ -19,6 +16,8 @@ import { attempts } from '../attempts/attempts.ts'
 import {
   act,
   again,
+  asRemembered,
+  asStored,
   done,
   doubt,
   look,
@@ -41,6 +40,14 @@ import { appendSealing, sealAfter } from '../lanes/seal.ts'
 import { findAppended } from '../later/find-scheduled.ts'
 import { sealLaterAfter } from '../later/seal-later.ts'
 import { buryDead } from '../moving/move-dead.ts'
+import {
+  type Appended,
+  type Appending,
+  isStillNew,
+  knownBy,
+  knownOf,
+  placedIn,
+} from './appending.ts'
 import { makeRoom } from './make-room.ts'
 import { waitForRoom } from './wait-for-room.ts'
 
@@ -51,26 +58,6 @@ import { waitForRoom } from './wait-for-room.ts'
 const ATTEMPTS_MAX = 40
 /** How often we send a repeatable append whose answers get lost; after that, the store is out of reach. */
 const LOST_ANSWERS_MAX = 4
-
-/** What one append brings, and to which queue. */
-type Appending = {
-  readonly engine: Engine
-  readonly queue: string
-  readonly addition: Append
-  /** For an append with keys or a sequence: the record according to which they are new. */
-  readonly newBy?: QueueRecord
-  /** The record that this process remembered before the call. */
-  readonly remembered: QueueRecord | undefined
-  lostAnswers: number
-  /** Waits for a full tail so far. */
-  waits: number
-}
-
-/** What became of an append with keys or a sequence. */
-export type Appended =
-  | { readonly kind: 'placed'; readonly placed: Placed }
-  /** By this record, part of it may not be new any more. It did not happen, unless in doubt, and it never will. */
-  | { readonly kind: 'look'; readonly record: QueueRecord | undefined; readonly inDoubt: boolean }
 
 /**
  * An append names no version: it fails only for reasons that the record shows, and DynamoDB returns the
@@ -107,7 +94,7 @@ export function appendNew(
 function sendUntilIn(appending: Appending, limit: LimitedCall): Promise<Appended> {
   const { engine, queue, addition, newBy } = appending
   if (addition.lanes.size > LANES_PER_APPEND) return appendWide(appending, limit)
-  const from = newBy === undefined ? 'memory' : { record: newBy }
+  const from = newBy === undefined ? 'memory' : knownBy(appending, newBy)
   const course = { from, attemptsMax: ATTEMPTS_MAX, limit } as const
   return attempts<Appended>(engine, queue, course, (view) => {
     const { record, attempt } = view
@@ -122,28 +109,15 @@ function sendUntilIn(appending: Appending, limit: LimitedCall): Promise<Appended
   })
 }
 
-/** What the record says about an append with keys or a sequence; undefined if they are new. Receipts tell the rest. */
-function knownOf({ addition, newBy }: Appending, { record, inDoubt }: View): Appended | undefined {
-  if (newBy === undefined) return undefined
-  if (record !== undefined && inDoubt) {
-    const placed = findNoted(addition, record)
-    if (placed?.size === addition.lanes.size) return { kind: 'placed', placed }
-  }
-  return record !== undefined && isNew(addition, newBy, record)
-    ? undefined
-    : { kind: 'look', record, inDoubt }
-}
-
-const isStillNew = ({ addition, newBy }: Appending, record: QueueRecord): boolean =>
-  newBy === undefined || isNew(addition, newBy, record)
-
 /** For a lone producer whose push would fill the tail. If it is too early for a seal, it pushes like any other. */
 async function sealFirst(
   { engine, queue, addition }: Appending,
   record: QueueRecord,
 ): Promise<Outcome<Appended>> {
   const sealed = await appendSealing(engine, record, addition)
-  return sealed === undefined ? again(engine.memory.get(queue)) : done(placedIn(addition, sealed))
+  return sealed === undefined
+    ? again(asRemembered(engine.memory.get(queue)))
+    : done(placedIn(addition, sealed))
 }
 
 async function sendBlind(appending: Appending, { record, pass }: View): Promise<Outcome<Appended>> {
@@ -173,9 +147,8 @@ async function sendBlind(appending: Appending, { record, pass }: View): Promise<
  * at all has changed. That write cannot tell what is in the way, so we look first.
  */
 function appendWide(appending: Appending, limit: LimitedCall): Promise<Appended> {
-  const { engine, queue, addition, newBy, remembered } = appending
-  const from =
-    newBy === undefined ? 'memory-or-store' : { record: newBy, isRemembered: newBy === remembered }
+  const { engine, queue, addition, newBy } = appending
+  const from = newBy === undefined ? 'memory-or-store' : knownBy(appending, newBy)
   const course = { from, attemptsMax: ATTEMPTS_MAX, limit } as const
   return attempts<Appended>(engine, queue, course, (view) => {
     const { record, isCurrent } = view
@@ -199,7 +172,7 @@ async function sendWide(appending: Appending, record: QueueRecord): Promise<Outc
   const written = await engine.dynamo.update(recordKey(queue), update)
   if (written.kind === 'unknown') return lookFor(appending, written.cause)
   const after = seen(engine, queue, written.row)
-  if (written.kind === 'failed' || after === undefined) return lost(after)
+  if (written.kind === 'failed' || after === undefined) return lost(asStored(after))
   await sealAfter(engine, after, addition.bytes)
   await sealLaterAfter(engine, after, addition.later)
   return done(placedIn(addition, after))
@@ -214,29 +187,31 @@ async function clearTheWay(
   const obstacle = obstacleTo(addition, record, tailLimits(engine))
   if (record === undefined) {
     // The record by which its keys were new is gone.
-    if (appending.newBy !== undefined) return again(record)
+    if (appending.newBy !== undefined) return again(asStored(record))
     return makeRecord(engine, queue, addition, (made) => placedIn(addition, made))
   }
   // Another push with its key was first, which may have taken the very room that this one lacks.
-  if (!isStillNew(appending, record)) return again(record)
+  if (!isStillNew(appending, record)) return again(asStored(record))
   switch (obstacle.kind) {
     case 'full': {
       const now = await makeRoom(engine, record, addition.items)
-      if (now === undefined || !isStillNew(appending, now)) return again(now)
+      if (now === undefined || !isStillNew(appending, now)) return again(asStored(now))
       if (now.room < addition.items) throw queueFull(now, addition.items)
-      return again(now)
+      return again(asStored(now))
     }
     case 'too-many-lanes':
-      return again(await makeRoomForLanes(engine, record, buryDead))
+      return again(asStored(await makeRoomForLanes(engine, record, buryDead)))
     case 'tail-full':
     case 'scheduled-full':
       appending.waits += 1
-      return again(await waitForRoom(engine, record, obstacle.kind, appending.waits, addition))
+      return again(
+        asStored(await waitForRoom(engine, record, obstacle.kind, appending.waits, addition)),
+      )
     case 'too-wide':
     case 'no-record':
     case 'no-lanes':
     case 'none':
-      return again(record)
+      return again(asStored(record))
     default:
       throw obstacle satisfies never
   }
@@ -248,13 +223,10 @@ function lookFor(appending: Appending, cause: unknown): Outcome<Appended> {
   return doubt(cause, async () => {
     appending.lostAnswers += 1
     const current = await readRecord(engine, queue)
-    if (isRepeatable(addition) && appending.lostAnswers < LOST_ANSWERS_MAX) return again(current)
+    if (isRepeatable(addition) && appending.lostAnswers < LOST_ANSWERS_MAX)
+      return again(asStored(current))
     const found = current && (await findAppended(engine, addition, current))
     if (current === undefined || found === undefined) throw outcomeUnknown(queue, cause)
     return done({ kind: 'placed', placed: placedAt(current, found) })
   })
-}
-
-function placedIn(addition: Append, record: QueueRecord): Appended {
-  return { kind: 'placed', placed: placedAt(record, startsAfterAppend(addition, record)) }
 }

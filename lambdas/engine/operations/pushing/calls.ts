@@ -10,7 +10,13 @@ import {
 } from '../../core/limits.ts'
 import { anchorOf, encodeNote, type Offset } from '../../core/notes.ts'
 import { checkIdempotencyKey } from '../../core/pop-request.ts'
-import { checkPush, checkTimesAhead, mayBeLater, type PushItem } from '../../core/push-request.ts'
+import {
+  checkPush,
+  checkTimesAhead,
+  dueSecondOf,
+  mayBeLater,
+  type PushItem,
+} from '../../core/push-request.ts'
 import type { Engine } from '../attempts/engine.ts'
 import type { Prepared } from '../lanes/entries.ts'
 import type { PushOfMany, PushOutcome } from './append-pushes.ts'
@@ -98,6 +104,10 @@ function laterBytesOf(items: readonly PushItem[], nowMs: number): number {
 
 /** Bytes of a scheduled entry without its item's text, or with a reference. */
 const LATER_BYTES = 120
+
+/** How many of its items take up room at once. */
+export const itemsNow = ({ push }: Call, nowMs: number): number =>
+  push.items.filter((item) => dueSecondOf(item, nowMs) === undefined).length
 
 /** If so, it gets the other's answer and need not be sent; but an inbox message keeps its place in the sequence. */
 export const isSameAs = ({ push, keyHash, bodyHash }: Call, other: Call | undefined): boolean =>

@@ -1,7 +1,7 @@
 import { QueueError } from '../../../foundation/errors.ts'
 import { type Engine, readRecord } from '../attempts/engine.ts'
 import type { PushOutcome } from './append-pushes.ts'
-import { type Call, isSameAs, pending } from './calls.ts'
+import { type Call, isSameAs, itemsNow, pending } from './calls.ts'
 import { answerKnown } from './first-answers.ts'
 
 /** The push is too large for the queue; a smaller one may still fit. */
@@ -58,7 +58,10 @@ const unsent = (error: QueueError): QueueError =>
       })
     : error
 
-/** If there is no room for this push, there is none for others as large, unless a key shows that they are in. */
+/**
+ * If there is no room for this push, there is none for others that need as much, unless a key shows that they are in.
+ * Those that need none are never alike: items for later take up room only once they are due.
+ */
 async function failAlike(
   engine: Engine,
   queue: string,
@@ -66,8 +69,9 @@ async function failAlike(
   [first]: readonly Call[],
   error: QueueError,
 ): Promise<void> {
-  const itemsMin = first?.push.items.length ?? 0
-  const alike = () => pending(calls).filter(({ push }) => push.items.length >= itemsMin)
+  const nowMs = engine.clock.nowMs()
+  const itemsMin = Math.max(1, first === undefined ? 0 : itemsNow(first, nowMs))
+  const alike = () => pending(calls).filter((call) => itemsNow(call, nowMs) >= itemsMin)
   try {
     if (alike().some(({ keyHash }) => keyHash !== undefined)) {
       // Not from memory: the answer to an older read may have come since (rule 7).

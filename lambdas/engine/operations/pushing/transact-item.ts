@@ -23,6 +23,7 @@ import { queueFull } from '../lanes/queue-full.ts'
 import { sealQuietly } from '../lanes/seal.ts'
 import { prepareLater } from '../later/prepare-later.ts'
 import { sealLaterQuietly } from '../later/seal-later.ts'
+import { recordOf } from './append-pushes.ts'
 import { makeRoom } from './make-room.ts'
 
 const TOKEN_CHARACTERS = 6
@@ -62,22 +63,23 @@ export async function makeEntry(
 ): Promise<Entry> {
   checkQueueId(queue)
   checkPush(items)
-  checkTimesAhead(items, engine.clock.nowMs())
-  const priorities = new Set(items.map(({ priority = 0 }) => priority))
+  const nowMs = engine.clock.nowMs()
+  checkTimesAhead(items, nowMs)
+  // Items for later take up no room, and need no lane, until they are due.
+  const now = items.filter((item) => dueSecondOf(item, nowMs) === undefined)
+  const priorities = new Set(now.map(({ priority = 0 }) => priority))
   if (priorities.size > LANES_PER_APPEND) throw tooManyPriorities(priorities.size)
   // The remembered record may belong to a queue that was forgotten since.
   engine.memory.delete(queue)
   for (const priority of priorities) await ensureLane(engine, queue, priority)
-  let record = await readRecord(engine, queue)
-  if (record !== undefined) record = await makeRoom(engine, record, items.length)
+  let record = await (now.length > 0 ? readRecord(engine, queue) : recordOf(engine, queue))
+  if (record !== undefined && now.length > 0) record = await makeRoom(engine, record, now.length)
   if (record !== undefined) record = await forgetTokens(engine, record)
-  // The queue was forgotten after we made the lane, because it had been empty for long.
+  // The queue was forgotten meanwhile, because it had been empty for long.
   if (record === undefined) throw busy(queue)
-  if (record.room < items.length) throw queueFull(record, items.length)
+  if (now.length > 0 && record.room < now.length) throw queueFull(record, now.length)
   await passLimit(engine, limit, record)
-  const nowMs = engine.clock.nowMs()
-  const isNow = (item: PushItem) => dueSecondOf(item, nowMs) === undefined
-  const { addition: atOnce } = await prepare(engine, queue, items.filter(isNow), nowMs)
+  const { addition: atOnce } = await prepare(engine, queue, now, nowMs)
   const addition = await withLater(engine, record, atOnce, items, nowMs)
   const obstacle = obstacleTo(addition, record, tailLimits(engine))
   if (obstacle.kind === 'tail-full') await sealQuietly(engine, record)

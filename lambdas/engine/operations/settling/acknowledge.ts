@@ -7,7 +7,7 @@ import { itemsIn } from '../../core/record.ts'
 import { acknowledgeUpdate } from '../../store/lock-updates.ts'
 import type { AcknowledgeResult, SettleRequest } from '../../verbs.ts'
 import { attempts } from '../attempts/attempts.ts'
-import { act, again, answer, done, doubt, refuse } from '../attempts/decision.ts'
+import { act, again, answer, asStored, done, doubt, refuse } from '../attempts/decision.ts'
 import { type Engine, readRecord, seen } from '../attempts/engine.ts'
 import { foldAfter } from '../attempts/fold.ts'
 import { checkRequest, endUnderFence } from './settle.ts'
@@ -73,10 +73,10 @@ async function acknowledgeWhole(engine: Engine, queue: string, lockId: string): 
     return act(async () => {
       const written = await engine.dynamo.update(recordKey(queue), acknowledgeUpdate(lockId, nowMs))
       if (written.kind === 'unknown') {
-        return doubt(written.cause, async () => again(await readRecord(engine, queue)))
+        return doubt(written.cause, async () => again(asStored(await readRecord(engine, queue))))
       }
       const after = seen(engine, queue, written.row)
-      if (written.kind === 'failed' || after === undefined) return again(after)
+      if (written.kind === 'failed' || after === undefined) return again(asStored(after))
       await foldAfter(engine, after)
       return done(itemsIn(after.locks.get(lockId)?.stretches ?? []))
     })

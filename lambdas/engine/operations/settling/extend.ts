@@ -5,7 +5,7 @@ import { checkTtl } from '../../core/pop-request.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { extendUpdate } from '../../store/lock-updates.ts'
 import { attempts } from '../attempts/attempts.ts'
-import { act, done, doubt, lost, refuse } from '../attempts/decision.ts'
+import { act, asStored, done, doubt, lost, refuse } from '../attempts/decision.ts'
 import { type Engine, readRecord, seen } from '../attempts/engine.ts'
 
 const ATTEMPTS_MAX = 12
@@ -36,7 +36,7 @@ export async function extend(
       // Compared with the expiry it replaces, so that any copy of it can land only once.
       after?.locks.get(lockId)?.expiresAtMs === expiresAtMs
         ? done({ lockId, expiresAtMs, ttlSeconds })
-        : lost(after)
+        : lost(asStored(after))
     return act(async () => {
       const update = extendUpdate(record, lockId, standing.lock, expiresAtMs, nowMs)
       const written = await engine.dynamo.update(recordKey(queue), update)

@@ -3,7 +3,7 @@ import { namedItems } from '../../core/named.ts'
 import { purgeNamedStep } from '../../core/purge-named.ts'
 import { attempts } from '../attempts/attempts.ts'
 import { byIdCourse, gapsOf } from '../attempts/by-id.ts'
-import { again, answer, done } from '../attempts/decision.ts'
+import { again, answer, asStored, done } from '../attempts/decision.ts'
 import { changedAllTheSame, changeOf, type Engine } from '../attempts/engine.ts'
 import { leaveDryQuietly } from '../attempts/leave-dry.ts'
 
@@ -33,7 +33,7 @@ export async function purgeNamed(
       async landed(after) {
         itemsPurged += items.length
         await leaveDryQuietly(engine, after)
-        return items.length < named.length ? again(after) : done({ itemsPurged })
+        return items.length < named.length ? again(asStored(after)) : done({ itemsPurged })
       },
     }
   }).catch((error: unknown) => {

@@ -4,7 +4,7 @@ import { checkPriority } from '../../core/push-request.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import type { PurgeRequest } from '../../verbs.ts'
 import { attempts } from '../attempts/attempts.ts'
-import { act, again, answer, done } from '../attempts/decision.ts'
+import { act, again, answer, asStored, done } from '../attempts/decision.ts'
 import { changedAllTheSame, changeOf, type Engine } from '../attempts/engine.ts'
 import { leaveDryQuietly } from '../attempts/leave-dry.ts'
 import { dropPurgedQuietly, ScheduledPurge, tooManyPurges } from '../later/purge-scheduled.ts'
@@ -46,7 +46,7 @@ export async function purge(
       change,
       async landed(after) {
         itemsPurged += items
-        if (!finished) return again(after)
+        if (!finished) return again(asStored(after))
         await leaveDryQuietly(engine, after)
         return done(purgedSoFar())
       },

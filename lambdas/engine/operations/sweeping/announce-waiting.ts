@@ -5,7 +5,7 @@ import type { QueueRecord } from '../../core/record.ts'
 import { announced, waitsForSomebody } from '../../core/reminder.ts'
 import type { AnnounceReport, AnnounceRequest } from '../../verbs.ts'
 import { attempts } from '../attempts/attempts.ts'
-import { again, answer, done } from '../attempts/decision.ts'
+import { again, answer, asStored, done } from '../attempts/decision.ts'
 import { changeOf, type Engine } from '../attempts/engine.ts'
 import { checkPrefix } from '../looking/directory.ts'
 import { type WalkPage, type WalkPlace, walkOn, walkStart } from '../looking/walk.ts'
@@ -80,7 +80,7 @@ async function nextPage(
 }
 
 function announce(engine: Engine, seen: QueueRecord, consumersAreGone: boolean): Promise<boolean> {
-  const course = { from: { record: seen }, attemptsMax: ATTEMPTS_MAX }
+  const course = { from: asStored(seen), attemptsMax: ATTEMPTS_MAX }
   return attempts<boolean>(engine, seen.queue, course, ({ record, nowMs }) => {
     if (record === undefined) return answer(false)
     const over = isOver(nowMs, consumersAreGone)
@@ -91,7 +91,8 @@ function announce(engine: Engine, seen: QueueRecord, consumersAreGone: boolean):
     const options = { nowMs, refreshCheckAt: true }
     const change = changeOf(engine, record, waits ? announced(freed, nowMs) : freed, options)
     // One write ends a limited number of locks.
-    const landed = (after: QueueRecord) => (hasAny(after, over) ? again(after) : done(waits))
+    const landed = (after: QueueRecord) =>
+      hasAny(after, over) ? again(asStored(after)) : done(waits)
     return { kind: 'write', change, landed }
   })
 }

@@ -3,7 +3,7 @@ import { type QueuePatterns, repatterned } from '../../core/queue-patterns.ts'
 import { type QueueRecord, reconfigured } from '../../core/record.ts'
 import type { SweepFailure } from '../../verbs.ts'
 import { attempts } from '../attempts/attempts.ts'
-import { answer, done } from '../attempts/decision.ts'
+import { answer, asStored, done } from '../attempts/decision.ts'
 import { changeOf, type Engine, readRecord } from '../attempts/engine.ts'
 import { type WalkPage, walkOn, walkToNextShard } from '../looking/walk.ts'
 import { sideBySide } from './side-by-side.ts'
@@ -78,7 +78,7 @@ function applyToQueue(
   seen: QueueRecord,
 ): Promise<boolean> {
   const { queue } = seen
-  const course = { from: { record: seen }, attemptsMax: ATTEMPTS_MAX, holdsFrom: HOLDS_FROM }
+  const course = { from: asStored(seen), attemptsMax: ATTEMPTS_MAX, holdsFrom: HOLDS_FROM }
   return attempts<boolean>(engine, queue, course, ({ record, nowMs }) => {
     const after = record && repatterned(record.configuration, patterns, queue)
     if (record === undefined || after === undefined) return answer(false)

@@ -54,6 +54,8 @@ export async function* dueQueues(
 ): AsyncGenerator<Found> {
   const first = Math.floor(engine.random() * shards.length)
   for (const shard of [...shards.slice(first), ...shards.slice(0, first)]) {
+    // One for all pages: DynamoDB refuses a page that begins outside its range, as it may after a clock was set back.
+    const untilMs = engine.clock.nowMs() + NEAR_MS
     let from: Row | undefined
     do {
       if (!mayGoOn()) {
@@ -62,7 +64,7 @@ export async function* dueQueues(
       }
       try {
         const nowMs = engine.clock.nowMs()
-        const { rows, next } = await duePage(engine, shard, nowMs, from)
+        const { rows, next } = await duePage(engine, shard, untilMs, from)
         const due = rows.filter(({ dueMs }) => dueMs <= nowMs)
         const queues = due.filter(({ pk }) => pk !== patternsWalkKey.pk)
         if (queues.length < due.length) yield { kind: 'patterns' }
@@ -85,14 +87,14 @@ export type Timer = Key & { readonly dueMs: number }
 async function duePage(
   engine: Engine,
   shard: number,
-  nowMs: number,
+  untilMs: number,
   from: Row | undefined,
 ): Promise<{ readonly rows: readonly Timer[]; readonly next: Row | undefined }> {
   const { rows, next } = await engine.dynamo.query({
     IndexName: CHECK_INDEX,
     KeyConditionExpression: '#s=:s AND checkAt<=:until',
     ExpressionAttributeNames: { '#s': 'shard' },
-    ExpressionAttributeValues: { ':s': shard, ':until': nowMs + NEAR_MS },
+    ExpressionAttributeValues: { ':s': shard, ':until': untilMs },
     Limit: PAGE_QUEUES,
     ...(from !== undefined && { ExclusiveStartKey: from }),
   })
@@ -118,9 +120,10 @@ const queueOf = ({ pk, dueMs }: Timer) => ({
 
 async function readPage(
   engine: Engine,
-  timers: readonly Timer[],
+  page: readonly Timer[],
 ): Promise<(DueQueue | DueSchedules | Unreadable)[]> {
-  if (timers.length === 0) return []
+  if (page.length === 0) return []
+  const timers = onceEach(page)
   const keys = timers.map(({ pk, sk }) => ({ pk, sk }))
   const { rows, unread } = await engine.dynamo.getReadable(keys, true)
   const rowAt = new Map(rows.map((row) => [placeOf(row as Key), row]))
@@ -140,6 +143,13 @@ async function readPage(
   )
   return [...visits, ...grouped]
 }
+
+/**
+ * The index is eventually consistent, and a timer that moves is a deletion and a new row there: a page may show both. A
+ * BatchGetItem that names a key twice is refused, and with it all other queues of the page. The earlier time counts.
+ */
+const onceEach = (page: readonly Timer[]): Timer[] =>
+  [...new Map(page.toReversed().map((timer) => [placeOf(timer), timer])).values()].toReversed()
 
 /** No key has a line break. */
 export const placeOf = ({ pk, sk }: Key): string => `${pk}\n${sk}`

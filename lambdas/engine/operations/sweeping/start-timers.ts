@@ -3,7 +3,7 @@ import { timersKey } from '../../core/keys.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import type { StartTimersReport } from '../../verbs.ts'
 import { attempts } from '../attempts/attempts.ts'
-import { answer, done } from '../attempts/decision.ts'
+import { answer, asStored, done } from '../attempts/decision.ts'
 import { changeOf, type Engine } from '../attempts/engine.ts'
 import { type WalkPlace, walkOn, walkStart } from '../looking/walk.ts'
 import { sideBySide } from './side-by-side.ts'
@@ -102,7 +102,7 @@ const needsTimer = (record: QueueRecord): boolean =>
 
 /** Any fenced write starts the timer. If ours loses to another, it was not needed, or we try it again. */
 function startTimer(engine: Engine, seen: QueueRecord): Promise<boolean> {
-  const course = { from: { record: seen }, attemptsMax: ATTEMPTS_MAX, exhausted: () => false }
+  const course = { from: asStored(seen), attemptsMax: ATTEMPTS_MAX, exhausted: () => false }
   return attempts<boolean>(engine, seen.queue, course, ({ record, nowMs }) => {
     if (record === undefined || !needsTimer(record)) return answer(false)
     const change = changeOf(engine, record, record, { nowMs })

@@ -5,7 +5,7 @@ import { remind } from '../../core/reminder.ts'
 import { isUntidy } from '../../core/scheduled.ts'
 import { isNear } from '../../core/timers.ts'
 import { attempts } from '../attempts/attempts.ts'
-import { act, again, answer, done } from '../attempts/decision.ts'
+import { act, again, answer, asStored, done } from '../attempts/decision.ts'
 import { changeOf, type Engine, readRecord } from '../attempts/engine.ts'
 import { join, mayJoin } from '../later/join.ts'
 import { sealLaterQuietly } from '../later/seal-later.ts'
@@ -39,7 +39,7 @@ export async function sweepQueue(
   deadlineMs: number,
 ): Promise<Left> {
   const course = {
-    from: { record: seen },
+    from: asStored(seen),
     attemptsMax: ATTEMPTS_MAX,
     holdsFrom: HOLDS_FROM,
     untilMs: deadlineMs,
@@ -63,9 +63,9 @@ export async function sweepQueue(
     ) {
       joins += 1
       return act(async () => {
-        const { record: left, kind } = await seeToScheduled(engine, record, nowMs)
+        const { kind, ...left } = await seeToScheduled(engine, record, nowMs)
         if (kind !== 'joined') joins = JOINS_MAX
-        if (kind === 'stuck') stuckBy = left
+        if (kind === 'stuck') stuckBy = left.record
         return again(left)
       })
     }
@@ -86,7 +86,7 @@ export async function sweepQueue(
         comesDueIn(ended, after, nowMs)
         // One write ends a limited number of locks; if some are left, another round follows.
         if (hasEnded(after, nowMs) || (joins === 0 && mayJoin(engine, after, nowMs)))
-          return again(after)
+          return again(asStored(after))
         // A busy queue has locks to end or fold at every visit; without this, its record would stay large for ever.
         if (joins === 0 && isUntidy(after.scheduled)) await sealLaterQuietly(engine, after)
         const isPurging = after.scheduled.purged.length > 0
@@ -99,9 +99,9 @@ export async function sweepQueue(
 
 /** Joins due items; or moves entries that are not due out of the record, which they make larger. */
 async function seeToScheduled(engine: Engine, record: QueueRecord, nowMs: number) {
-  if (mayJoin(engine, record, nowMs)) return join(engine, record, nowMs)
+  if (mayJoin(engine, record, nowMs)) return join(engine, asStored(record), nowMs)
   await sealLaterQuietly(engine, record)
-  return { record: await readRecord(engine, record.queue), kind: 'sealed' as const }
+  return { kind: 'sealed' as const, ...asStored(await readRecord(engine, record.queue)) }
 }
 
 function count(ended: LocksEnded, before: QueueRecord, after: QueueRecord, nowMs: number): void {

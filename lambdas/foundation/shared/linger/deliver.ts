@@ -5,7 +5,7 @@ import type { Load } from './line.ts'
 
 /**
  * Which calls a refusal concerns. `all`: every call alike. `some`: perhaps only some of them. `larger`: also
- * every call that brings at least as many items as one that was refused alone.
+ * every call that needs room for at least as many items as one brought that was refused alone.
  */
 export type Blame = 'all' | 'some' | 'larger'
 
@@ -63,7 +63,8 @@ export async function deliver<C extends { readonly load: Load }, A>(
   for (let part = parts.pop(); part !== undefined; part = parts.pop()) {
     const asking: C[] = []
     for (const call of part.filter(isWanted)) {
-      if (refused !== undefined && call.load.items >= refused.items) tell(call, refused.outcome)
+      const { items, itemsNow = items } = call.load
+      if (refused !== undefined && itemsNow >= refused.items) tell(call, refused.outcome)
       else asking.push(call)
     }
     if (asking.length === 0) continue

@@ -5,6 +5,8 @@
 export type Load = {
   readonly items: number
   readonly bytes: number
+  /** How many of the items certainly take up room at once, and not only when they are due. Default: all. */
+  readonly itemsNow?: number | undefined
   /** It must be sent alone. */
   readonly alone?: boolean | undefined
 }

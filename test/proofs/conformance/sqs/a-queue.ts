@@ -8,6 +8,7 @@ import {
   DeleteQueueCommand,
   GetQueueAttributesCommand,
   GetQueueUrlCommand,
+  ListQueuesCommand,
   type Message,
   PurgeQueueCommand,
   ReceiveMessageCommand,
@@ -45,8 +46,17 @@ export class Place {
     this.service = service
   }
 
-  async queue(attributes: Attributes): Promise<AQueue> {
-    const QueueName = `pushpop-conformance-${run}-${queuesMade++}${attributes.FifoQueue ? '.fifo' : ''}`
+  queue(attributes: Attributes): Promise<AQueue> {
+    return this.#make(attributes, attributes.FifoQueue ? '.fifo' : '')
+  }
+
+  /** By its name, whatever its attributes say. */
+  standardQueue(attributes: Attributes): Promise<AQueue> {
+    return this.#make(attributes, '')
+  }
+
+  async #make(attributes: Attributes, suffix: string): Promise<AQueue> {
+    const QueueName = `pushpop-conformance-${run}-${queuesMade++}${suffix}`
     const { client } = this.service
     const { QueueUrl = '' } = await client.send(
       new CreateQueueCommand({ QueueName, Attributes: attributes }),
@@ -61,8 +71,13 @@ export class Place {
 
   async clean(): Promise<void> {
     const { client } = this.service
+    // A case may have dropped its queue.
     await Promise.all(
-      this.#urls.map((QueueUrl) => client.send(new DeleteQueueCommand({ QueueUrl }))),
+      this.#urls.map((QueueUrl) =>
+        client.send(new DeleteQueueCommand({ QueueUrl })).catch((error: Error) => {
+          if (error.name !== 'QueueDoesNotExist') throw error
+        }),
+      ),
     )
   }
 }
@@ -138,6 +153,10 @@ export class AQueue {
     return this.client.send(new PurgeQueueCommand({ QueueUrl: this.url }))
   }
 
+  drop() {
+    return this.client.send(new DeleteQueueCommand({ QueueUrl: this.url }))
+  }
+
   get name(): string {
     return this.url.split('/').at(-1) ?? ''
   }
@@ -150,6 +169,12 @@ export class AQueue {
   async makeAgain(Attributes: Attributes): Promise<string | undefined> {
     const input = { QueueName: this.name, Attributes }
     return (await this.client.send(new CreateQueueCommand(input))).QueueUrl
+  }
+
+  /** The queues whose names begin with this one's and `suffix`. */
+  async list(suffix: string): Promise<string[] | undefined> {
+    const input = { QueueNamePrefix: `${this.name}${suffix}` }
+    return (await this.client.send(new ListQueuesCommand(input))).QueueUrls
   }
 
   async addressByName(): Promise<string | undefined> {

@@ -20,7 +20,7 @@ const order: readonly Case[] = [
     expect(all.filter((body) => body.startsWith('a'))).toEqual(['a1', 'a2'])
     expect(all.filter((body) => body.startsWith('b'))).toEqual(['b1', 'b2'])
   }),
-  check('Nothing of a group is delivered while some of it is in flight.', async (place) => {
+  check('Nothing behind a message in flight is delivered, of the same group.', async (place) => {
     const queue = await place.queue(highThroughput)
     await queue.sendInto('a', 'a1', 'a2')
     const first = await queue.receiveOne()
@@ -38,6 +38,33 @@ const order: readonly Case[] = [
     await queue.delete(second!)
     expect(await queue.receiveBodies()).toEqual(['a3'])
   }),
+  // LocalStack's recordings of AWS: test_fifo_message_group_visibility and its siblings.
+  check('What is given back is delivered while a later one is in flight.', async (place) => {
+    const queue = await place.queue(highThroughput)
+    await queue.sendInto('a', 'a1', 'a2')
+    const [first] = await queue.receive()
+    await queue.changeVisibility(first!, 0)
+    expect(await queue.receiveBodies()).toEqual(['a1'])
+  }),
+  ...(
+    [
+      [0, 'first', []],
+      [1, 'second', ['a1']],
+      [2, 'third', ['a1', 'a2']],
+    ] as const
+  ).map(([kept, which, delivered]) =>
+    check(
+      `While the ${which} of three is in flight, ${delivered.length} are delivered again.`,
+      async (place) => {
+        const queue = await place.queue({ ...brief, VisibilityTimeout: '1' })
+        await queue.sendInto('a', 'a1', 'a2', 'a3')
+        const received = await queue.receive()
+        await queue.changeVisibility(received[kept]!, 6)
+        await place.pass(2)
+        expect(await queue.receiveBodies()).toEqual(delivered)
+      },
+    ),
+  ),
   check('What is visible again comes before what was sent later.', async (place) => {
     const queue = await place.queue(brief)
     await queue.sendInto('a', 'a1', 'a2')
@@ -119,6 +146,17 @@ const duplicates: readonly Case[] = [
     await queue.send('same', { MessageGroupId: 'a', MessageDeduplicationId: '2' })
     expect(await queue.receiveBodies()).toEqual(['same', 'same'])
   }),
+  check('A purge forgets the ids of what was sent.', async (place) => {
+    const queue = await place.queue(highThroughput)
+    const once = { MessageGroupId: 'a', MessageDeduplicationId: 'same' }
+    await queue.send('one', once)
+    await queue.purge()
+    // On AWS a purge takes up to a minute.
+    if (place.service.waitSeconds > 0) await place.pass(60)
+    const { MessageId } = await queue.send('again', once)
+    const received = await queue.receiveOne()
+    expect([received.Body, received.MessageId]).toEqual(['again', MessageId])
+  }),
   check('After five minutes the same id is another message.', async (place) => {
     // Real minutes on AWS: only by the local clock.
     if (place.service.waitSeconds > 0) return
@@ -196,6 +234,7 @@ const redrive: readonly Case[] = [
       expect(letter.Attributes?.MessageGroupId).toBe('a')
       const { QueueArn: source } = await queue.attributes()
       expect(letter.Attributes?.DeadLetterQueueSourceArn).toBe(source)
+      expect(letter.Attributes?.ApproximateReceiveCount).toBe('3')
     },
   ),
   check('A FIFO queue has no dead letters in a standard queue.', async (place) => {

@@ -33,6 +33,22 @@ const cases: readonly Case[] = [
     expect(await outcomeOf(queue.delete(message))).toBe('ok')
     expect(await queue.receiveBodies()).toEqual([])
   }),
+  check('A message that is visible again can be hidden by its last handle.', async (place) => {
+    const queue = await place.queue({ VisibilityTimeout: '1' })
+    await queue.send('hello')
+    const message = await queue.receiveOne({ WaitTimeSeconds: 20 })
+    await place.pass(2)
+    await queue.changeVisibility(message, 60)
+    expect(await queue.receiveBodies()).toEqual([])
+  }),
+  check('An older handle changes the visibility, too.', async (place) => {
+    const queue = await place.queue(standard)
+    await queue.send('hello')
+    const first = await queue.receiveOne({ WaitTimeSeconds: 20, VisibilityTimeout: 0 })
+    await queue.receiveOne({ WaitTimeSeconds: 20 })
+    await queue.changeVisibility(first, 0)
+    expect(bodies([await queue.receiveOne({ WaitTimeSeconds: 20 })])).toEqual(['hello'])
+  }),
   check('A message may be delayed by itself.', async (place) => {
     const queue = await place.queue(standard)
     await queue.send('later', { DelaySeconds: 5 })
@@ -77,6 +93,7 @@ const cases: readonly Case[] = [
       const letter = await letters.receiveOne({ WaitTimeSeconds: 20 })
       expect(letter.MessageId).toBe(message.MessageId)
       expect(letter.Attributes?.SentTimestamp).toBe(message.Attributes?.SentTimestamp)
+      expect(letter.Attributes?.ApproximateReceiveCount).toBe('2')
     },
   ),
   check('A message of a standard queue may have a group.', async (place) => {
@@ -99,7 +116,9 @@ const cases: readonly Case[] = [
     const queue = await place.queue(standard)
     await queue.send('hello')
     await queue.purge()
-    expect(await outcomeOf(queue.purge())).toBe('AWS.SimpleQueueService.PurgeQueueInProgress')
+    const again = queue.purge()
+    await expect(again).rejects.toMatchObject({ $metadata: { httpStatusCode: 403 } })
+    expect(await outcomeOf(again)).toBe('AWS.SimpleQueueService.PurgeQueueInProgress')
     if (place.service.waitSeconds === 0) expect(await queue.receiveBodies()).toEqual([])
   }),
 ]

@@ -10,9 +10,11 @@ import {
   checkLockRefusal,
   checkManyAcknowledged,
 } from './check-lock-answer.ts'
+import { checkListed } from './check-listed.ts'
 import { checkLeftDry } from './check-marks.ts'
 import { checkPopped, isTurnedAway } from './check-popped.ts'
 import { checkPushed, checkRefusedKey } from './check-pushed.ts'
+import { checkRefusedForRoom, checkRefusedTimes } from './check-refused-push.ts'
 import { checkBrowsed, checkInspected } from './check-read-answer.ts'
 import { checkSeatLeft, checkWaited } from './check-waiting.ts'
 import type { Model } from './model.ts'
@@ -86,6 +88,7 @@ const checks: { readonly [V in Verb]?: (answer: Answer<V>) => void } = {
     }
   },
   browse: checkBrowsed,
+  scheduled: checkListed,
   inspect: checkInspected,
 }
 
@@ -120,6 +123,8 @@ export function checkAnswer(model: Model, operation: Operation): void {
     checkNotStarved(refusal)
     checkLockRefusal(refusal)
     checkRefusedKey(refusal)
+    checkRefusedForRoom(refusal)
+    checkRefusedTimes(refusal)
     return
   }
   const check = checks[command.verb] as ((answer: Answer) => void) | undefined

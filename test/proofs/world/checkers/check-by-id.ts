@@ -1,11 +1,14 @@
 import { parseItemId } from '../../../../lambdas/engine/core/keys.ts'
 import { includes } from '../../../../lambdas/engine/core/ranges.ts'
+import type { CommandOf } from '../actors/callers/command.ts'
+import type { Operation } from '../actors/callers/operation.ts'
 import type { Answer, Say } from './answer.ts'
 import type { Place } from './lane-log.ts'
 import type { Model } from './model.ts'
 
 /** A call answers `cancelled` for exactly the items that it cancelled, and `gone` only for items that are gone. */
-export function checkCancelled({ model, operation, value, say }: Answer<'cancel'>): void {
+export function checkCancelled(answer: Answer<'cancel'>): void {
+  const { operation, value, say } = answer
   const { command, effects } = operation
   if (value.map(({ id }) => id).join() !== command.request.join()) {
     say('each id has its result, in order', `${value.length} results`)
@@ -13,11 +16,12 @@ export function checkCancelled({ model, operation, value, say }: Answer<'cancel'
   for (const { id, result } of value) {
     const isTaken = effects.takenOut.has(id)
     if (isTaken !== (result === 'cancelled')) say('a cancel tells what it did', `${id} ${result}`)
-    if (result !== 'cancelled') checkLeft(model, command.queue, id, result, say)
+    if (result !== 'cancelled') checkLeft(answer, id, result, say)
   }
 }
 
-export function checkMoved({ model, operation, value, say }: Answer<'move'>): void {
+export function checkMoved(answer: Answer<'move'>): void {
+  const { model, operation, value, say } = answer
   const { command, effects } = operation
   const { queue, request } = command
   const to = request.queue ?? queue
@@ -28,17 +32,17 @@ export function checkMoved({ model, operation, value, say }: Answer<'move'>): vo
     const isTaken = effects.takenOut.has(one.id)
     if (one.result !== 'moved') {
       if (isTaken) say('a move tells what it did', `${one.id} ${one.result}`)
-      checkLeft(model, queue, one.id, one.result, say)
+      checkLeft(answer, one.id, one.result, say)
       continue
     }
     const { newId } = one
     if (!isTaken) {
-      const isKept = [undefined, parseItemId(one.id)?.priority].includes(request.priority)
-      const isThere = to === queue && isKept
-      if (!isThere || newId !== one.id) say('a move tells what it did', `${one.id} ${newId}`)
+      if (to !== queue || newId !== one.id || !isThere(model, operation, one.id)) {
+        say('a move tells what it did', `${one.id} ${newId}`)
+      }
       continue
     }
-    const text = placeOf(model, queue, one.id)?.item.text ?? ''
+    const text = textOf(model, queue, one.id)
     const movedTo = effects.movedTo.get(text)
     if (newId === undefined) model.world.statistics.count('path moved without a trace')
     else if (newId !== movedTo) say('a new id leads to the item', `${newId}, not ${movedTo}`)
@@ -46,34 +50,64 @@ export function checkMoved({ model, operation, value, say }: Answer<'move'>): vo
       say('without faults a new id in the same queue is known', one.id)
     }
   }
-  checkOrderKept(
-    effects.takenOut,
-    (id) => {
-      return effects.movedTo.get(placeOf(model, queue, id)?.item.text ?? '')
-    },
-    say,
-  )
+  const newIdOf = (id: string) => effects.movedTo.get(textOf(model, queue, id))
+  checkOrderKept(model, operation, newIdOf, say)
+}
+
+const textOf = (model: Model, queue: string, id: string): string =>
+  (placeOf(model, queue, id) ?? model.queue(queue).scheduled.byId.get(id))?.item.text ?? ''
+
+/** It was where it was to go before. */
+function isThere(
+  model: Model,
+  { command: { queue, request }, latestMs }: Operation<CommandOf<'move'>>,
+  id: string,
+): boolean {
+  const { priority, deliverAtMs } = request
+  const { scheduled } = model.queue(queue)
+  const known = scheduled.byId.get(id)
+  const its = known?.priority ?? parseItemId(id)?.priority
+  if (priority !== undefined && priority !== its) return false
+  if (deliverAtMs === undefined) return true
+  const due = Math.ceil(deliverAtMs / 1_000)
+  return known === undefined ? 1_000 * due <= latestMs : known.due === due
 }
 
 /** What was before in the order of pops comes before where it went to. */
 function checkOrderKept(
-  taken: ReadonlySet<string>,
+  model: Model,
+  { command: { queue, request }, effects }: Operation<CommandOf<'move'>>,
   newIdOf: (id: string) => string | undefined,
   say: Say,
 ): void {
+  const to = request.queue ?? queue
   const last = new Map<string, number>()
-  const inOrder = [...taken].flatMap((id) => {
-    const place = parseItemId(id)
+  const places = [...effects.takenOut].flatMap((id) => {
+    const place = orderOf(model, queue, id)
     return place === undefined ? [] : [{ id, ...place }]
   })
-  inOrder.sort((a, b) => a.priority - b.priority || a.sequence - b.sequence)
-  for (const { id } of inOrder) {
-    const place = parseItemId(newIdOf(id))
+  // What waits and what is scheduled go by separate writes.
+  places.sort((a, b) => Number(a.isLater) - Number(b.isLater) || a.major - b.major || a.minor - b.minor)
+  for (const { id, isLater } of places) {
+    const place = orderOf(model, to, newIdOf(id) ?? '')
     if (place === undefined) continue
-    const lane = `${place.epoch} ${place.priority}`
-    if (place.sequence < (last.get(lane) ?? 0)) say('a move keeps the order', id)
-    last.set(lane, place.sequence)
+    const lane = `${isLater} ${place.name}`
+    if (place.minor < (last.get(lane) ?? 0)) say('a move keeps the order', id)
+    last.set(lane, place.minor)
   }
+}
+
+/** Where an item comes: in its lane, or among those of its second. */
+function orderOf(model: Model, queue: string, id: string) {
+  const known = model.queue(queue).scheduled.byId.get(id)
+  if (known !== undefined) {
+    const { due, priority, order } = known
+    return { isLater: true, major: due, minor: order, name: `${due}.${priority}` }
+  }
+  const place = parseItemId(id)
+  if (place === undefined) return undefined
+  const { epoch, priority, sequence } = place
+  return { isLater: false, major: priority, minor: sequence, name: `${epoch} ${priority}` }
 }
 
 function placeOf(model: Model, queue: string, id: string): Place | undefined {
@@ -83,12 +117,17 @@ function placeOf(model: Model, queue: string, id: string): Place | undefined {
 
 /** `gone` stays true for ever; only what was handed out can have been locked. */
 function checkLeft(
-  model: Model,
-  queue: string,
+  { model, operation: { command, startedAtCommit } }: Answer<'cancel'> | Answer<'move'>,
   id: string,
   result: 'locked' | 'gone',
   say: Say,
 ): void {
+  const { queue } = command
+  const { scheduled } = model.queue(queue)
+  const later = scheduled.byId.get(id)
+  if (later !== undefined && later.sinceCommit <= startedAtCommit && scheduled.isThere(id)) {
+    say('what is gone is gone', `${id} is scheduled`)
+  }
   const place = parseItemId(id)
   const known = placeOf(model, queue, id)
   if (place === undefined || known === undefined) {

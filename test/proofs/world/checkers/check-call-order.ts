@@ -9,7 +9,7 @@ export function checkCallOrder({ model, operation, value, say }: Answer<'push'>)
   const { writer, command, id } = operation
   for (const itemId of value.ids) {
     const { epoch, priority, sequence } = parseItemId(itemId) ?? {}
-    if (sequence === undefined) return
+    if (sequence === undefined) continue
     const lane = `${writer} ${command.queue} ${epoch} ${priority}`
     const before = model.lastOfCalls.get(lane)
     if (before !== undefined && (sequence <= before.sequence || id < before.operation)) {

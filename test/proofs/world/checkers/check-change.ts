@@ -14,6 +14,7 @@ import { countPaths } from './count-paths.ts'
 import { changeOfLane, type LaneChange } from './lane-change.ts'
 import type { Model, QueueModel } from './model.ts'
 import { noteLocks } from './note-locks.ts'
+import { noteScheduledInRecord } from './note-scheduled.ts'
 import type { Snapshot, Write } from './snapshot.ts'
 
 /** Judges one write to a queue record by the record before and after it. */
@@ -25,6 +26,8 @@ export function checkChange(
 ): void {
   const { queue } = queueModel
   const broken = (rule: string, explanation: string): void => model.violated(rule, explanation)
+  const { pushed } = model
+  noteScheduledInRecord(model, queueModel, before, after)
   countPaths(model, queueModel, before, after)
   checkMarks(model, queueModel, before, after)
   checkNotes(model, before?.record, after?.record)
@@ -38,7 +41,6 @@ export function checkChange(
   } else {
     checkVersion(before.record, after.record, broken)
   }
-  const { pushed } = model
   for (const [priority, lane] of after.record.lanes) {
     checkTail(model, queue, priority, before?.record.lanes.get(priority), lane)
   }
@@ -96,6 +98,9 @@ function checkForgotten(model: Model, { record }: Snapshot): void {
   }
   if ([...record.locks.values()].some((lock) => !isDone(lock))) {
     model.violated('a queue with live locks is kept', queue)
+  }
+  if (record.scheduled.items > 0 || record.scheduled.purged.length > 0) {
+    model.violated('only an empty queue is forgotten', `${queue} has scheduled items, or their rows`)
   }
   const { operation } = model
   if (operation !== undefined && operation.clockMaxMs < record.lastEndedMs + FORGET_AFTER_MS) {

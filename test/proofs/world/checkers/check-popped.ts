@@ -9,6 +9,7 @@ import type { Operation, Take } from '../actors/callers/operation.ts'
 import type { Answer, Say } from './answer.ts'
 import { noteHandouts } from './check-taking.ts'
 import { expiryMsOf } from './expiry.ts'
+import { maySeeOld } from './may-see-old.ts'
 import type { Model, QueueModel } from './model.ts'
 
 type Pop = Operation<CommandOf<'pop'>>
@@ -36,7 +37,7 @@ export function checkPopped(answer: Answer<'pop'>): void {
     } else if (outcome.more) {
       if (operation.effects.passedOver === 0) say('a pop that says “more” has met some', queue)
     } else if (!isTurnedAway(queueModel, operation, outcome)) {
-      checkEmpty(queueModel, operation, say)
+      checkEmpty(model, queueModel, operation, say)
     }
     return
   }
@@ -114,11 +115,16 @@ function checkExpiry(
 }
 
 /** There was a moment while the pop ran at which it could have found nothing. */
-function checkEmpty(queueModel: QueueModel, operation: Pop, say: Say): void {
-  const { startedAtCommit } = operation
-  const { freeSinceCommit } = queueModel
-  if (freeSinceCommit !== undefined && freeSinceCommit <= startedAtCommit) {
-    say('empty is never guessed', `${queueModel.queue} had visible items all the time`)
+function checkEmpty(model: Model, queueModel: QueueModel, operation: Pop, say: Say): void {
+  const { startedAtCommit, clockMinMs, effects } = operation
+  // What it acknowledges makes room for what is due.
+  const sinceCommit = Math.max(startedAtCommit, effects.settledAtCommit)
+  const fromMs = queueModel.availability.fromMs.since(sinceCommit)
+  // The store refused a join: whoever comes next will try again.
+  const cannotJoin = fromMs > 0 && operation.isHindered
+  if (fromMs <= clockMinMs && !cannotJoin && !maySeeOld(model, operation)) {
+    const what = fromMs < 0 ? 'visible items' : `items that were due at ${fromMs}`
+    say('empty is never guessed', `${queueModel.queue} had ${what} all the time`)
   }
   // With another `max_deliveries` the same locks may have led to the dead-letter queue.
   if (queueModel.configuredAtCommit > startedAtCommit) return

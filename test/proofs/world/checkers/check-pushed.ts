@@ -14,6 +14,8 @@ export function checkPushed(answer: Answer<'push'>): void {
   if (ids.length !== items.length) say('a push answers an id for each item', `${ids.length}`)
   const last = new Map<string, number>()
   for (const [i, { text, priority = 0 }] of items.entries()) {
+    const scheduled = model.queue(queue).scheduled.byId.get(ids[i] ?? '')
+    if (scheduled?.item.text === text && scheduled.priority === priority) continue
     const place = parseItemId(ids[i])
     const log = place && model.log(queue, place.epoch, place.priority)
     if (place === undefined || log?.places[place.sequence]?.item.text !== text) {

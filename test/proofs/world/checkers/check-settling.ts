@@ -79,6 +79,7 @@ export function checkSettling(write: Write, change: LaneChange, log: LaneLog): v
     settle(model, log, numbers, 'acknowledged')
     model.noteEffect(`lock ${lockId} was settled`)
     addTo(operation?.effects.settledByLock, lockId, countOf(numbers))
+    if (operation !== undefined) operation.effects.settledAtCommit = model.commits
   }
 }
 

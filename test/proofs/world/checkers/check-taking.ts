@@ -9,6 +9,7 @@ import {
 import { stretchesOf } from '../../../../lambdas/engine/core/record.ts'
 import type { CommandOf } from '../actors/callers/command.ts'
 import type { Operation, Take } from '../actors/callers/operation.ts'
+import { checkDueFirst } from './check-due-first.ts'
 import { checkLimit } from './check-limits.ts'
 import { checkLocksAtPop } from './check-locks-at-pop.ts'
 import { disorderIn } from './check-order.ts'
@@ -60,6 +61,7 @@ export function checkTaking(write: Write, changes: readonly LaneChange[]): void 
     return
   }
   noteTake(write, popping, take, taken)
+  checkDueFirst(model, model.queue(queue), popping, take)
   checkLimit(model, before, 'popLimit', popping)
   checkOrder(write, lockId, takes, passed)
   checkLocksAtPop(write, popping, lockId, takes)

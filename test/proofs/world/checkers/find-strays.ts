@@ -19,6 +19,9 @@ export function findStrays(model: Model): string[] {
       const { batch } = decodeReference(entry)
       known.add(`b#${queue}#${batch}`).add(batchObjectKey(queue, batch))
     }
+    if (current !== undefined && current.record.scheduled.purged.length > 0) {
+      for (const pk of rows.partitions()) if (pk.startsWith(`t#${queue}#`)) known.add(pk)
+    }
     for (const [priority, lane] of current?.record.lanes ?? []) {
       for (const entry of lane.tail) if (isReference(entry)) know(entry)
       const last = segmentOf(lane, lane.sealed)
@@ -34,7 +37,7 @@ export function findStrays(model: Model): string[] {
   }
   const strays: string[] = []
   for (const pk of rows.partitions()) {
-    if ((!pk.startsWith('s#') && !pk.startsWith('b#')) || known.has(pk)) continue
+    if (!/^[sbt]#/.test(pk) || known.has(pk)) continue
     if (isOfTransaction(model, pk)) continue
     for (const sk of rows.partition(pk)?.keys() ?? []) strays.push(`${pk}/${sk}`)
   }

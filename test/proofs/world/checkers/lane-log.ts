@@ -14,6 +14,7 @@ export type Place = {
   readonly entry: string
   readonly item: Item
   readonly record: ItemRecord
+  readonly sinceMs: number
   /** How often a pop has handed it out. */
   handouts: number
 }

@@ -2,10 +2,12 @@ import type { BatchReference } from '../../../../lambdas/engine/core/entry.ts'
 import type { Range } from '../../../../lambdas/engine/core/ranges.ts'
 import type { Operation } from '../actors/callers/operation.ts'
 import type { World } from '../harness/world.ts'
+import { type Availability, noneAvailable } from './availability.ts'
 import { type LaneLog, laneKey } from './lane-log.ts'
 import { type ItemRecord, Ledger, type PushedBy } from './ledger.ts'
 import { PatternsHistory } from './patterns-history.ts'
 import { Rows } from './rows.ts'
+import { ScheduledItems } from './scheduled-items.ts'
 import { Seats } from './seats.ts'
 import type { Snapshot } from './snapshot.ts'
 
@@ -27,6 +29,7 @@ export class Model {
   readonly touched = new Set<ItemRecord>()
   readonly touchedPushes = new Set<PushedBy>()
   readonly moved = new Set<ItemRecord>()
+  readonly changed = new Set<QueueModel>()
   /** Numbers whose items must still be readable after it. */
   readonly toRead = new Map<LaneLog, Range[]>()
   readonly #batches = new Map<string, AppendedBatch>()
@@ -61,6 +64,8 @@ export class Model {
         configuredAtCommit: 0,
         silence: undefined,
         locks: new Map(),
+        scheduled: new ScheduledItems(),
+        availability: noneAvailable(),
       }
       this.#queues.set(queue, known)
     }
@@ -138,6 +143,8 @@ export type QueueModel = {
   silence: { readonly sinceCommit: number; readonly by: Operation | undefined } | undefined
   /** Every lock ever made here. */
   readonly locks: Map<string, LockModel>
+  readonly scheduled: ScheduledItems
+  readonly availability: Availability
 }
 
 type LockModel = {

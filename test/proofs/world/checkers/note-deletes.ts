@@ -1,5 +1,6 @@
 import type { SimulatedRequest } from '../../../../testing/simulated/simulated-store.ts'
 import type { Model } from './model.ts'
+import { isBatchScheduled } from './note-scheduled.ts'
 
 /** Notes which items must still be readable after a row or an object was deleted. */
 export function noteDeletedRow(model: Model, pk: string, sk: string): void {
@@ -39,6 +40,9 @@ function noteSegment(
 
 /** Without a part: all of the batch. */
 function noteBatchPart(model: Model, queue: string, batch: string, part: number | undefined): void {
+  if (isBatchScheduled(model.queue(queue), batch)) {
+    model.violated('every pointer has its object', `scheduled items of ${queue} lie in ${batch}`)
+  }
   const appended = model.batch(queue, batch)
   if (appended === undefined) return
   const { log, start, reference } = appended

@@ -1,12 +1,14 @@
 import { queueOfRecordKey } from '../../../../lambdas/engine/core/keys.ts'
 import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
 import type { SimulatedRequest } from '../../../../testing/simulated/simulated-store.ts'
+import { noteAvailability } from './availability.ts'
 import { featuresIn, featuresOf } from '../harness/crossings.ts'
 import { checkChange } from './check-change.ts'
 import { isSlotOf, noteSlot } from './check-limits.ts'
 import { checkReadable } from './check-readable.ts'
 import type { Model, QueueModel } from './model.ts'
 import { noteDeletedObjects, noteDeletedRow } from './note-deletes.ts'
+import { judgeScheduled, noteScheduledRow } from './note-scheduled.ts'
 import { notePatterns } from './patterns-history.ts'
 import { noteSeats } from './seats.ts'
 import { Snapshot } from './snapshot.ts'
@@ -28,6 +30,7 @@ export function observeChange(model: Model, change: Change): void {
       }
     }
     if (change.newItem === undefined) noteDeletedRow(model, change.pk, change.sk)
+    if (change.pk.startsWith('t#')) noteScheduledRow(model, change)
     return
   }
   const queueModel = model.queue(queueOfRecordKey(change.pk))
@@ -35,6 +38,7 @@ export function observeChange(model: Model, change: Change): void {
   const before = queueModel.current
   const after = change.newItem === undefined ? undefined : new Snapshot(change.newItem)
   queueModel.current = after
+  model.changed.add(queueModel)
   checkChange(model, queueModel, before, after)
   noteCrossings(model, queueModel)
   if (after === undefined || !after.hasFree()) queueModel.freeSinceCommit = undefined
@@ -57,6 +61,11 @@ export function observeRequest(model: Model, request: SimulatedRequest): void {
     if (lane?.epoch === log.epoch) checkReadable(model, log, lane, ranges)
   }
   model.toRead.clear()
+  for (const queueModel of model.changed) {
+    judgeScheduled(model, queueModel)
+    noteAvailability(model, queueModel)
+  }
+  model.changed.clear()
   judgeTouched(model)
 }
 

@@ -17,7 +17,7 @@ type WorldOptions = {
   readonly seed: number
   readonly history: boolean
   readonly profile: Pick<Profile, 'latencyMaxMs' | 'skewMaxMs' | 'clockJumps'> &
-    Partial<Pick<Profile, 'staleMs' | 'throttle' | 'transactionMaxMs' | 'waiting' | 'linger'>>
+    Partial<Pick<Profile, 'staleMs' | 'throttle' | 'transactionMaxMs' | 'settlesMaxMs' | 'waiting' | 'linger'>>
   readonly faultFree: boolean
   /** Whether a stream wakes a housekeeper. */
   readonly stream: boolean
@@ -36,6 +36,12 @@ export type Built = {
 
 const START_MS = 1_790_000_000_000
 
+/** Mostly some milliseconds; long where the coordinator of a transaction has died. */
+function settlingMs(mostMs: number, random: Random): number {
+  if (random.chance(0.4)) return 0
+  return random.between(1, random.chance(0.05) ? mostMs : Math.min(40, mostMs))
+}
+
 /** A store, the model that watches it, and the writers' factory; faults are off at first. */
 export function buildWorld({
   seed,
@@ -49,6 +55,8 @@ export function buildWorld({
   const staleRandom = random.fork()
   // Drawn from the seed alone: what the other forks give stays as it is.
   const batchRandom = new Random(~seed)
+  const settlingRandom = new Random(seed ^ 0x5e771e)
+  const { settlesMaxMs = 0 } = profile
   const scheduler = new Scheduler(START_MS)
   let housekeeper: Housekeeper | undefined
   const observers: ((change: Change) => void)[] = []
@@ -62,6 +70,7 @@ export function buildWorld({
       },
     }),
     staleMsMax: profile.staleMs,
+    settlesAfterMs: settlesMaxMs > 0 ? () => settlingMs(settlesMaxMs, settlingRandom) : undefined,
     throttle: profile.throttle,
     // A request as a whole is throttled by the network; here single items of a batch are.
     throttlesRead: ({ inBatch = false }) => {

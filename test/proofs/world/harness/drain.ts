@@ -8,7 +8,9 @@ import type { Driver } from './driver.ts'
 
 export type Call = (command: Command) => Promise<Outcome | undefined>
 
-const ROUNDS_MAX = 12
+/** Where a queue has room for one, each item that expires takes a round. */
+const ROUNDS_MAX = 60
+const POPS_MAX = 120
 
 /** Empties every queue in a world without faults, and lets the engine forget the empty ones. */
 export async function drain(model: Model, call: Call, driver: Driver): Promise<void> {
@@ -69,7 +71,7 @@ async function drainQueue(
     if (run === 20) return model.world.violated('housekeeping comes to an end', queue)
   }
   let acknowledge: string | undefined
-  for (let pops = 0; pops < 60; pops += 1) {
+  for (let pops = 0; pops < POPS_MAX; pops += 1) {
     const request = { count: 100, requireAck: true, competing: true, ttlSeconds: 300 }
     const combined = acknowledge === undefined ? {} : { acknowledge }
     const outcome = await call({ verb: 'pop', queue, request: { ...request, ...combined } })
@@ -87,6 +89,8 @@ async function drainQueue(
     if (popped.kind !== 'items') return
     acknowledge = popped.lock?.id
   }
+  // Or it would take up the room of what is due.
+  if (acknowledge !== undefined) await call({ verb: 'acknowledge', queue, request: { lockId: acknowledge } })
 }
 
 function refused(model: Model, verb: string, outcome: Outcome | undefined): void {
@@ -97,6 +101,7 @@ function refused(model: Model, verb: string, outcome: Outcome | undefined): void
 function isDrained({ current }: QueueModel): boolean {
   if (current === undefined) return true
   const { record } = current
+  if (record.scheduled.items > 0) return false
   return [...record.lanes.values()].every((lane) => unsettledIn(lane).length === 0)
 }
 

@@ -56,6 +56,7 @@ export class Network {
     const freezes = !dies && random.chance(odds.pause)
     const plan = planRequest(request, odds, world.latencyMaxMs, random)
     if (plan.fault !== undefined) statistics.count(`fault ${plan.fault}`)
+    if (plan.error !== undefined) hinder(sender)
     const queue = operation?.command.queue ?? ''
     if (dies) world.crossings.note(queue, 'crash')
     if (freezes) world.crossings.note(queue, 'freeze')
@@ -122,7 +123,11 @@ export class Network {
       }
       const finish = (outcome: Outcome): void => {
         if (answer === undefined) return
-        inLife(this.#world, this.#life, scheduler.nowMs + answerDelayMs, () => {
+        // Its sender has the answer of a transaction once everybody can see all of it.
+        const { settledAtMs } = this.#world.store
+        const isSettling = request.name === 'TransactWriteCommand' && settledAtMs > scheduler.nowMs
+        const settlesMs = isSettling ? settledAtMs - scheduler.nowMs + 1 : 0
+        inLife(this.#world, this.#life, scheduler.nowMs + settlesMs + answerDelayMs, () => {
           if ('error' in outcome) answer.reject(outcome.error)
           else answer.resolve(outcome.output)
         })
@@ -172,6 +177,7 @@ export class Network {
       if (error instanceof Error && error.name === 'ValidationException') {
         world.violated('requests are valid', `${error.message}: ${show(request.input)}`)
       }
+      if (!isLostRace(error)) hinder(sender)
       if (isLostRace(error)) world.statistics.count('path lost a race')
       if (isConflict(error)) world.statistics.count('path met a transaction')
       world.statistics.count(`refused ${error instanceof Error ? error.name : 'strangely'}`)
@@ -227,5 +233,9 @@ const isConflict = (error: unknown): boolean => {
 
 const isLostRace = (error: unknown): boolean =>
   error instanceof Error && error.name === 'ConditionalCheckFailedException'
+
+function hinder({ operation, together = [] }: Sender): void {
+  for (const one of [operation, ...together]) if (one !== undefined) one.isHindered = true
+}
 
 const operationName = ({ operation }: Sender): string => `#${operation?.id ?? '?'}`

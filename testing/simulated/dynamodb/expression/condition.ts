@@ -144,8 +144,15 @@ function parseOperand(parser: Parser): Operand {
   }
   parser.takeCall()
   if (parser.peekCall() !== undefined) throw parser.syntaxError()
-  const { read } = parseOperand(parser)
+  const { read, value: measured } = parseOperand(parser)
   parser.expect(')')
+  if (measured !== undefined) {
+    parser.checks.push((values) => {
+      const value = values[measured]
+      if (value !== undefined && sizeOf(value) === undefined)
+        throw parser.wrongOperand('size', typeOf(value))
+    })
+  }
   return { read: (item, values) => sizeOf(read(item, values)) }
 }
 

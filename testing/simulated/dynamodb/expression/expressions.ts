@@ -100,6 +100,9 @@ function readNames(names: Names | undefined): Names {
         `ExpressionAttributeNames contains invalid key: Syntax error; key: "${alias}"`,
       )
     }
+    if (names[alias] === '') {
+      throw validationError(`ExpressionAttributeNames contains invalid value: ""; key: "${alias}"`)
+    }
   }
   if (!any) throw validationError('ExpressionAttributeNames must not be empty')
   return names

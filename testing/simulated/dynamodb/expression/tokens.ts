@@ -13,7 +13,7 @@ const expressionBytesMax = 4096
 const placeholderBytesMax = 255
 
 const pattern =
-  /\s+|(#[A-Za-z0-9_]+)|(:[A-Za-z0-9_]+)|([A-Za-z_][A-Za-z0-9_]*)|\[(\d+)\]|(<>|<=|>=|[=<>(),.+-])/y
+  /\s+|(#[A-Za-z0-9_]+)|(:[A-Za-z0-9_]+)|([A-Za-z][A-Za-z0-9_]*)|\[(\d+)\]|(<>|<=|>=|[=<>(),.+-])/y
 
 /** Texts come again under other names: of lanes and locks. */
 const known = new Map<string, readonly Token[]>()

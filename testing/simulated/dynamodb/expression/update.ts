@@ -186,8 +186,13 @@ function parseCall(parser: Parser, name: string): Term {
     const left = parseTerm(parser)
     parser.expect(',')
     const right = parseTerm(parser)
-    for (const { value } of [left, right]) {
+    for (const { value, operands } of [left, right]) {
       if (value !== undefined) requireType(parser, value, 'L', name)
+      if (operands !== undefined) {
+        throw parser.invalid(
+          `The function is not allowed to be used this way in an expression; function: ${name}`,
+        )
+      }
     }
     const evaluate: Evaluate = (item, values) =>
       append(left.evaluate(item, values), right.evaluate(item, values))

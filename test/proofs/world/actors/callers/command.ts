@@ -11,6 +11,7 @@ type QueueVerb =
   | 'deadLetter'
   | 'inspect'
   | 'browse'
+  | 'scheduled'
   | 'configure'
   | 'unconfigure'
   | 'cancel'
@@ -65,6 +66,8 @@ export type CommandOf<V extends Verb> = V extends QueueVerb
       readonly request: NonNullable<Parameters<Queues[V]>[1]>
       /** Of a pop that waits. */
       readonly cancelAfterMs?: number
+      /** Of a page: the last item of the one before. */
+      readonly afterId?: string
     }
   : V extends PlainVerb
     ? { readonly verb: V; readonly queue: string; readonly request?: Parameters<Queues[V]>[1] }

@@ -2,6 +2,7 @@ import type { BrowseRequest } from '../../../../../lambdas/engine/queues.ts'
 import { deadLetterQueueOf, isDeadLetterQueue } from '../../../../../lambdas/foundation/queue-id.ts'
 import type { Command } from './command.ts'
 import type { Draw } from './draw-command.ts'
+import { drawMoveTime } from './draw-later.ts'
 import { drawPop } from './draw-pop.ts'
 
 /** What callers do with items whose ids they know; without one they pop. */
@@ -30,6 +31,7 @@ export function drawByIds(
       const other = random.pick(profile.queues).queue
       const priority = random.pick(profile.priorities)
       const isElsewhere = random.chance(0.4)
+      const time = drawMoveTime(draw)
       const to = random.chance(0.2) && !isDeadLetterQueue(other) ? deadLetterQueueOf(other) : other
       return {
         verb: 'move',
@@ -38,6 +40,7 @@ export function drawByIds(
           ids,
           ...(isElsewhere && { queue: to }),
           ...((!isElsewhere || random.chance(0.5)) && { priority }),
+          ...time,
         },
       }
     }

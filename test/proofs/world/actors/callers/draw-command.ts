@@ -2,6 +2,7 @@ import { deadLetterQueueOf } from '../../../../../lambdas/foundation/queue-id.ts
 import type { Random } from '../../../../../testing/random.ts'
 import type { Command } from './command.ts'
 import { drawBrowse, drawByIds } from './draw-by-ids.ts'
+import { drawListing } from './draw-later.ts'
 import { drawPatterns } from './draw-patterns.ts'
 import { drawPop } from './draw-pop.ts'
 import { drawBulk, drawKeyedPush, drawPushItem } from './draw-push.ts'
@@ -14,6 +15,8 @@ export type Draw = {
   readonly profile: Profile
   readonly knowledge: Knowledge
   readonly random: Random
+  /** By the true time. */
+  readonly nowMs: number
   /** Queues that callers do not pop from. */
   readonly workedBy: ReadonlySet<string>
 }
@@ -76,6 +79,8 @@ export function drawCommand(draw: Draw, mix: Mix): Command {
         request,
       }
     }
+    case 'scheduled':
+      return drawListing(draw, queue)
     case 'cancel':
     case 'move':
     case 'purgeByIds':

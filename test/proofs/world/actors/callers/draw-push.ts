@@ -1,14 +1,17 @@
 import type { PushItem } from '../../../../../lambdas/engine/queues.ts'
 import type { Command } from './command.ts'
 import type { Draw } from './draw-command.ts'
+import { forOneTime, withTime } from './draw-later.ts'
 
-export function drawPushItem({ profile, knowledge, random }: Draw): PushItem {
+export function drawPushItem(draw: Draw): PushItem {
+  const { profile, knowledge, random } = draw
   const priority = random.pick(profile.priorities)
   const text = knowledge.nextText(random.pick(profile.itemBytes))
   const item = priority === 0 && random.chance(0.5) ? { text } : { text, priority }
   const { expiring } = profile
-  if (expiring === undefined || !random.chance(expiring.odds)) return item
-  return { ...item, expiresInSeconds: random.pick(expiring.seconds) }
+  const isExpiring = expiring !== undefined && random.chance(expiring.odds)
+  const expiresInSeconds = isExpiring ? random.pick(expiring.seconds) : undefined
+  return withTime(draw, expiresInSeconds === undefined ? item : { ...item, expiresInSeconds })
 }
 
 export function drawBulk(draw: Draw): PushItem[] {
@@ -23,7 +26,7 @@ export function drawBulk(draw: Draw): PushItem[] {
     const item = drawPushItem(draw)
     bulk.push(onePriority === undefined ? item : { ...item, priority: onePriority })
   }
-  return bulk
+  return forOneTime(draw, bulk)
 }
 
 export function drawKeyedPush(draw: Draw, queue: string): Command {

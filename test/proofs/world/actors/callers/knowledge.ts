@@ -1,4 +1,4 @@
-import type { PopRequest, PushRequest } from '../../../../../lambdas/engine/queues.ts'
+import type { PopRequest, PushRequest, ScheduledRequest } from '../../../../../lambdas/engine/queues.ts'
 import type { Random } from '../../../../../testing/random.ts'
 
 /** What callers have learnt from answers. They share it: any consumer may end any lock. */
@@ -7,6 +7,8 @@ export class Knowledge {
   readonly #ended: KnownLock[] = []
   readonly keyedPushes: { readonly queue: string; readonly request: PushRequest }[] = []
   readonly keyedPops: { readonly queue: string; readonly request: PopRequest }[] = []
+  /** Pages of what is scheduled, and where they ended. */
+  readonly pages: Page[] = []
   readonly #ids = new Map<string, string[]>()
   #texts = 0
   #keys = 0
@@ -105,6 +107,12 @@ function longFiller(seed: number, bytes: number): string {
     text += (state >>> 0).toString(36)
   }
   return text
+}
+
+export type Page = {
+  readonly queue: string
+  readonly request: ScheduledRequest
+  readonly afterId: string
 }
 
 export type KnownLock = {

@@ -3,6 +3,7 @@ import type {
   MoveResult,
   PopOutcome,
   Pushed,
+  ScheduledPage,
 } from '../../../../../lambdas/engine/queues.ts'
 import type { Knowledge } from './knowledge.ts'
 import type { Operation } from './operation.ts'
@@ -24,6 +25,18 @@ export function learn(knowledge: Knowledge, { command, outcome }: Operation): vo
         command.queue,
         items.map(({ id }) => id),
       )
+      return
+    }
+    case 'scheduled': {
+      const { queue, request } = command
+      const { items, cursor } = outcome.value as ScheduledPage
+      knowledge.learnIds(
+        queue,
+        items.map(({ id }) => id),
+      )
+      const [last] = items.slice(-1)
+      if (cursor === undefined || last === undefined) return
+      knowledge.pages.push({ queue, request: { ...request, cursor }, afterId: last.id })
       return
     }
     case 'move': {

@@ -14,7 +14,11 @@ export type Operation<C extends Command = Command> = {
   /** The earliest and the latest that the writer's clock showed while it ran. */
   clockMinMs: number
   clockMaxMs: number
+  /** The latest, before its pauses too. */
+  latestMs: number
   requests: number
+  /** One of its requests failed, and not because another had come first. */
+  isHindered: boolean
   outcome: Outcome | undefined
   /** Of a push that lingers: all such of its process and queue without an answer, the first of them first. */
   together?: () => readonly Operation[]
@@ -41,6 +45,8 @@ type Effects = {
   passedOver: number
   /** Items settled out of the locks it named. */
   readonly settledByLock: Map<string, number>
+  /** When it last did. */
+  settledAtCommit: number
   readonly releasedByLock: Map<string, number>
   readonly buriedByLock: Map<string, number>
   readonly extended: Set<string>
@@ -83,7 +89,9 @@ export function startOperation(
     startedAtCommit,
     clockMinMs: Number.POSITIVE_INFINITY,
     clockMaxMs: Number.NEGATIVE_INFINITY,
+    latestMs: Number.NEGATIVE_INFINITY,
     requests: 0,
+    isHindered: false,
     outcome: undefined,
     effects: {
       appended: 0,
@@ -91,6 +99,7 @@ export function startOperation(
       maybeTaken: undefined,
       passedOver: 0,
       settledByLock: new Map(),
+      settledAtCommit: 0,
       releasedByLock: new Map(),
       buriedByLock: new Map(),
       extended: new Set(),
@@ -116,6 +125,7 @@ export function readClock(nowMs: number): void {
   if (operation === undefined) return
   if (nowMs < operation.clockMinMs) operation.clockMinMs = nowMs
   if (nowMs > operation.clockMaxMs) operation.clockMaxMs = nowMs
+  if (nowMs > operation.latestMs) operation.latestMs = nowMs
 }
 
 /** What a waiting pop answers must be true after its last pause: what it saw before is no excuse. */

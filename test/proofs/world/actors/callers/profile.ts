@@ -40,6 +40,10 @@ export type Profile = {
   readonly waiting: { readonly seats: number | undefined } | undefined
   /** Some items expire so many seconds after their push, and queues are set to let all expire. */
   readonly expiring: { readonly seconds: readonly number[]; readonly odds: number } | undefined
+  /** Items are pushed for later, up to so many seconds; some for one time, as bulk pushes often are. */
+  readonly later: { readonly seconds: number; readonly odds: number } | undefined
+  /** For how long others may see a transaction item by item; 0 where the store is kinder. */
+  readonly settlesMaxMs: number
   /** Pushes of one process that come together go together. */
   readonly linger: LingerOptions | undefined
   readonly throttle:
@@ -70,11 +74,40 @@ export function drawProfile(random: Random): Profile {
     random.chance(0.12) ? drawLimited(random, profile) : profile,
     random,
   )
-  return drawExpiring(drawLingering(drawWaiting(unwaiting, random), random), random)
+  return drawLater(drawExpiring(drawLingering(drawWaiting(unwaiting, random), random), random), random)
 }
 
+type Prompt = Omit<Profile, 'later' | 'settlesMaxMs'>
+
 /** The last to be drawn, so that the other worlds stay as they are. */
-function drawExpiring(profile: Omit<Profile, 'expiring'>, random: Random): Profile {
+function drawLater(profile: Prompt, random: Random): Profile {
+  if (!random.chance(0.3)) return { ...profile, later: undefined, settlesMaxMs: 0 }
+  const isNarrow = random.chance(0.3)
+  return {
+    ...profile,
+    later: { seconds: random.pick([1, 2, 5, 30, 280]), odds: random.pick([0.2, 0.6, 0.9]) },
+    settlesMaxMs: random.pick([0, 0, 40, 5_000]),
+    // Enough time for some to come due while others are at work.
+    thinkMaxMs: random.pick([profile.thinkMaxMs, 300, 1_500]),
+    ...(isNarrow && { itemsMax: 60, bulkItems: [2, 6] as const }),
+    queues: profile.queues.map((queue) =>
+      isNarrow ? { ...queue, capacity: random.pick([1, 2, 5, 12]) } : queue,
+    ),
+    eras: profile.eras.map(({ mix, restMs }) => ({ mix: { ...mix, ...laterMix(mix) }, restMs })),
+  }
+}
+
+/** Calls about what is scheduled, beside all others. */
+const laterMix = ({ cancel = 0, move = 0 }: Mix): Mix => ({
+  scheduled: 2,
+  cancel: cancel + 1.5,
+  move: move + 3,
+})
+
+function drawExpiring(
+  profile: Omit<Prompt, 'expiring'>,
+  random: Random,
+): Prompt {
   if (!random.chance(0.2)) return { ...profile, expiring: undefined }
   const seconds = random.pick([
     [0, 1, 2],
@@ -95,9 +128,9 @@ function drawExpiring(profile: Omit<Profile, 'expiring'>, random: Random): Profi
 
 /** Several processes that pop and wait, while others bring something now and then. */
 function drawWaiting(
-  profile: Omit<Profile, 'waiting' | 'linger' | 'expiring'>,
+  profile: Omit<Prompt, 'waiting' | 'linger' | 'expiring'>,
   random: Random,
-): Omit<Profile, 'linger' | 'expiring'> {
+): Omit<Prompt, 'linger' | 'expiring'> {
   if (!random.chance(0.15)) return { ...profile, waiting: undefined }
   return {
     ...profile,
@@ -112,9 +145,9 @@ function drawWaiting(
 
 /** Few processes, each with many callers at once, most of whom push. */
 function drawLingering(
-  profile: Omit<Profile, 'linger' | 'expiring'>,
+  profile: Omit<Prompt, 'linger' | 'expiring'>,
   random: Random,
-): Omit<Profile, 'expiring'> {
+): Omit<Prompt, 'expiring'> {
   if (!random.chance(0.12)) return { ...profile, linger: undefined }
   return {
     ...profile,
@@ -129,7 +162,7 @@ function drawLingering(
   }
 }
 
-type Unpatterned = Omit<Profile, 'patterned' | 'waiting' | 'linger' | 'expiring'>
+type Unpatterned = Omit<Prompt, 'patterned' | 'waiting' | 'linger' | 'expiring'>
 
 function drawLimited(random: Random, profile: Unpatterned): Unpatterned {
   const queues = profile.queues.map((queue) => ({
@@ -153,7 +186,7 @@ export function drawLimit(random: Random): LimitInput {
 function drawPatterned(
   profile: Unpatterned,
   random: Random,
-): Omit<Profile, 'waiting' | 'linger' | 'expiring'> {
+): Omit<Prompt, 'waiting' | 'linger' | 'expiring'> {
   if (!random.chance(0.2)) return { ...profile, patterned: false }
   return {
     ...profile,

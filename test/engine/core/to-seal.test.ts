@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest'
+import { LANES_MAX, ROWS_PER_SEAL, SEALS_BEHIND_MAX } from '../../../lambdas/engine/core/limits.ts'
+import {
+  decodeScheduled,
+  encodeScheduled,
+  noneScheduled,
+} from '../../../lambdas/engine/core/scheduled.ts'
+import { placesAlong, placesToSeal, SEALS_OF_ID } from '../../../lambdas/engine/core/to-seal.ts'
+import { aLane, anEntry, aRecord, nowMs } from './a-record.ts'
+
+const nowSecond = nowMs / 1_000
+
+type Given = { readonly due?: number; readonly priority?: number; readonly seals?: number }
+
+const entriesOf = (given: readonly Given[]): string[] =>
+  given.map(({ due = nowSecond + 9, priority = 0, seals = 0 }, n) =>
+    encodeScheduled({
+      due,
+      seals,
+      random: String(n).padStart(8, '0'),
+      priority,
+      gone: [],
+      entry: anEntry(),
+    }),
+  )
+
+const holding = (given: readonly Given[], { seals = 0, lanes = 1 } = {}) =>
+  aRecord(Object.fromEntries(Array.from({ length: lanes }, (_, n) => [n, aLane()])), {
+    scheduled: { ...noneScheduled, entries: entriesOf(given), items: given.length, seals },
+  })
+
+describe('A seal takes', () => {
+  it('all entries of a second and priority that wait for a lane, or none, so that none passes another.', () => {
+    const waiting = [5_001, 5_002].flatMap((priority) =>
+      Array.from({ length: 10 }, () => ({ due: nowSecond - 1, priority })),
+    )
+    const record = holding(waiting, { lanes: LANES_MAX })
+    const places = placesToSeal(record, nowMs)
+    const sealed = places.map((place) => decodeScheduled(record.scheduled.entries[place] as string))
+    expect(sealed.map(({ priority }) => priority)).toEqual(Array.from({ length: 10 }, () => 5_002))
+  })
+
+  it('as many seconds as a transaction has room for, each of them whole, and the rest the next time.', () => {
+    const seconds = Array.from({ length: 114 }, (_, n) => ({ due: nowSecond + 9 + n }))
+    const places = placesToSeal(holding([...seconds, ...seconds]), nowMs)
+    expect(places).toHaveLength(2 * ROWS_PER_SEAL)
+    expect(places.at(-1)).toBe(114 + ROWS_PER_SEAL - 1)
+  })
+})
+
+describe('A move takes along', () => {
+  it('the entries of its seconds, apart from those whose ids would not lead to its row.', () => {
+    const seals = SEALS_OF_ID + 1
+    const { scheduled } = holding(
+      [
+        { due: 7, seals: 1 },
+        { due: 7, seals: 2 },
+        { due: 8, seals: 2 },
+        { due: 9, seals: 2 },
+      ],
+      { seals },
+    )
+    const [first, , third] = scheduled.entries
+    expect(placesAlong(scheduled, scheduled.entries, new Set([7, 9]))).toEqual([1, 3])
+    expect(placesAlong(scheduled, [first, undefined, third], new Set([7, 8]))).toEqual([2])
+    expect(SEALS_OF_ID).toBeGreaterThan(SEALS_BEHIND_MAX)
+  })
+})

@@ -1,0 +1,224 @@
+import { describe, expect, it } from 'vitest'
+import { isPatient } from '../../lambdas/engine/core/timers.ts'
+import type { PopRequest, PushItem, Queues } from '../../lambdas/engine/queues.ts'
+import { openSimulated } from './stage.ts'
+import { expectCode, lockItems, named, popItems, push, textsOf } from './traffic.ts'
+
+// Items are due in a queue that is full: they wait for room, and what becomes free is theirs.
+
+/** A full queue in which so many items are due; the sweeper has been there, and comes again in a minute. */
+async function fullAndDue(capacity: number, due: number, waiting = capacity) {
+  const stage = openSimulated()
+  const [queues, queue] = [stage.engine(), stage.queue()]
+  await queues.configure(queue, { capacity })
+  const later = Array.from(
+    { length: due },
+    (_, n): PushItem => ({ text: `"due${n}"`, delaySeconds: 10 }),
+  )
+  for (const item of later) await push(queues, queue, [item])
+  await push(queues, queue, named('a', waiting))
+  stage.clock.pass(20_000)
+  return { stage, queues, queue }
+}
+
+/** A producer that gets `QUEUE_FULL` tries again later. */
+async function pushIfRoom(queues: Queues, queue: string, items: readonly PushItem[]) {
+  await push(queues, queue, items).catch((error: unknown) => {
+    expect(error).toMatchObject({ code: 'QUEUE_FULL' })
+  })
+}
+
+/** Pops and acknowledges with the next pop, until the queue is empty. */
+async function work(queues: Queues, queue: string, request: PopRequest) {
+  const [texts, acknowledgements]: [string[], (number | undefined)[]] = [[], []]
+  let acknowledge: string | undefined
+  for (;;) {
+    const popped = await queues.pop(queue, { ...request, requireAck: true, acknowledge })
+    if (popped.kind === 'locked') throw new Error('Locked')
+    acknowledgements.push(popped.itemsAcknowledged)
+    if (popped.kind === 'empty') return { texts, acknowledgements, more: popped.more }
+    texts.push(...textsOf(popped.items))
+    acknowledge = popped.lock?.id
+  }
+}
+
+describe('A pop that acknowledges', () => {
+  it.each([false, true])(
+    'goes on with what is due, and tells what it acknowledged (competing: %s).',
+    async (competing) => {
+      const { queues, queue } = await fullAndDue(2, 4)
+      expect(await work(queues, queue, { count: 2, competing })).toEqual({
+        texts: ['"a0"', '"a1"', '"due0"', '"due1"', '"due2"', '"due3"'],
+        acknowledgements: [undefined, 2, 2, 2],
+        more: undefined,
+      })
+    },
+  )
+
+  it('says that there is more if it made room for what is due.', async () => {
+    const { queues, queue } = await fullAndDue(3, 2)
+    const { lock } = await lockItems(queues, queue, { count: 2, competing: true })
+    const acknowledge = lock.id
+    const popped = await popItems(queues, queue, {
+      acknowledge,
+      count: 3,
+      requireAck: true,
+      competing: true,
+    })
+    expect(textsOf(popped.items)).toEqual(['"a2"'])
+    expect(popped).toMatchObject({ more: true, itemsAcknowledged: 2 })
+    const next = await popItems(queues, queue, { count: 3, requireAck: true, competing: true })
+    expect(textsOf(next.items)).toEqual(['"due0"', '"due1"'])
+    expect(next.more).toBe(false)
+  })
+
+  it('tells what it acknowledged even if another consumer then locks what came due.', async () => {
+    const { stage, queues, queue } = await fullAndDue(1, 1)
+    const { lock } = await lockItems(queues, queue)
+    let isOther = false
+    const pops = stage.engine({
+      async before({ name }) {
+        // Its acknowledgement is written, and it is about to join.
+        const record = await stage.record(queue)
+        if (isOther || name !== 'UpdateCommand' || record.locks.size > 0) return
+        isOther = true
+        await lockItems(stage.engine(), queue)
+      },
+    })
+    expect(await pops.pop(queue, { requireAck: true, acknowledge: lock.id })).toEqual({
+      kind: 'empty',
+      itemsAcknowledged: 1,
+    })
+    expect(isOther).toBe(true)
+  })
+})
+
+describe('Room that becomes free while something is due', () => {
+  it.each<[string, (queues: Queues, queue: string) => Promise<unknown>]>([
+    ['a pop', (queues, queue) => popItems(queues, queue)],
+    [
+      'an acknowledgement of some items',
+      async (queues, queue) => {
+        const { lock, items } = await lockItems(queues, queue, { count: 2 })
+        const ids = [items[0]?.id as string]
+        await queues.acknowledge(queue, { lockId: lock.id, ids })
+      },
+    ],
+    ['a larger capacity', (queues, queue) => queues.configure(queue, { capacity: 6 })],
+  ])('calls Wake: %s.', async (_, free) => {
+    const { stage, queues, queue } = await fullAndDue(5, 1)
+    await stage.engine().returnExpiredLocks()
+    expect(isPatient((await stage.record(queue)).checkAtMs as number)).toBe(true)
+    await free(queues, queue)
+    const { checkAtMs, near } = await stage.record(queue)
+    expect(checkAtMs).toBeLessThanOrEqual(stage.clock.now)
+    expect([isPatient(checkAtMs as number), near]).toEqual([false, true])
+    await stage.engine().returnExpiredLocks()
+    expect(await queues.inspect(queue, { consistent: true })).toMatchObject({ scheduledCount: 0 })
+  })
+
+  it.each<[string, (queues: Queues, queue: string) => Promise<string[]>]>([
+    ['at once', async (queues, queue) => textsOf((await popItems(queues, queue)).items)],
+    [
+      'with an acknowledgement',
+      async (queues, queue) => {
+        const { lock, items } = await lockItems(queues, queue, { competing: true })
+        await queues.acknowledge(queue, { lockId: lock.id })
+        return textsOf(items)
+      },
+    ],
+  ])(
+    'is not taken by producers who keep the queue full: what is due comes in its turn (%s).',
+    async (_, take) => {
+      const { stage, queues, queue } = await fullAndDue(5, 1)
+      const [producer, seen]: [Queues, string[]] = [stage.engine(), []]
+      for (let pops = 0; pops < 10; pops += 1) {
+        seen.push(...(await take(queues, queue)))
+        await pushIfRoom(producer, queue, named('b', 1, 0, pops))
+      }
+      // Behind the five that were there when it came due.
+      expect(seen.indexOf('"due0"')).toBe(5)
+    },
+  )
+
+  it('goes to pushes again once nothing is due any more.', async () => {
+    const { stage, queues, queue } = await fullAndDue(5, 1)
+    await popItems(queues, queue, { count: 3 })
+    expect(await stage.record(queue)).toMatchObject({ room: 0, keptRoom: 3 })
+    // The push lets the due item join, and takes of what is left.
+    await push(stage.engine(), queue, named('b', 1))
+    expect(await stage.record(queue)).toMatchObject({ room: 1, keptRoom: 0 })
+    await expectCode(push(stage.engine(), queue, named('b', 2)), 'QUEUE_FULL')
+    expect(await queues.inspect(queue, { consistent: true })).toMatchObject({
+      count: 4,
+      scheduledCount: 0,
+    })
+  })
+
+  it('goes to pushes again if what was due is cancelled or purged.', async () => {
+    const { stage, queues, queue } = await fullAndDue(5, 1)
+    await popItems(queues, queue, { count: 3 })
+    const { items } = await queues.scheduled(queue)
+    await queues.cancel(
+      queue,
+      items.map(({ id }) => id),
+    )
+    await push(stage.engine(), queue, named('b', 3))
+    expect(await stage.record(queue)).toMatchObject({ room: 0, keptRoom: 0 })
+  })
+
+  it('goes to pushes again if what is due finds no lane.', async () => {
+    const stage = openSimulated()
+    const [queues, queue] = [stage.engine(), stage.queue()]
+    await push(queues, queue, [{ text: '"due"', delaySeconds: 10, priority: 5_000 }])
+    const lanes = Array.from({ length: 1_000 }, (_, priority) => ({ text: '0', priority }))
+    for (let round = 0; round < 2; round += 1) await push(queues, queue, lanes)
+    await queues.configure(queue, { capacity: 2_000 })
+    stage.clock.pass(20_000)
+    await popItems(queues, queue)
+    await push(queues, queue, [{ text: '1' }])
+    expect(await stage.record(queue)).toMatchObject({ room: 0, keptRoom: 0 })
+  })
+
+  it('an empty lane calls Wake, too.', async () => {
+    const stage = openSimulated()
+    const [queues, queue] = [stage.engine(), stage.queue()]
+    await push(queues, queue, [{ text: '"due"', delaySeconds: 10, priority: 5_000 }])
+    await push(
+      queues,
+      queue,
+      Array.from({ length: 1_000 }, (_, priority) => ({ text: '0', priority })),
+    )
+    stage.clock.pass(20_000)
+    await stage.engine().returnExpiredLocks()
+    expect(isPatient((await stage.record(queue)).checkAtMs as number)).toBe(true)
+    await popItems(queues, queue)
+    const { checkAtMs, near } = await stage.record(queue)
+    expect([isPatient(checkAtMs as number), near]).toEqual([false, true])
+  })
+
+  it('never lets a queue hold more than its capacity, whoever comes at once.', async () => {
+    const { stage, queues, queue } = await fullAndDue(6, 40)
+    const most: number[] = []
+    const taken: string[] = []
+    for (let round = 0; round < 30; round += 1) {
+      const [a, b, c, d] = [stage.engine(), stage.engine(), stage.engine(), stage.engine()]
+      const popped = await Promise.all([
+        a.pop(queue, { count: 1 + (round % 4) }),
+        b.pop(queue, { count: 2 }),
+        pushIfRoom(c, queue, named('b', 1 + (round % 2), 0, 10 * round)),
+        pushIfRoom(d, queue, named('c', 1, 0, round)),
+        c.returnExpiredLocks(),
+      ])
+      for (const one of popped.slice(0, 2) as Awaited<ReturnType<Queues['pop']>>[]) {
+        if (one.kind === 'items') taken.push(...textsOf(one.items))
+      }
+      const { count } = await queues.inspect(queue, { consistent: true })
+      const { room, keptRoom } = await stage.record(queue)
+      expect(room + keptRoom).toBe(6 - count)
+      most.push(count)
+    }
+    expect(Math.max(...most)).toBeLessThanOrEqual(6)
+    expect(taken.filter((text) => text.startsWith('"due'))).toHaveLength(40)
+  })
+})

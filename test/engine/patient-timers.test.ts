@@ -1,0 +1,48 @@
+import { expect, it } from 'vitest'
+import { openSimulated } from './stage.ts'
+import { lockItems, named, push } from './traffic.ts'
+import { throttled } from './wire.ts'
+
+/** A dead item cannot move, so housekeeping leaves a timer that looks at it again in a minute. */
+async function stuck() {
+  const stage = openSimulated()
+  const queue = stage.queue()
+  const broken = stage.engine({
+    before({ name }) {
+      if (name === 'TransactWriteCommand') throw throttled()
+    },
+  })
+  await push(broken, queue, named('a', 3))
+  const { lock } = await lockItems(broken, queue, { ttlSeconds: 200 })
+  await broken.deadLetter(queue, { lockId: lock.id, reason: 'bad' })
+  return { stage, queue, broken }
+}
+
+it('A timer of housekeeping that could not finish does not hide the end of a lock.', async () => {
+  const { stage, queue, broken } = await stuck()
+  await lockItems(stage.engine(), queue, { ttlSeconds: 100 })
+  const lockedMs = stage.clock.now
+  await broken.housekeep(queue)
+  const called: number[] = []
+  stage.clock.now = lockedMs + 59_000
+  await stage.engine().returnExpiredLocks({ onNext: (ms) => called.push(ms) })
+  // Wake comes for it, and stays awake until the lock ends.
+  const [wakeMs = Number.POSITIVE_INFINITY] = called
+  expect(wakeMs).toBeLessThanOrEqual(lockedMs + 100_000)
+  stage.clock.now = wakeMs
+  await stage.engine().returnExpiredLocks()
+  expect((await stage.record(queue)).checkAtMs).toBe(lockedMs + 100_000)
+})
+
+it('A timer of housekeeping keeps nobody awake where no consumer waits.', async () => {
+  const { stage, queue, broken } = await stuck()
+  await broken.housekeep(queue)
+  // Nobody moves the timer of a lock that has ended until it comes.
+  stage.clock.pass(70_000)
+  await broken.returnExpiredLocks()
+  const called: number[] = []
+  stage.clock.pass(50_000)
+  await broken.returnExpiredLocks({ onNext: (ms) => called.push(ms) })
+  expect(called).toEqual([])
+  expect((await stage.record(queue)).near).toBe(false)
+})

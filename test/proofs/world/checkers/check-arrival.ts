@@ -1,0 +1,166 @@
+import type { Item } from '../../../../lambdas/engine/core/entry.ts'
+import { itemId } from '../../../../lambdas/engine/core/keys.ts'
+import type { PushItem } from '../../../../lambdas/engine/queues.ts'
+import type { Command } from '../actors/callers/command.ts'
+import type { Operation } from '../actors/callers/operation.ts'
+import type { LaneLog } from './lane-log.ts'
+import type { ItemRecord, PushedBy } from './ledger.ts'
+import type { Model, QueueModel } from './model.ts'
+import type { ScheduledItem } from './scheduled-items.ts'
+
+/** Where an item has come to: to the end of a lane, or among those that wait for their time. */
+type Arrival = {
+  readonly item: Item
+  readonly record: ItemRecord
+  readonly queue: string
+  readonly priority: number
+  readonly id: string
+  /** The second in which it is due, if that is ahead. */
+  readonly due: number | undefined
+}
+
+const at = ({ queue, id }: Arrival): string => `${queue} ${id}`
+
+/** An item at the end of a lane: pushed, moved, or due. */
+export function noteInLane(model: Model, log: LaneLog, item: Item, record: ItemRecord): void {
+  const { queue, epoch, priority, places } = log
+  const id = itemId({ epoch, priority, sequence: places.length })
+  const { scheduled } = model.queue(queue)
+  // Whether its entry has left as well, we see at the end of the request.
+  const { scheduledId } = item
+  if (scheduledId !== undefined && scheduled.isThere(scheduledId)) {
+    scheduled.joining.set(scheduledId, { lane: priority, item })
+    model.moved.add(record)
+    stored(model, record)
+    return
+  }
+  noteArrival(model, { item, record, queue, priority, id, due: undefined })
+}
+
+export function noteScheduled(
+  model: Model,
+  { queue }: QueueModel,
+  { item, record, priority, due, id }: ScheduledItem,
+): void {
+  noteArrival(model, { item, record, queue, priority, id, due })
+  model.world.statistics.count('path scheduled')
+}
+
+function stored(model: Model, record: ItemRecord): void {
+  record.live += 1
+  model.touched.add(record)
+  if (record.fate === undefined) return
+  model.violated('what is gone stays gone', `${record.text} was ${record.fate}`)
+}
+
+function noteArrival(model: Model, arrival: Arrival): void {
+  const { operation } = model
+  const { item, record } = arrival
+  if (!record.appended) {
+    notePushed(model, arrival)
+  } else {
+    model.moved.add(record)
+    // A push that finds no room may bury what it has just appended, where that was over from the start.
+    const isBuried = item.moved !== undefined
+    if (operation !== undefined && record.pushedBy.operations.includes(operation) && !isBuried) {
+      model.violated('a push is carried out once', `${item.text} once more at ${at(arrival)}`)
+    }
+    if (operation?.command.verb === 'move') noteMoved(model, arrival, operation)
+    else if (arrival.due !== undefined) {
+      model.violated('only a push or a move schedules', `${item.text} at ${at(arrival)}`)
+    }
+    if (operation?.command.verb === 'redrive') {
+      operation.effects.redriven += 1
+      model.noteEffect(`${item.text} was redriven to ${at(arrival)}`)
+    }
+  }
+  stored(model, record)
+}
+
+function notePushed(model: Model, arrival: Arrival): void {
+  const { item, record } = arrival
+  const { pushedBy } = record
+  record.appended = true
+  pushedBy.appended += 1
+  model.touchedPushes.add(pushedBy)
+  model.pushed += 1
+  const owner = pusherOf(model, pushedBy)
+  if (owner === undefined) {
+    model.violated('a push appends its own items', `${item.text} at ${at(arrival)}`)
+    return
+  }
+  model.noteEffect(`${item.text} was stored at ${at(arrival)}`, owner)
+  owner.effects.appended += 1
+  const given = itemsIn(owner.command).find((one) => one.text === item.text)
+  checkItsExpiry(model, owner, arrival, given)
+  checkItsTime(model, arrival, given)
+  if (owner !== model.operation) model.world.statistics.count('path push with others')
+}
+
+/** The call that brings this, of those that go with the request. */
+function pusherOf({ world }: Model, { operations }: PushedBy): Operation | undefined {
+  const { operation, together = [] } = world.applying ?? {}
+  return [...together, operation].find((one) => one !== undefined && operations.includes(one))
+}
+
+/** As it was asked for, by any clock that its push may have gone by. */
+function checkItsExpiry(
+  model: Model,
+  { startedMs }: Operation,
+  arrival: Arrival,
+  { expiresInSeconds, expiresAtMs }: Partial<PushItem> = {},
+): void {
+  const { world } = model
+  const { item } = arrival
+  const sinceMs = (item.expiresAtMs ?? Number.NaN) - 1_000 * (expiresInSeconds ?? 0)
+  const isAsAsked =
+    expiresInSeconds === undefined
+      ? item.expiresAtMs === expiresAtMs
+      : sinceMs >= Math.floor(startedMs) - world.skewMaxMs &&
+        sinceMs <= world.scheduler.nowMs + world.skewMaxMs
+  if (isAsAsked) return
+  model.violated('an item expires when it was asked to', `${item.text} at ${at(arrival)}`)
+}
+
+/** In the first whole second that is not before the time it was pushed for; at once if that had come. */
+function checkItsTime(
+  model: Model,
+  arrival: Arrival,
+  { delaySeconds = 0, deliverAtMs }: Partial<PushItem> = {},
+): void {
+  const { item, due } = arrival
+  const dueMs = deliverAtMs ?? item.pushedAtMs + 1_000 * delaySeconds
+  const wanted = dueMs > item.pushedAtMs ? Math.ceil(dueMs / 1_000) : undefined
+  if (wanted === due) return
+  model.violated('an item is due when it was asked to be', `${item.text} at ${at(arrival)}`)
+}
+
+export function itemsIn(command: Command): readonly PushItem[] {
+  switch (command.verb) {
+    case 'push':
+      return command.request.items
+    case 'transact':
+      return command.items
+    case 'pushTransactItem':
+      return [command.item]
+    default:
+      return []
+  }
+}
+
+function noteMoved(model: Model, arrival: Arrival, operation: Operation): void {
+  const { command, effects, latestMs } = operation
+  if (command.verb !== 'move') return
+  const { item, record, priority, queue, id, due } = arrival
+  const { queue: to = command.queue, priority: wanted = priority, deliverAtMs } = command.request
+  if (to !== queue || wanted !== priority) {
+    model.violated('an item is moved to where it was to go', `${item.text} to ${at(arrival)}`)
+  }
+  effects.movedTo.set(record.text, id)
+  if (deliverAtMs === undefined) return
+  const asked = Math.ceil(deliverAtMs / 1_000)
+  if (due === undefined ? 1_000 * asked > latestMs : due !== asked) {
+    model.violated('an item is due when it was moved to', `${item.text} at ${at(arrival)}`)
+  }
+  if (due !== undefined) model.world.statistics.count('path moved to a time')
+}

@@ -1,0 +1,44 @@
+import type { CommandOf } from '../actors/callers/command.ts'
+import type { Operation, Take } from '../actors/callers/operation.ts'
+import { maySeeOld } from './may-see-old.ts'
+import type { Model, QueueModel } from './model.ts'
+
+/** So many takes of what was pushed after an item was due may come before that item has joined. */
+const PASSED_MAX = 2
+/** A push that was under way may count as having been there before. */
+const CLEARLY_MS = 1_000
+
+/** A pop first joins what is due: it takes nothing while there was something that could join. */
+export function checkDueFirst(
+  model: Model,
+  queueModel: QueueModel,
+  operation: Operation<CommandOf<'pop'>>,
+  take: Take,
+): void {
+  if (queueModel.scheduled.count === 0 || operation.isHindered || maySeeOld(model, operation)) return
+  const { startedAtCommit, clockMinMs } = operation
+  const dueMs = queueModel.availability.dueMs.since(startedAtCommit)
+  if (dueMs <= clockMinMs) {
+    model.violated('a pop passes over nothing that is due', `${queueModel.queue} at ${dueMs}`)
+  }
+  checkNotStarved(model, queueModel, take)
+}
+
+/** Nor do others that were pushed later take the room for ever. */
+function checkNotStarved(model: Model, { queue, scheduled }: QueueModel, take: Take): void {
+  let [first, firstDue] = ['', Number.POSITIVE_INFINITY]
+  for (const [name, { due }] of scheduled.groups) {
+    if (due < firstDue) [first, firstDue] = [name, due]
+  }
+  const clearlyMs = 1_000 * firstDue + 2 * model.world.skewMaxMs + CLEARLY_MS
+  const isPassed = take.stretches.some(({ epoch, priority, from }) => {
+    const place = model.log(queue, epoch, priority)?.places[from]
+    return place !== undefined && place.sinceMs > clearlyMs
+  })
+  if (!isPassed) return
+  const times = first === scheduled.passed.name ? scheduled.passed.times + 1 : 1
+  scheduled.passed = { name: first, times }
+  if (times > PASSED_MAX) {
+    model.violated('what is due does not starve', `${queue}: ${first} was passed over ${times} times`)
+  }
+}

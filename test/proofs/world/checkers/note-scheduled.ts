@@ -1,0 +1,157 @@
+import { isReference } from '../../../../lambdas/engine/core/entry.ts'
+import { scheduledPartition } from '../../../../lambdas/engine/core/keys.ts'
+import { decodeScheduled, indexesLeft } from '../../../../lambdas/engine/core/scheduled.ts'
+import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
+import type { Item } from '../../../../testing/simulated/dynamodb/value.ts'
+import { noteScheduled } from './check-arrival.ts'
+import { checkJoined } from './check-joining.ts'
+import { checkScheduledRecord } from './check-scheduled-record.ts'
+import type { Fate } from './ledger.ts'
+import type { Model, QueueModel } from './model.ts'
+import { groupOf, nameOf, type ScheduledItem } from './scheduled-items.ts'
+import type { Snapshot } from './snapshot.ts'
+
+/** What a write to the record did to its own list, and to the rows that count. */
+export function noteScheduledInRecord(
+  model: Model,
+  queueModel: QueueModel,
+  before: Snapshot | undefined,
+  after: Snapshot | undefined,
+): void {
+  const [was, is] = [before?.stored.T ?? [], after?.stored.T ?? []]
+  const [rowsBefore, rowsAfter] = [partitionOf(before), partitionOf(after)]
+  if (was.length + is.length === 0 && rowsBefore === rowsAfter) return
+  noteList(model, queueModel, was, is, undefined)
+  if (rowsBefore === rowsAfter) return
+  noteRows(model, queueModel, rowsBefore, 'left')
+  noteRows(model, queueModel, rowsAfter, 'come')
+}
+
+function noteRows(
+  model: Model,
+  queueModel: QueueModel,
+  partition: string | undefined,
+  how: 'left' | 'come',
+): void {
+  for (const [sk, row] of model.rows.partition(partition ?? '') ?? []) {
+    const entries = entriesIn(model, row)
+    if (how === 'left') noteList(model, queueModel, entries, [], sk)
+    else noteList(model, queueModel, [], entries, sk)
+  }
+}
+
+const partitionOf = (snapshot: Snapshot | undefined): string | undefined =>
+  snapshot?.stored.sc === undefined
+    ? undefined
+    : scheduledPartition(
+        snapshot.record.queue,
+        snapshot.record.born,
+        snapshot.record.scheduled.era,
+      )
+
+const entriesIn = (model: Model, row: Item | undefined): readonly string[] =>
+  row === undefined ? [] : model.rows.unpacked(row.d as Uint8Array)
+
+/** A row counts if it is of the era that its record names. */
+export function noteScheduledRow(model: Model, { pk, sk, oldItem, newItem }: Change): void {
+  const queueModel = model.queue(pk.slice(2, pk.indexOf('#', 2)))
+  if (partitionOf(queueModel.current) !== pk) return
+  noteList(model, queueModel, entriesIn(model, oldItem), entriesIn(model, newItem), sk)
+}
+
+function noteList(
+  model: Model,
+  queueModel: QueueModel,
+  was: readonly string[],
+  is: readonly string[],
+  row: string | undefined,
+): void {
+  let same = 0
+  while (same < was.length && was[same] === is[same]) same += 1
+  if (same === was.length && same === is.length) return
+  const { scheduled, queue } = queueModel
+  model.changed.add(queueModel)
+  const kept = new Set(is.slice(same))
+  for (const text of was.slice(same)) if (!kept.delete(text)) scheduled.lose(text)
+  for (const text of kept) {
+    const isNew = !scheduled.groups.has(nameOf(text))
+    scheduled.gain(text, row, isNew)
+    if (!isNew) continue
+    const group = groupOf(model, queue, text, row)
+    for (const one of group?.items.values() ?? []) noteScheduled(model, queueModel, one)
+  }
+}
+
+/** Once a request is done: what has left, and whether the record counts right. */
+export function judgeScheduled(model: Model, queueModel: QueueModel): void {
+  const { scheduled, current } = queueModel
+  const { changes, joining } = scheduled
+  const joined: ScheduledItem[] = []
+  for (const [name, { lost, gained, row, isNew }] of changes) {
+    const group = scheduled.groups.get(name)
+    if (group === undefined) continue
+    if (lost !== undefined && gained !== undefined && group.row !== row) {
+      model.world.statistics.count(row === undefined ? 'path taken back' : 'path sealed for later')
+    } else if (gained !== undefined && lost === undefined && !isNew) {
+      model.violated('an item is in one place', `${name} is scheduled twice`)
+    }
+    const left = new Set(gained === undefined ? [] : indexesLeft(decodeScheduled(gained)))
+    for (const [index, one] of group.items) {
+      if (left.has(index)) continue
+      group.items.delete(index)
+      scheduled.count -= 1
+      one.untilCommit = model.commits
+      if (joining.has(one.id)) joined.push(one)
+      else leave(model, queueModel, one)
+      one.record.live -= 1
+      model.touched.add(one.record)
+    }
+    if (group.items.size === 0) scheduled.groups.delete(name)
+    else Object.assign(group, { text: gained, row })
+  }
+  if (joined.length > 0) checkJoined(model, queueModel, joined)
+  scheduled.noteChanges(current?.record.scheduled.changes ?? 0, model.commits)
+  changes.clear()
+  joining.clear()
+  if (current !== undefined) checkScheduledRecord(model, queueModel, current)
+}
+
+/** Without joining: by its id, or by a purge of all. */
+function leave(model: Model, { queue }: QueueModel, { id, record }: ScheduledItem): void {
+  const { operation, world } = model
+  const { command, effects } = operation ?? {}
+  const end = (fate: Fate, path: string): void => {
+    record.fate = fate
+    record.settledAtCommit = model.commits
+    world.statistics.count(`path ${path}`)
+    model.noteEffect(`${record.text} was ${fate}`)
+  }
+  if (command?.queue !== queue || effects === undefined) {
+    model.violated('what is scheduled leaves by a call', `${record.text} of ${queue}`)
+  } else if (command.verb === 'cancel' && command.request.includes(id)) {
+    effects.takenOut.add(id)
+    end('cancelled', 'cancelled while scheduled')
+  } else if (command.verb === 'move' && command.request.ids.includes(id)) {
+    effects.takenOut.add(id)
+    model.moved.add(record)
+    world.statistics.count('path moved while scheduled')
+    model.noteEffect(`${record.text} was moved`)
+  } else if (command.verb === 'purge' && isOfAll(command.request)) {
+    effects.purged += 1
+    end('purged', 'purged while scheduled')
+  } else {
+    model.violated('what is scheduled leaves by a call', `${record.text} of ${queue}`)
+  }
+}
+
+const isOfAll = ({ ids, priority }: { ids?: unknown; priority?: unknown }): boolean =>
+  ids === undefined && priority === undefined
+
+/** The batches that what is scheduled lies in: none of them may go. */
+export function isBatchScheduled({ scheduled }: QueueModel, batch: string): boolean {
+  for (const { text } of scheduled.groups.values()) {
+    const { entry } = decodeScheduled(text)
+    if (isReference(entry) && entry.slice(2, 10) === batch) return true
+  }
+  return false
+}
