@@ -5,30 +5,23 @@ import type { Admission } from '../../../../lambdas/rate/rate-limits.ts'
 import type { Random } from '../../../../testing/random.ts'
 import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
 import { checkAdmission, checkVerified } from '../checkers/rate/check-admission.ts'
-import { checkDenial, Openings } from '../checkers/rate/check-denial.ts'
-import { RateRows } from '../checkers/rate/rate-rows.ts'
+import { checkDenial } from '../checkers/rate/check-denial.ts'
+import { Openings } from '../checkers/rate/check-openings.ts'
+import { RateRows } from '../checkers/rate/rows.ts'
 import type { Actor, Joining, Part } from '../harness/actor.ts'
 import { inLife } from '../harness/world.ts'
 import { Crowd } from './callers/crowd.ts'
-import {
-  drawRateCommand,
-  drawRates,
-  firstCommands,
-  type HeldTicket,
-  linesIn,
-  type RateProfile,
-  shardsIn,
-} from './rate/draw-rates.ts'
-import type { RateCall, RateCommand } from './rate/rate-call.ts'
-import { type RateOutcome, RateProcess } from './rate/rate-process.ts'
+import type { Outcome } from './callers/operation.ts'
+import { drawRateCommand, drawRates, firstCommands, type RateProfile } from './rate/draw.ts'
+import { type HeldTicket, type RateCall, type RateCommand, RateProcess } from './rate/process.ts'
 
 /** Callers of the rate limiter, on the queues' table. The rows of the queues' own limits are judged in any world. */
 export const rateCallers: Actor = {
   name: 'rate-callers',
   join(joining) {
     const rows = new RateRows(joining.world)
-    if (!hasRateCallers(joining.random)) return { observe: (change) => rows.observe(change) }
-    return new RateCallers(joining, rows)
+    if (hasRateCallers(joining.random)) return new RateCallers(joining, rows)
+    return { observe: (change) => rows.observe(change) }
   },
 }
 
@@ -36,7 +29,7 @@ export const rateCallers: Actor = {
 export const hasRateCallers = (random: Random): boolean => random.chance(0.15)
 
 /** Longer than any line of this world, every memory of a denial, and the clocks' difference. */
-const REST_MS = 400_000
+const REST_MS = 3_600_000
 /** One more than most limits of this world; a higher one that lets too few pass shows here as well. */
 const PROBES_MAX = 7
 /** Who is told to come back later than that does not. */
@@ -58,19 +51,16 @@ class RateCallers implements Part {
     this.#rows = rows
     this.#openings = new Openings(rows)
     this.#profile = profile
-    rows.lines = linesIn(profile)
-    const processes = Array.from({ length: profile.processes }, (_, i) =>
-      this.#process(`rate${i + 1}`),
-    )
+    rows.lines = profile.lines
+    const names = Array.from({ length: profile.processes }, (_, at) => `rate${at + 1}`)
+    const processes = names.map((name) => this.#process(name))
     if (profile.farOff) processes.push(this.#process('off', { farOff: true }))
     const { concurrency, thinkMaxMs, restMs } = profile
     this.#crowd = new Crowd(world, processes, {
       concurrency,
       thinkMs: () => random.next() * (random.chance(0.08) ? restMs : thinkMaxMs),
-      act: (process, done) => {
-        if (this.#isOver) return done()
-        this.#run(process, drawRateCommand(profile, this.#held, random), done)
-      },
+      act: (process, done) =>
+        this.#run(process, drawRateCommand(profile, this.#held, random), done),
     })
   }
 
@@ -82,7 +72,7 @@ class RateCallers implements Part {
       if (command === undefined) this.#crowd.start(this.#profile.calls)
       else this.#run(admin, command, () => configure(others))
     }
-    // If it dies on the way, those who ask have no settings, but come.
+    // If it dies on the way, not all is configured.
     admin.onCrash = () => configure([])
     configure(firstCommands(this.#profile))
   }
@@ -109,56 +99,52 @@ class RateCallers implements Part {
     const key = random.pick(this.#profile.keys)
     // A clock that is set back in between would deny by itself.
     const warm = this.#process('warm', { clockJumps: 0 })
-    await this.#admitOnce(warm, key)
+    const admit = { verb: 'admit', key, request: {} } as const
+    await this.#call(warm, admit)
     await driver.advance(REST_MS)
     const process = random.chance(0.5) ? warm : this.#process('cold', { clockJumps: 0 })
-    const state = await this.#call(process, { verb: 'state', key })
-    if (state?.kind !== 'answered') return
-    const { settings } = state.answer as RateState
-    const { algorithm, burst, maxRequests, shards } = settings
+    const state = await this.#call<RateState>(process, { verb: 'state', key })
+    if (state === undefined) return
+    const { algorithm, burst, maxRequests, shards } = state.settings
+    const isAllowed = async () => (await this.#call<Admission>(process, admit))?.kind === 'allowed'
     let allowed = 0
-    while (allowed < PROBES_MAX && (await this.#admitOnce(process, key)) === 'allowed') allowed += 1
+    while (allowed < PROBES_MAX && (await isAllowed())) allowed += 1
     const least = algorithm === 'window' ? maxRequests : Math.min(burst, maxRequests) * shards
     // Two windows may be met, where the first calls fall at the end of one; smooth goes on meanwhile.
     if (world.violation === undefined && allowed < Math.min(least, PROBES_MAX)) {
-      world.violated('the limit is whole again', `${allowed} of ${JSON.stringify(settings)}`)
+      world.violated('the limit is whole again', `${allowed} of ${JSON.stringify(state.settings)}`)
     }
   }
 
-  #process(name: string, options: { farOff?: boolean; clockJumps?: number } = {}): RateProcess {
+  #process(name: string, options?: { farOff?: boolean; clockJumps?: number }): RateProcess {
     return new RateProcess(this.#joining, this.#rows, name, options)
   }
 
-  async #admitOnce(process: RateProcess, key: string): Promise<Admission['kind'] | undefined> {
-    const outcome = await this.#call(process, { verb: 'admit', key, request: {} })
-    return outcome?.kind === 'answered' ? (outcome.answer as Admission).kind : undefined
-  }
-
-  async #call(process: RateProcess, command: RateCommand): Promise<RateOutcome | undefined> {
-    let outcome: RateOutcome | undefined
+  /** What it answered; undefined if it was refused. */
+  async #call<T>(process: RateProcess, command: RateCommand): Promise<T | undefined> {
+    let outcome: Outcome | undefined
     this.#run(process, command, (came) => {
       outcome = came
     })
     await this.#joining.driver.until(() => outcome !== undefined)
-    return outcome
+    return outcome?.kind === 'success' ? (outcome.value as T) : undefined
   }
 
   /** With a patient caller, who comes back just before the time that a denial names, and then at it. */
-  #run(process: RateProcess, command: RateCommand, done: (outcome: RateOutcome) => void): void {
+  #run(process: RateProcess, command: RateCommand, done: (outcome: Outcome) => void): void {
     const { world, random } = this.#joining
     if (this.#profile.expiry === 'at once') this.#expire()
-    process.run(command, (call, outcome) => {
-      this.#check(call, outcome)
-      const waitMs = this.#isOver ? 0 : toldToWaitMs(outcome)
-      if (waitMs === 0 || !random.chance(this.#profile.patient)) return done(outcome)
-      const opensMs = Math.floor(world.scheduler.nowMs) + waitMs
-      const at = (ms: number, next: () => void) =>
-        inLife(world, process.life, ms, () =>
-          process.run(command, (again, came) => {
-            this.#check(again, came)
-            next()
-          }),
-        )
+    const run = (then: (outcome: Outcome) => void): void =>
+      process.run(command, (call, outcome) => {
+        this.#check(call, outcome)
+        then(outcome)
+      })
+    run((outcome) => {
+      const { kind, retryAfterMs } = answerIn(outcome)
+      const isSoon = kind === 'denied' && retryAfterMs <= PATIENCE_MS && !this.#isOver
+      if (!isSoon || !random.chance(this.#profile.patient)) return done(outcome)
+      const opensMs = Math.floor(world.scheduler.nowMs) + retryAfterMs
+      const at = (ms: number, then: () => void) => inLife(world, process.life, ms, () => run(then))
       at(opensMs - 1, () => at(opensMs, () => done(outcome)))
     })
   }
@@ -169,51 +155,44 @@ class RateCallers implements Part {
     statistics.count('rows expired', store.expireTtl(Math.floor(scheduler.nowMs / 1_000)))
   }
 
-  #check(call: RateCall, outcome: RateOutcome): void {
-    const { world, profile } = this.#joining
+  #check(call: RateCall, outcome: Outcome): void {
+    const { world } = this.#joining
     const { command, operation, farOff } = call
-    world.statistics.count(`operation rate ${command.verb} ${outcome.kind}`)
+    const { verb } = command
+    world.statistics.count(`operation rate ${verb} ${outcome.kind}`)
     world.crossings.note('', 'rate limits')
+    if (outcome.kind === 'crashed') return
     if (outcome.kind === 'broken') {
-      const { error } = outcome
-      const told = error instanceof Error ? (error.stack ?? error.message) : String(error)
-      world.violated('only our own errors come out', `#${operation.id} ${told}`)
-      return
-    }
-    if (outcome.kind === 'refused') {
-      const { code, field, message } = outcome.error
-      world.statistics.count(`error ${code}`)
-      const may = code === 'STORE_UNAVAILABLE' && (!world.faultFree || farOff)
-      const tooDear = code === 'INVALID_PARAMETER' && field === 'cost'
-      // A change of settings under contention may be BUSY; a decision in calm weather may not.
-      if (may || tooDear || code === 'BUSY') return
-      world.violated('errors have reasons', `#${operation.id} ${code}: ${message}`)
-      return
-    }
-    if (command.verb === 'admit') {
-      const answer = outcome.answer as Admission
-      const isCalm = world.faultFree && profile.clockJumps === 0
-      const slot = checkAdmission(this.#rows, call, answer, { mayWaste: !isCalm })
-      if (shardsIn(this.#profile) === 1) {
-        if (answer.kind === 'denied') checkDenial(this.#rows, call, answer)
-        this.#openings.check(call, answer, slot)
+      const { stack } = outcome.error as Error
+      world.violated('only our own errors come out', `#${operation.id} ${stack}`)
+    } else if (outcome.kind === 'success') {
+      if (verb === 'admit') this.#checkAdmission(call, outcome.value as Admission)
+      if (verb === 'verify') checkVerified(this.#rows, call, outcome.value as TicketState)
+      if (verb === 'configure') {
+        this.#rows.rules(command.key, (outcome.value as AppliedSettings).revision)
       }
-      if (answer.kind === 'promised') this.#held.push({ key: command.key, ...answer })
+      if (verb === 'giveUp') world.statistics.count(`path gave up: ${answerIn(outcome).kind}`)
+    } else {
+      const { code, field, message } = outcome.error
+      const may = code === 'STORE_UNAVAILABLE' && (!world.faultFree || farOff)
+      const isTooDear = code === 'INVALID_PARAMETER' && field === 'cost'
+      // A change of settings under contention may be BUSY; a decision in calm weather may not.
+      if (may || isTooDear || code === 'BUSY') return
+      world.violated('errors have reasons', `#${operation.id} ${code}: ${message}`)
     }
-    if (command.verb === 'verify') checkVerified(this.#rows, call, outcome.answer as TicketState)
-    if (command.verb === 'configure') {
-      this.#rows.rules(command.key, (outcome.answer as AppliedSettings).revision)
-    }
-    if (command.verb === 'giveUp') {
-      world.statistics.count(`gave up: ${(outcome.answer as { kind: string }).kind}`)
-    }
+  }
+
+  #checkAdmission(call: RateCall, answer: Admission): void {
+    const { world, profile } = this.#joining
+    const isCalm = world.faultFree && profile.clockJumps === 0
+    const slot = checkAdmission(this.#rows, call, answer, { mayWaste: !isCalm })
+    const { key } = call.command as { readonly key: string }
+    if (answer.kind === 'promised') this.#held.push({ key, ...answer })
+    if (this.#profile.shards > 1) return
+    if (answer.kind === 'denied') checkDenial(this.#rows, call, answer)
+    this.#openings.check(call, answer, slot)
   }
 }
 
-function toldToWaitMs(outcome: RateOutcome): number {
-  if (outcome.kind !== 'answered') return 0
-  const { kind, retryAfterMs } = (outcome.answer ?? {}) as Partial<Admission & { kind: 'denied' }>
-  return kind === 'denied' && retryAfterMs !== undefined && retryAfterMs <= PATIENCE_MS
-    ? retryAfterMs
-    : 0
-}
+const answerIn = (outcome: Outcome) =>
+  (outcome.kind === 'success' ? outcome.value : {}) as { kind?: string; retryAfterMs: number }

@@ -1,7 +1,7 @@
 import type { TicketState } from '../../../../../lambdas/rate/operations/tickets.ts'
 import type { Admission } from '../../../../../lambdas/rate/rate-limits.ts'
-import type { RateCall } from '../../actors/rate/rate-call.ts'
-import type { RateRows, Slot } from './rate-rows.ts'
+import type { RateCall } from '../../actors/rate/process.ts'
+import type { RateRows, Slot } from './rows.ts'
 
 /** Compares what a process answered with what its writes did; returns the slot that it goes on. */
 export function checkAdmission(
@@ -14,10 +14,7 @@ export function checkAdmission(
   const slot = meant.findLast(({ late }) => !late) ?? meant.at(-1)
   if (slot !== undefined) rows.settle(slot)
   const must = (holds: boolean, rule: string): void =>
-    rows.must(holds, rule, () => {
-      const told = JSON.stringify(answer)
-      return `#${operation.id} ${told}, took ${slot?.position}, turn ${slot?.turnMs}`
-    })
+    rows.must(holds, rule, operation.id, answer, slot?.position, slot?.turnMs)
   rows.world.statistics.count(`answer ${answer.kind}`)
   if (answer.kind === 'denied' || answer.kind === 'override-refused') {
     const took = slots.some(({ open }) => open === undefined)
@@ -57,9 +54,5 @@ export function checkVerified(
   const same = state.kind !== 'invalid' && state.turn.notBeforeMs === turn.notBeforeMs
   const early = state.kind !== 'waiting' && operation.clockMaxMs < turn.notBeforeMs
   const late = state.kind === 'waiting' && operation.clockMinMs >= turn.notBeforeMs
-  rows.must(
-    same && !early && !late,
-    'a promised turn never moves',
-    () => `#${operation.id} ${JSON.stringify({ state, turn })}`,
-  )
+  rows.must(same && !early && !late, 'a promised turn never moves', operation.id, state, turn)
 }
