@@ -18,35 +18,11 @@ export function proofsOf(nowMs: number, share: number): readonly Proof[] {
   const from = String((Math.floor(nowMs / 86_400_000) % 10_000) * 100_000)
   const times = (count: number) => String(Math.max(1, Math.round(count * share)))
   const seeds = (count: number) => ['--from', from, '--seeds', times(count)]
-  const simulation = (name: string, count: number): Proof => ({
-    name,
-    command: [`test/proofs/${name}/main.ts`, ...seeds(count)],
-    figures: /^\d+ seeds in /,
-  })
   return [
     {
-      name: 'simulation',
-      command: ['test/proofs/world/main.ts', ...seeds(100_000)],
+      name: 'world',
+      command: ['test/proofs/world/main.ts', '--crossings', '20', ...seeds(100_000)],
       figures: /seeds of .* operations in|Every invariant holds|VIOLATES/,
-    },
-    simulation('consumer-simulation', 20_000),
-    simulation('many-simulation', 20_000),
-    simulation('schedule-simulation', 2_000),
-    {
-      name: 'inbox-simulation',
-      command: [
-        'test/proofs/inbox-simulation/main.ts',
-        ...['--queues', '2', '--messages', '24', ...seeds(100_000)],
-      ],
-      figures: /^\d+ seeds in /,
-    },
-    {
-      name: 'inbox-simulation-large',
-      command: [
-        'test/proofs/inbox-simulation/main.ts',
-        ...['--from', from, '--seeds', times(10), '--queues', '100', '--messages', '20000'],
-      ],
-      figures: /^\d+ seeds in /,
     },
     {
       name: 'linearisability',

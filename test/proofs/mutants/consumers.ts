@@ -1,4 +1,4 @@
-import { type Mutant, mutant, test } from './mutant.ts'
+import { type Mutant, mutant, simulation, test } from './mutant.ts'
 
 const worker = 'consumer/core/worker.ts'
 const lot = 'consumer/core/lot.ts'
@@ -11,7 +11,6 @@ const clientLot = '../client/consume/lot.ts'
 const runTest = 'test/consumer/run.test.ts'
 const manyTest = 'test/consumer/many.test.ts'
 const decisions = 'test/consumer/decisions.test.ts'
-const simulated = 'test/proofs/many-simulation/many.test.ts'
 const clientTest = 'test/client/consume.test.ts'
 
 /** How queues are worked: by a function, by a process with many queues, and by `consume` of the client. */
@@ -76,7 +75,7 @@ export const consumerMutants: readonly Mutant[] = [
     test(runTest, 'in one lot')),
   mutant('consumer-keeps-its-place', 'a queue gives up its place while others wait',
     [many, '(clock.nowMs() < endMs || !rota.someoneWaits)', 'clock.nowMs() < endMs + 3_600_000'],
-    test(manyTest, 'turns'), test(simulated)),
+    test(manyTest, 'turns'), simulation(200, 'consumedByMany')),
   mutant('consumer-begins-after-a-stop', 'what comes while the work stops is not begun',
     [many, 'if (stop.aborted) throw new GivenUp()', ''], test(manyTest, 'stop')),
   mutant('consumer-ends-before-its-handlers', 'nothing is held when the work has ended',
@@ -87,7 +86,7 @@ export const consumerMutants: readonly Mutant[] = [
   mutant('consumer-asks-in-vain-for-ever', 'what comes to nothing is asked less and less often',
     [rota, 'place.fruitless += 1', ''], test('test/consumer/rota.test.ts')),
   mutant('consumer-looks-always', 'an idle process makes two calls a second, or fewer',
-    [many, 'hadWork ? 0 : idleRounds + 1', '0'], test(simulated), test(manyTest)),
+    [many, 'hadWork ? 0 : idleRounds + 1', '0'], simulation(200, 'consumedByMany'), test(manyTest)),
   mutant('consumer-waits-for-its-clock', 'everything is bounded',
     [onTable, 'nowMs: () => performance.now()', 'nowMs: () => systemClock.nowMs()'],
     test('test/consumer/many-clock.test.ts')),

@@ -1,5 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: patches are text of source code
-import { type Mutant, mutant, test } from './mutant.ts'
+import { type Mutant, mutant, simulation, test } from './mutant.ts'
 
 const appendPushes = 'engine/operations/pushing/append-pushes.ts'
 const apply = 'engine/operations/pushing/apply.ts'
@@ -10,15 +10,14 @@ const applyTest = 'test/engine/apply.test.ts'
 const batchTest = 'test/inbox/apply-batch.test.ts'
 const delayTest = 'test/inbox/delay.test.ts'
 const sendTest = 'test/inbox/send.test.ts'
-const crashTest = 'test/proofs/inbox-simulation/crash.test.ts'
-const simulationTest = 'test/proofs/inbox-simulation/inbox-simulation.test.ts'
+const crashTest = 'test/proofs/crash/inbox.test.ts'
 
 /** The inbox: once and in order, whatever comes again. */
 // biome-ignore format: a mutant is a row
 export const inboxMutants: readonly Mutant[] = [
   mutant('inbox-message-is-applied-whatever-was', '0032 the record tells how far a queue has come',
     [sequenceUpdate, 'update.condition(`(attribute_not_exists(sn) OR ${isBelow} OR ${isBeyond})`)',
-     'void [isBelow, isBeyond]'], test(crashTest), test(simulationTest)),
+     'void [isBelow, isBeyond]'], test(crashTest), simulation(500, 'inbox')),
   mutant('inbox-sequence-is-not-noted', '0032 the record tells how far a queue has come',
     ['engine/store/append-update.ts', "update.set('sn', sequence.last)", 'void update'],
     test(applyTest)),
@@ -37,7 +36,7 @@ export const inboxMutants: readonly Mutant[] = [
     ['inbox/sqs.ts', 'if (Failed.length === 0) return', 'if (Failed.length >= 0) return'], test(delayTest)),
   mutant('inbox-batch-of-an-open-append-deleted', '§5.5 it may have landed',
     [appendPushes, 'appended.inDoubt && (addition.notes?.size ?? 0) === 0', 'false'],
-    test(simulationTest)),
+    simulation(500, 'inbox')),
   mutant('inbox-repetition-leaves-no-trace', '0032 done for good',
     [apply, "if (passed.at(-1)?.kind === 'repeated') {", 'if (passed.length < 0) {'],
     test(applyTest, 'when the key is forgotten')),

@@ -337,4 +337,10 @@ export const laterMutants: readonly Mutant[] = [
   mutant('later-waiting-pop-sees-no-room-of-done-locks', '0039 a pop that waits joins what is due',
     ['engine/core/wait.ts', 'mayHaveRoom(record) && isSomethingJoinable', 'record.room > 0 && isSomethingJoinable'],
     test(later, 'in the place of items that were acknowledged')),
+  mutant('later-listed-beside-its-seal', '0039 a list shows each item once',
+    [listing, 'if (items.some(({ id }) => id === item.id)) continue', ''],
+    simulation(60, 'later')),
+  mutant('later-transaction-raises-the-timer', '0039 what is due has its timer',
+    ['engine/operations/pushing/transact-item.ts', 'asPrompt(Math.min(checkAtMs, dueMs, nowMs))', 'asPrompt(Math.min(dueMs, nowMs))'],
+    simulation(200, 'later')),
 ]

@@ -19,7 +19,7 @@ export const reminderMutants: readonly Mutant[] = [
     [transitions,
       'if (live.some(([lockId, lock]) => endsUnacknowledged(lockId, lock, after, worked))) return true',
       'void [endsUnacknowledged, worked]'],
-    test(transitionsTest), test('test/proofs/consumer-simulation/lost-wakeup.test.ts')),
+    test(transitionsTest), simulation(500, 'consumed')),
   mutant('purged-lock-frees-nobody', 'a lock that ends unacknowledged is news to those behind it',
     ['engine/core/flags.ts',
      "after.ended.findLast((ended) => ended.lockId === lockId)?.ending !== 'acknowledged'",

@@ -1,4 +1,4 @@
-import { type Mutant, mutant, test } from './mutant.ts'
+import { type Mutant, mutant, simulation, test } from './mutant.ts'
 
 const due = 'engine/core/due-occurrences.ts'
 const push = 'engine/operations/scheduling/push-due.ts'
@@ -11,14 +11,13 @@ const rows = 'engine/store/schedule-rows.ts'
 const dueTest = 'test/engine/schedules/due-occurrences.test.ts'
 const races = 'test/engine/schedules/races.test.ts'
 const whole = 'test/engine/schedules/schedules.test.ts'
-const seeds = 'test/proofs/schedule-simulation/schedule-simulation.test.ts'
 
 /** Each occurrence once. */
 // biome-ignore format: a mutant is a row
 export const scheduleMutants: readonly Mutant[] = [
   mutant('schedule-occurrence-twice', '0038: the row moves on only as it was seen',
     [rows, "ConditionExpression: 'm=:m AND v=:v'", "ConditionExpression: 'm=:m AND :v=:v'"],
-    test(races, 'two sweepers'), test(seeds)),
+    test(races, 'two sweepers'), simulation(500, 'scheduled')),
   mutant('schedule-occurrence-over-a-change', '0038: a schedule that was put anew is another',
     [rows, "ConditionExpression: 'm=:m AND v=:v'", "ConditionExpression: ':m=:m AND v=:v'"],
     test(races, 'deleted and made again')),

@@ -53,6 +53,8 @@ export async function listScheduled(
       const texts = await textsOf(engine, queue, entry, left)
       for (const [at, text] of (texts ?? []).entries()) {
         const item = itemOf(entry, text, left[at])
+        // A seal came between our reads of the record and of the rows.
+        if (items.some(({ id }) => id === item.id)) continue
         bytes -= escapedBytes(item.text)
         if (last !== undefined && (items.length === limit || bytes < 0)) {
           return { items, cursor: cursorOf(last) }

@@ -3,6 +3,7 @@ import { checkQueueId } from '../../../foundation/queue-id.ts'
 import { randomText } from '../../../foundation/random-text.ts'
 import { type Append, obstacleTo } from '../../core/append.ts'
 import { recordKey } from '../../core/keys.ts'
+import type { Later } from '../../core/later.ts'
 import {
   LANES_PER_APPEND,
   TOKENS_KEPT_MAX,
@@ -12,6 +13,7 @@ import {
 } from '../../core/limits.ts'
 import { checkPush, checkTimesAhead, dueSecondOf, mayBeLater } from '../../core/push-request.ts'
 import type { QueueRecord } from '../../core/record.ts'
+import { asPrompt } from '../../core/timers.ts'
 import { appendUpdate } from '../../store/append-update.ts'
 import { forgetTokensUpdate, type OnceOnly } from '../../store/once-update.ts'
 import type { PushItem, TransactItem } from '../../verbs.ts'
@@ -96,13 +98,20 @@ export async function makeEntry(
         once: { token, seen: record },
         seen: record,
         // When the caller sends it, the timer may have changed; the sweeper comes and corrects it.
-        ...(addition.later && { timerAtMs: { atOnce: Math.min(addition.later.dueMs, nowMs) } }),
+        ...(addition.later && { timerAtMs: { atOnce: noLater(record, addition.later, nowMs) } }),
       }),
       ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
     },
   }
   return { entry, token, seen: record }
 }
+
+/** A lock may have expired by now that nobody has ended: claims must not pass by its items. */
+const noLater = (
+  { checkAtMs = Number.POSITIVE_INFINITY }: QueueRecord,
+  { dueMs }: Later,
+  nowMs: number,
+): number => asPrompt(Math.min(checkAtMs, dueMs, nowMs))
 
 async function withLater(
   engine: Engine,

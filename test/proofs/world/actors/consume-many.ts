@@ -13,10 +13,8 @@ import { failSome } from './consumer.ts'
 /** A process that works all queues of the callers: it lives for a while, and dies, or stops and gives back. */
 export const consumeMany: Actor = {
   name: 'consume-many',
-  join(joining) {
-    if (!joining.random.chance(0.12)) return undefined
-    return new ConsumeMany(joining)
-  },
+  share: 0.12,
+  join: (joining) => new ConsumeMany(joining),
 }
 
 const verbs = ['list', 'pop', 'acknowledge', 'extend', 'release', 'deadLetter', 'browse'] as const

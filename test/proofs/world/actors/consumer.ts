@@ -20,10 +20,8 @@ import type { Writer } from './callers/writer.ts'
  */
 export const consumer: Actor = {
   name: 'consumer',
-  join(joining) {
-    if (!joining.random.chance(0.25)) return undefined
-    return new Consumer(joining)
-  },
+  share: 0.25,
+  join: (joining) => new Consumer(joining),
 }
 
 const LOOK_EVERY_MS = 10_000
@@ -236,7 +234,8 @@ class Consumer implements Part {
   #handlerOf(clock: { sleep(ms: number): Promise<void> }): Handler {
     const { random } = this.#joining
     return async (items, context) => {
-      await clock.sleep(random.next() ** 4 * this.#slowMs)
+      // Once the world is calm it is healthy, so that what is left comes to its end.
+      await clock.sleep(random.next() ** 4 * (this.#isCalm ? 20 : this.#slowMs))
       if (this.#isCalm || !random.chance(this.#failing)) return undefined
       return failSome(random, items, context)
     }

@@ -2,7 +2,6 @@ import type { AppliedSettings } from '../../../../lambdas/rate/operations/config
 import type { RateState } from '../../../../lambdas/rate/operations/rate-state.ts'
 import type { TicketState } from '../../../../lambdas/rate/operations/tickets.ts'
 import type { Admission } from '../../../../lambdas/rate/rate-limits.ts'
-import type { Random } from '../../../../testing/random.ts'
 import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
 import { checkAdmission, checkVerified } from '../checkers/rate/check-admission.ts'
 import { checkDenial } from '../checkers/rate/check-denial.ts'
@@ -15,18 +14,25 @@ import type { Outcome } from './callers/operation.ts'
 import { drawRateCommand, drawRates, firstCommands, type RateProfile } from './rate/draw.ts'
 import { type HeldTicket, type RateCall, type RateCommand, RateProcess } from './rate/process.ts'
 
-/** Callers of the rate limiter, on the queues' table. The rows of the queues' own limits are judged in any world. */
+/** Callers of the rate limiter, on the queues' table. */
 export const rateCallers: Actor = {
   name: 'rate-callers',
-  join(joining) {
-    const rows = new RateRows(joining.world)
-    if (hasRateCallers(joining.random)) return new RateCallers(joining, rows)
-    return { observe: (change) => rows.observe(change) }
+  share: 0.15,
+  join: (joining) => new RateCallers(joining),
+}
+
+/** The rows that count calls under queues' own limits are judged in any world. */
+export const queueLimits: Actor = {
+  name: 'queue-limits',
+  share: 1,
+  join({ world }) {
+    const rows = new RateRows(world)
+    return { observe: (change) => isOfQueue(change) && rows.observe(change) }
   },
 }
 
-/** Its first draw. */
-export const hasRateCallers = (random: Random): boolean => random.chance(0.15)
+/** By its key, which no caller of the limiter can name. */
+const isOfQueue = ({ pk }: Change): boolean => pk.includes('~')
 
 /** Longer than any line of this world, every memory of a denial, and the clocks' difference. */
 const REST_MS = 3_600_000
@@ -44,8 +50,9 @@ class RateCallers implements Part {
   readonly #held: HeldTicket[] = []
   #isOver = false
 
-  constructor(joining: Joining, rows: RateRows) {
+  constructor(joining: Joining) {
     const { random, world } = joining
+    const rows = new RateRows(world)
     const profile = drawRates(random)
     this.#joining = joining
     this.#rows = rows
@@ -78,7 +85,7 @@ class RateCallers implements Part {
   }
 
   observe(change: Change): void {
-    this.#rows.observe(change)
+    if (!isOfQueue(change)) this.#rows.observe(change)
   }
 
   isDone(): boolean {

@@ -12,11 +12,8 @@ const WAKES_MAX = 5
 /** What the deployed stack does by itself: the minute's sweep, and Wake, which the sweep and the stream call. */
 export const upkeep: Actor = {
   name: 'upkeep',
-  join: (joining) => {
-    const { random } = joining
-    if (!random.chance(0.3)) return undefined
-    return new Upkeep(joining, random.chance(0.4))
-  },
+  share: 0.3,
+  join: (joining) => new Upkeep(joining, joining.random.chance(0.4)),
 }
 
 class Upkeep implements Part {

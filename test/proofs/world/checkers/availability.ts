@@ -44,10 +44,7 @@ function roomIn({ room, locks }: QueueRecord): number {
   return items
 }
 
-function firstThatCanJoin(
-  groups: QueueModel['scheduled']['groups'],
-  record: QueueRecord,
-): number {
+function firstThatCanJoin(groups: QueueModel['scheduled']['groups'], record: QueueRecord): number {
   const { lanes, scheduled } = record
   const canMakeLane = !isCrowded(record) || hasEmptyLane(record)
   let first = never

@@ -3,6 +3,7 @@ import type { Verb } from '../actors/callers/command.ts'
 import type { Operation } from '../actors/callers/operation.ts'
 import type { Answer, Refusal, Say } from './answer.ts'
 import { checkCancelled, checkMoved } from './check-by-id.ts'
+import { checkListed } from './check-listed.ts'
 import {
   checkAcknowledged,
   checkCount,
@@ -10,12 +11,11 @@ import {
   checkLockRefusal,
   checkManyAcknowledged,
 } from './check-lock-answer.ts'
-import { checkListed } from './check-listed.ts'
 import { checkLeftDry } from './check-marks.ts'
 import { checkPopped, isTurnedAway } from './check-popped.ts'
 import { checkPushed, checkRefusedKey } from './check-pushed.ts'
-import { checkRefusedForRoom, checkRefusedTimes } from './check-refused-push.ts'
 import { checkBrowsed, checkInspected } from './check-read-answer.ts'
+import { checkRefusedForRoom, checkRefusedTimes } from './check-refused-push.ts'
 import { checkSeatLeft, checkWaited } from './check-waiting.ts'
 import type { Model } from './model.ts'
 import { settingsBy } from './patterns-history.ts'

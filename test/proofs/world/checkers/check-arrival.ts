@@ -56,7 +56,9 @@ function stored(model: Model, record: ItemRecord): void {
 function noteArrival(model: Model, arrival: Arrival): void {
   const { operation } = model
   const { item, record } = arrival
-  if (!record.appended) {
+  if (isNewOccurrence(model, arrival)) {
+    noteOccurrence(model, arrival)
+  } else if (!record.appended) {
     notePushed(model, arrival)
   } else {
     model.moved.add(record)
@@ -82,6 +84,8 @@ function notePushed(model: Model, arrival: Arrival): void {
   const { pushedBy } = record
   record.appended = true
   pushedBy.appended += 1
+  record.first = { at: model.pushed, lane: `${arrival.queue} ${arrival.priority} ${arrival.due}` }
+  if (item.moved !== undefined) pushedBy.isBuried = true
   model.touchedPushes.add(pushedBy)
   model.pushed += 1
   const owner = pusherOf(model, pushedBy)
@@ -97,6 +101,25 @@ function notePushed(model: Model, arrival: Arrival): void {
   if (owner !== model.operation) model.world.statistics.count('path push with others')
 }
 
+/** What a schedule has pushed comes again as well: from the dead letters, or moved. */
+function isNewOccurrence({ ledger, operation }: Model, { item }: Arrival): boolean {
+  if (!ledger.schedules.has(item.text) || item.moved !== undefined) return false
+  const verb = operation?.command.verb ?? ''
+  return item.dueMs === undefined
+    ? verb === 'runSchedule'
+    : verb === 'returnExpiredLocks' || verb === 'wake' || verb.endsWith('Schedule')
+}
+
+function noteOccurrence({ ledger, world }: Model, { item, record, queue }: Arrival): void {
+  const occurrences = ledger.schedules.get(item.text)
+  if (occurrences !== undefined) occurrences.came += 1
+  occurrences?.found(item)
+  record.appended = true
+  record.pushedBy.appended = 1
+  world.statistics.count('path occurrence')
+  world.crossings.note(queue, 'schedule')
+}
+
 /** The call that brings this, of those that go with the request. */
 function pusherOf({ world }: Model, { operations }: PushedBy): Operation | undefined {
   const { operation, together = [] } = world.applying ?? {}
@@ -108,16 +131,20 @@ function checkItsExpiry(
   model: Model,
   { startedMs }: Operation,
   arrival: Arrival,
-  { expiresInSeconds, expiresAtMs }: Partial<PushItem> = {},
+  { expiresInSeconds, expiresAtMs, sinceMs: countedFromMs }: Partial<PushItem> = {},
 ): void {
   const { world } = model
   const { item } = arrival
+  // What cannot be pushed is among the dead letters at once, for good.
+  if (item.moved !== undefined) return
   const sinceMs = (item.expiresAtMs ?? Number.NaN) - 1_000 * (expiresInSeconds ?? 0)
   const isAsAsked =
     expiresInSeconds === undefined
       ? item.expiresAtMs === expiresAtMs
-      : sinceMs >= Math.floor(startedMs) - world.skewMaxMs &&
-        sinceMs <= world.scheduler.nowMs + world.skewMaxMs
+      : countedFromMs !== undefined
+        ? sinceMs === countedFromMs
+        : sinceMs >= Math.floor(startedMs) - world.skewMaxMs &&
+          sinceMs <= world.scheduler.nowMs + world.skewMaxMs
   if (isAsAsked) return
   model.violated('an item expires when it was asked to', `${item.text} at ${at(arrival)}`)
 }
@@ -129,6 +156,7 @@ function checkItsTime(
   { delaySeconds = 0, deliverAtMs }: Partial<PushItem> = {},
 ): void {
   const { item, due } = arrival
+  if (item.moved !== undefined) return
   const dueMs = deliverAtMs ?? item.pushedAtMs + 1_000 * delaySeconds
   const wanted = dueMs > item.pushedAtMs ? Math.ceil(dueMs / 1_000) : undefined
   if (wanted === due) return
@@ -144,7 +172,7 @@ export function itemsIn(command: Command): readonly PushItem[] {
     case 'pushTransactItem':
       return [command.item]
     default:
-      return []
+      return 'rest' in command ? (command.pushes ?? []).flat() : []
   }
 }
 

@@ -100,7 +100,10 @@ function checkForgotten(model: Model, { record }: Snapshot): void {
     model.violated('a queue with live locks is kept', queue)
   }
   if (record.scheduled.items > 0 || record.scheduled.purged.length > 0) {
-    model.violated('only an empty queue is forgotten', `${queue} has scheduled items, or their rows`)
+    model.violated(
+      'only an empty queue is forgotten',
+      `${queue} has scheduled items, or their rows`,
+    )
   }
   const { operation } = model
   if (operation !== undefined && operation.clockMaxMs < record.lastEndedMs + FORGET_AFTER_MS) {

@@ -15,7 +15,8 @@ export function checkDueFirst(
   operation: Operation<CommandOf<'pop'>>,
   take: Take,
 ): void {
-  if (queueModel.scheduled.count === 0 || operation.isHindered || maySeeOld(model, operation)) return
+  if (queueModel.scheduled.count === 0 || operation.isHindered || maySeeOld(model, operation))
+    return
   const { startedAtCommit, clockMinMs } = operation
   const dueMs = queueModel.availability.dueMs.since(startedAtCommit)
   if (dueMs <= clockMinMs) {
@@ -33,12 +34,15 @@ function checkNotStarved(model: Model, { queue, scheduled }: QueueModel, take: T
   const clearlyMs = 1_000 * firstDue + 2 * model.world.skewMaxMs + CLEARLY_MS
   const isPassed = take.stretches.some(({ epoch, priority, from }) => {
     const place = model.log(queue, epoch, priority)?.places[from]
-    return place !== undefined && place.sinceMs > clearlyMs
+    return place?.item.scheduledId === undefined && (place?.sinceMs ?? 0) > clearlyMs
   })
   if (!isPassed) return
   const times = first === scheduled.passed.name ? scheduled.passed.times + 1 : 1
   scheduled.passed = { name: first, times }
   if (times > PASSED_MAX) {
-    model.violated('what is due does not starve', `${queue}: ${first} was passed over ${times} times`)
+    model.violated(
+      'what is due does not starve',
+      `${queue}: ${first} was passed over ${times} times`,
+    )
   }
 }

@@ -4,7 +4,13 @@ import type { Operation } from '../actors/callers/operation.ts'
 import type { Model } from './model.ts'
 import type { Snapshot } from './snapshot.ts'
 
-const verbs = { push: 'push', pushTransactItem: 'push', transact: 'push', pop: 'pop' } as const
+const verbs = {
+  push: 'push',
+  pushTransactItem: 'push',
+  transact: 'push',
+  apply: 'push',
+  pop: 'pop',
+} as const
 
 /** Every write to the row of a queue's limit takes a slot of it. */
 export function isSlotOf({ command }: Operation, change: Change): boolean {
@@ -28,6 +34,8 @@ export function checkLimit(
 ): void {
   const limit = record.configuration[setting]
   if (limit === undefined) return
+  // A message that cannot be pushed is moved to the dead letters: no limit of theirs holds it up.
+  if (operation?.command.verb === 'apply' && operation.command.queue !== record.queue) return
   model.world.statistics.count(`path under a ${setting}`)
   const { maxRequests, windowMillis, algorithm, burst } = limit
   const rules = `${maxRequests}/${windowMillis}`

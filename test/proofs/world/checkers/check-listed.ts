@@ -16,7 +16,10 @@ export function checkListed({ model, operation, value, say }: Answer<'scheduled'
       one.priority === priority &&
       one.item.pushedAtMs === pushedAtMs &&
       1_000 * one.due === dueMs
-    if (!isAsIs) return say('nothing is shown that was not pushed', `${text} as ${id}`)
+    if (!isAsIs) {
+      say('nothing is shown that was not pushed', `${text} as ${id}`)
+      return
+    }
     if (dueMs < fromMs || dueMs > toMs) say('a list shows what was asked for', id)
     if (shown.includes(one)) say('a list shows each item once', id)
     const before = shown.at(-1)

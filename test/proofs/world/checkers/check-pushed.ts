@@ -38,7 +38,8 @@ export function checkPushed(answer: Answer<'push'>): void {
   }
   if (idempotencyKey === undefined) return
   for (const other of pushedBy.operations) {
-    if (other === operation || other.outcome?.kind !== 'success') continue
+    if (other === operation || other.command.verb !== 'push') continue
+    if (other.outcome?.kind !== 'success') continue
     const { ids: earlier } = other.outcome.value as { ids: readonly string[] }
     if (JSON.stringify(earlier) !== JSON.stringify(ids)) {
       say('a key has one answer', `#${other.id} got ${earlier.join()}, this one ${ids.join()}`)
@@ -61,8 +62,8 @@ export function checkRefusedKey({ model, operation: { command }, code, say }: Re
 /** At the end: of all pushes with one key, at most one body has had an effect. */
 export function checkKeysOnce(model: Model): void {
   const used = new Map<string, string>()
-  for (const { key, keyLife, queue, appended, texts } of model.ledger.pushes()) {
-    if (key === undefined || appended === 0) continue
+  for (const { key, keyLife, queue, appended, isBuried, texts } of model.ledger.pushes()) {
+    if (key === undefined || appended === 0 || isBuried) continue
     const name = `${queue} ${key} ${keyLife}`
     const other = used.get(name)
     if (other !== undefined) {

@@ -5,6 +5,7 @@ import {
   subtract,
 } from '../../../../lambdas/engine/core/ranges.ts'
 import { deliveriesOf } from '../../../../lambdas/engine/core/record.ts'
+import { isRetry } from '../../../../lambdas/engine/core/retry.ts'
 import type { Operation } from '../actors/callers/operation.ts'
 import { checkDelayed, delayedIn } from './check-delayed.ts'
 import { addTo } from './check-settling.ts'
@@ -34,6 +35,8 @@ export function checkReturning(write: Write, change: LaneChange): void {
       takeBack(operation, change.priority, over)
       if (back.length === 0 && dead.length === 0) continue
     }
+    // Of what waits for its retry, a pop takes out what has expired.
+    if (isRetry(lockId) && back.length === 0 && dead.length === 0) continue
     const released = names(operation, 'release', queue, lockId)
     const buried = names(operation, 'deadLetter', queue, lockId)
     const expired = operation !== undefined && lock.expiresAtMs <= operation.clockMaxMs

@@ -12,7 +12,7 @@ import { isOwnClaim, mayBeOver, passedOver, takeBack } from './expiry.ts'
 import type { LaneChange } from './lane-change.ts'
 import type { LaneLog } from './lane-log.ts'
 import { showRanges } from './lane-view.ts'
-import type { Fate } from './ledger.ts'
+import type { Fate, ItemRecord } from './ledger.ts'
 import type { Model } from './model.ts'
 import type { Write } from './snapshot.ts'
 
@@ -168,12 +168,19 @@ function settle(model: Model, log: LaneLog, numbers: Ranges, fate: Fate | undefi
     if (record === undefined) continue
     record.live -= 1
     if (fate === undefined) model.moved.add(record)
-    else {
-      record.fate = fate
-      record.settledAtCommit = model.commits
-    }
+    else endItem(model, record, fate)
     model.touched.add(record)
   }
+}
+
+export function endItem({ ledger, commits }: Model, record: ItemRecord, fate: Fate): void {
+  const occurrences = ledger.schedules.get(record.text)
+  if (occurrences !== undefined) {
+    occurrences.left += 1
+    return
+  }
+  record.fate = fate
+  record.settledAtCommit = commits
 }
 
 function isPurgeOf(operation: Operation | undefined, queue: string, priority: number): boolean {

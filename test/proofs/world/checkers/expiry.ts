@@ -41,7 +41,13 @@ function overAt(
 }
 
 /** Verbs that take expired items out of a queue: a pop that meets them, and a push that finds no room. */
-const passing: ReadonlySet<string> = new Set(['pop', 'push', 'pushTransactItem', 'transact'])
+const passing: ReadonlySet<string> = new Set([
+  'pop',
+  'push',
+  'pushTransactItem',
+  'transact',
+  'apply',
+])
 
 export const passes = (operation: Operation | undefined, queue: string): operation is Operation =>
   operation !== undefined &&

@@ -1,3 +1,4 @@
+import type { Item } from '../../../../lambdas/engine/core/entry.ts'
 import type { Operation } from '../actors/callers/operation.ts'
 
 /** One pushed item, by its text, through everything that becomes of it. */
@@ -7,6 +8,8 @@ export type ItemRecord = {
   /** Places where it is stored and not settled: never more than one. */
   live: number
   appended: boolean
+  /** Where it was stored first, and when among all items. */
+  first: { readonly at: number; readonly lane: string } | undefined
   /** How it left for good. */
   fate: Fate | undefined
   /** The commit that acknowledged it. */
@@ -24,6 +27,15 @@ export type PushedBy = {
   readonly operations: Operation[]
   /** Items appended so far: none or all. */
   appended: number
+  /** Its first place was among the dead letters. */
+  isBuried: boolean
+}
+
+/** Items with one text cannot be told apart, so they are counted: as many have come as have left. */
+export type Occurrences = {
+  came: number
+  left: number
+  readonly found: (item: Item) => void
 }
 
 export class Ledger {
@@ -33,15 +45,28 @@ export class Ledger {
   readonly #pushes = new Map<string, PushedBy>()
 
   /** Before a push is sent. A repeat with the same key and the same body joins the first call. */
-  announce(operation: Operation, queue: string, texts: readonly string[], key?: string): void {
+  announce(
+    operation: Operation | undefined,
+    queue: string,
+    texts: readonly string[],
+    key?: string,
+  ): void {
     const first = texts[0] as string
     const known = this.#pushes.get(first)
     if (known !== undefined) {
-      known.operations.push(operation)
+      if (operation !== undefined) known.operations.push(operation)
       return
     }
     const { keyLife } = this
-    const pushedBy: PushedBy = { texts, key, keyLife, queue, operations: [operation], appended: 0 }
+    const pushedBy: PushedBy = {
+      texts,
+      key,
+      keyLife,
+      queue,
+      operations: operation === undefined ? [] : [operation],
+      appended: 0,
+      isBuried: false,
+    }
     this.#pushes.set(first, pushedBy)
     for (const text of texts) {
       this.#items.set(text, {
@@ -49,6 +74,7 @@ export class Ledger {
         pushedBy,
         live: 0,
         appended: false,
+        first: undefined,
         fate: undefined,
         settledAtCommit: undefined,
       })
@@ -57,6 +83,16 @@ export class Ledger {
 
   item(text: string): ItemRecord | undefined {
     return this.#items.get(text)
+  }
+
+  /** What schedules push, each text again and again; `found` hears of every occurrence. */
+  readonly schedules = new Map<string, Occurrences>()
+
+  /** Before a schedule is put that pushes this text. */
+  announceSchedule(queue: string, text: string, found: (item: Item) => void): void {
+    if (this.schedules.has(text)) return
+    this.schedules.set(text, { came: 0, left: 0, found })
+    this.announce(undefined, queue, [text])
   }
 
   items(): IterableIterator<ItemRecord> {
@@ -69,4 +105,7 @@ export class Ledger {
 }
 
 export const isAnsweredWithSuccess = (pushedBy: PushedBy): boolean =>
-  pushedBy.operations.some(({ outcome }) => outcome?.kind === 'success')
+  pushedBy.operations.some(
+    // The inbox says of each message whether it was pushed.
+    ({ command, outcome }) => command.verb !== 'apply' && outcome?.kind === 'success',
+  )

@@ -6,6 +6,7 @@ import type { Item } from '../../../../testing/simulated/dynamodb/value.ts'
 import { noteScheduled } from './check-arrival.ts'
 import { checkJoined } from './check-joining.ts'
 import { checkScheduledRecord } from './check-scheduled-record.ts'
+import { endItem } from './check-settling.ts'
 import type { Fate } from './ledger.ts'
 import type { Model, QueueModel } from './model.ts'
 import { groupOf, nameOf, type ScheduledItem } from './scheduled-items.ts'
@@ -43,11 +44,7 @@ function noteRows(
 const partitionOf = (snapshot: Snapshot | undefined): string | undefined =>
   snapshot?.stored.sc === undefined
     ? undefined
-    : scheduledPartition(
-        snapshot.record.queue,
-        snapshot.record.born,
-        snapshot.record.scheduled.era,
-      )
+    : scheduledPartition(snapshot.record.queue, snapshot.record.born, snapshot.record.scheduled.era)
 
 const entriesIn = (model: Model, row: Item | undefined): readonly string[] =>
   row === undefined ? [] : model.rows.unpacked(row.d as Uint8Array)
@@ -121,8 +118,7 @@ function leave(model: Model, { queue }: QueueModel, { id, record }: ScheduledIte
   const { operation, world } = model
   const { command, effects } = operation ?? {}
   const end = (fate: Fate, path: string): void => {
-    record.fate = fate
-    record.settledAtCommit = model.commits
+    endItem(model, record, fate)
     world.statistics.count(`path ${path}`)
     model.noteEffect(`${record.text} was ${fate}`)
   }

@@ -1,8 +1,8 @@
 import { queueOfRecordKey } from '../../../../lambdas/engine/core/keys.ts'
 import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
 import type { SimulatedRequest } from '../../../../testing/simulated/simulated-store.ts'
-import { noteAvailability } from './availability.ts'
 import { featuresIn, featuresOf } from '../harness/crossings.ts'
+import { noteAvailability } from './availability.ts'
 import { checkChange } from './check-change.ts'
 import { isSlotOf, noteSlot } from './check-limits.ts'
 import { checkReadable } from './check-readable.ts'
@@ -81,12 +81,14 @@ export function checkAllReadable(model: Model): void {
 
 function judgeTouched(model: Model): void {
   for (const { text, live, appended } of model.touched) {
-    if (live > 1) model.violated('an item is in one place', `${text} is in ${live}`)
+    const { came, left } = model.ledger.schedules.get(text) ?? { came: 1, left: 0 }
+    if (live > came - left) model.violated('an item is in one place', `${text} is in ${live}`)
     if (live < 0) model.violated('an item leaves once', text)
     if (!appended) model.violated('only what was appended leaves', text)
   }
   for (const { text, live, fate } of model.moved) {
-    if (live !== 1 && fate === undefined) {
+    const { came, left } = model.ledger.schedules.get(text) ?? { came: 1, left: 0 }
+    if (live !== came - left && fate === undefined) {
       model.violated('every push is delivered, dead-lettered, purged or stored', `${text} is lost`)
     }
   }

@@ -133,6 +133,4 @@ export function nameOf(text: string): string {
 
 /** Whether the first of two is certainly to join first. */
 export const isBefore = (a: ScheduledItem, b: ScheduledItem): boolean =>
-  a.due === b.due
-    ? a.order < b.order && a.sinceCommit <= b.behindCommit
-    : a.due < b.due
+  a.due === b.due ? a.order < b.order && a.sinceCommit <= b.behindCommit : a.due < b.due

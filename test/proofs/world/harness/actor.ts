@@ -10,8 +10,10 @@ import type { Driver } from './driver.ts'
  */
 export type Actor = {
   readonly name: string
-  /** Decides by its own randomness whether it takes part in this seed's world, and how. */
-  join(joining: Joining): Part | undefined
+  /** In how many of all worlds it takes part. */
+  readonly share: number
+  /** Decides by its own randomness how it takes part. */
+  join(joining: Joining): Part
 }
 
 export type Joining = Built & {
@@ -37,15 +39,17 @@ export type Part = {
   checkEnd?(): void
 }
 
+export const takesPart = (actor: Actor, seed: number): boolean =>
+  randomOf(actor, seed).chance(actor.share)
+
 export function partsOf(actors: readonly Actor[], joining: Omit<Joining, 'random'>): Part[] {
-  return actors.flatMap((actor) => {
-    const random = randomOf(actor, joining.world.seed)
-    return actor.join({ ...joining, random }) ?? []
-  })
+  const { seed } = joining.world
+  return actors
+    .filter((actor) => takesPart(actor, seed))
+    .map((actor) => actor.join({ ...joining, random: randomOf(actor, ~seed) }))
 }
 
-export const randomOf = ({ name }: Actor, worldSeed: number): Random =>
-  new Random(seedOf(worldSeed, name))
+const randomOf = ({ name }: Actor, seed: number): Random => new Random(seedOf(seed, name))
 
 /** FNV-1a: near seeds and similar names give far numbers. */
 function seedOf(seed: number, name: string): number {

@@ -17,7 +17,12 @@ type WorldOptions = {
   readonly seed: number
   readonly history: boolean
   readonly profile: Pick<Profile, 'latencyMaxMs' | 'skewMaxMs' | 'clockJumps'> &
-    Partial<Pick<Profile, 'staleMs' | 'throttle' | 'transactionMaxMs' | 'settlesMaxMs' | 'waiting' | 'linger'>>
+    Partial<
+      Pick<
+        Profile,
+        'staleMs' | 'throttle' | 'transactionMaxMs' | 'settlesMaxMs' | 'waiting' | 'linger'
+      >
+    >
   readonly faultFree: boolean
   /** Whether a stream wakes a housekeeper. */
   readonly stream: boolean

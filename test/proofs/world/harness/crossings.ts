@@ -152,6 +152,9 @@ export function featuresOf(
     case 'configurePatterns':
       found.push('patterns')
       break
+    case 'apply':
+      found.push('inbox')
+      break
     case 'returnExpiredLocks':
       found.push('sweep')
       break

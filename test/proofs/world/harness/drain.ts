@@ -90,7 +90,8 @@ async function drainQueue(
     acknowledge = popped.lock?.id
   }
   // Or it would take up the room of what is due.
-  if (acknowledge !== undefined) await call({ verb: 'acknowledge', queue, request: { lockId: acknowledge } })
+  if (acknowledge !== undefined)
+    await call({ verb: 'acknowledge', queue, request: { lockId: acknowledge } })
 }
 
 function refused(model: Model, verb: string, outcome: Outcome | undefined): void {
@@ -106,4 +107,7 @@ function isDrained({ current }: QueueModel): boolean {
 }
 
 const isForgotten = ({ current }: QueueModel): boolean =>
-  current === undefined || current.record.configuration.revision > 0
+  current === undefined ||
+  current.record.configuration.revision > 0 ||
+  // What came by way of the inbox may come again for 14 days.
+  current.record.sequence !== undefined

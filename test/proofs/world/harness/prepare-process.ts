@@ -3,6 +3,6 @@
  * real event loop, and switches stacks off, because they cost more than the rest of a refused write.
  */
 export async function prepareProcess(options: { readonly stacks?: boolean } = {}): Promise<void> {
-  await import('@aws-sdk/client-s3')
+  await Promise.all([import('@aws-sdk/client-s3'), import('croner')])
   Error.stackTraceLimit = options.stacks ? 30 : 0
 }

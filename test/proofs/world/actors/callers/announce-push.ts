@@ -9,6 +9,14 @@ export function announcePush({ ledger }: Model, operation: Operation): void {
     ledger.announce(operation, command.queue, texts, command.request.idempotencyKey)
   } else if (command.verb === 'pushTransactItem') {
     ledger.announce(operation, command.queue, [command.item.text])
+  } else if ('rest' in command) {
+    for (const push of command.pushes ?? []) {
+      ledger.announce(
+        operation,
+        command.queue,
+        push.map(({ text }) => text),
+      )
+    }
   } else if (command.verb === 'transact') {
     ledger.announce(
       operation,

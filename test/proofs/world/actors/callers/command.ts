@@ -51,7 +51,25 @@ type PatternsCommand = {
   readonly request: { readonly ifMatch?: number }
 }
 
+/** A call of another part of the interface, with its arguments as they are. */
+type PlainCall<V extends keyof Queues> = {
+  readonly verb: V
+  readonly queue: string
+  readonly rest: readonly unknown[]
+  /** The pushes that it may bring, each with its items. */
+  readonly pushes?: readonly (readonly PushItem[])[]
+}
+
+export type PlainCallVerb =
+  | 'apply'
+  | 'putSchedule'
+  | 'deleteSchedule'
+  | 'pauseSchedule'
+  | 'resumeSchedule'
+  | 'runSchedule'
+
 export type Verb =
+  | PlainCallVerb
   | QueueVerb
   | PlainVerb
   | ServiceVerb
@@ -75,9 +93,11 @@ export type CommandOf<V extends Verb> = V extends QueueVerb
       ? { readonly verb: V; readonly queue: ''; readonly request?: Parameters<Queues[V]>[0] }
       : V extends PatternsCommand['verb']
         ? PatternsCommand
-        : V extends LoopCommand['verb']
-          ? LoopCommand
-          : TransactCommand
+        : V extends PlainCallVerb
+          ? PlainCall<V>
+          : V extends LoopCommand['verb']
+            ? LoopCommand
+            : TransactCommand
 
 /** One call of a verb, as data: what the workload draws, the history shows and a writer performs. */
 export type Command = { [V in Verb]: CommandOf<V> }[Verb]

@@ -1,4 +1,8 @@
-import type { PopRequest, PushRequest, ScheduledRequest } from '../../../../../lambdas/engine/queues.ts'
+import type {
+  PopRequest,
+  PushRequest,
+  ScheduledRequest,
+} from '../../../../../lambdas/engine/queues.ts'
 import type { Random } from '../../../../../testing/random.ts'
 
 /** What callers have learnt from answers. They share it: any consumer may end any lock. */

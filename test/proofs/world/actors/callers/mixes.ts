@@ -1,12 +1,12 @@
 import type { Random } from '../../../../../testing/random.ts'
-import type { Verb } from './command.ts'
+import type { PlainCallVerb, Verb } from './command.ts'
 
 /** How often each kind of operation is drawn. */
 export type Mix = Readonly<Partial<Record<Drawn, number>>>
 
 /** A verb, or a way to use one that has its own odds. */
 export type Drawn =
-  | Exclude<Verb, 'wake'>
+  | Exclude<Verb, 'wake' | PlainCallVerb>
   | 'bulkPush'
   | 'idempotentPush'
   | 'popWithoutAck'

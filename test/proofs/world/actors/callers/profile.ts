@@ -74,7 +74,10 @@ export function drawProfile(random: Random): Profile {
     random.chance(0.12) ? drawLimited(random, profile) : profile,
     random,
   )
-  return drawLater(drawExpiring(drawLingering(drawWaiting(unwaiting, random), random), random), random)
+  return drawLater(
+    drawExpiring(drawLingering(drawWaiting(unwaiting, random), random), random),
+    random,
+  )
 }
 
 type Prompt = Omit<Profile, 'later' | 'settlesMaxMs'>
@@ -104,10 +107,7 @@ const laterMix = ({ cancel = 0, move = 0 }: Mix): Mix => ({
   move: move + 3,
 })
 
-function drawExpiring(
-  profile: Omit<Prompt, 'expiring'>,
-  random: Random,
-): Prompt {
+function drawExpiring(profile: Omit<Prompt, 'expiring'>, random: Random): Prompt {
   if (!random.chance(0.2)) return { ...profile, expiring: undefined }
   const seconds = random.pick([
     [0, 1, 2],

@@ -1,20 +1,23 @@
-import { MISSED_AFTER_MS } from '../../../lambdas/engine/core/limits.ts'
-import type { Planned, Stretch } from './plan.ts'
+import { MISSED_AFTER_MS } from '../../../../lambdas/engine/core/limits.ts'
+import type { ScheduleInput } from '../../../../lambdas/engine/queues.ts'
 
 /** The clocks of two processes are at most twice five seconds apart, and a request takes a while. */
 const SLACK_MS = 15_000
 
-/** An occurrence as it was found in a queue. */
+export type Stretch = { readonly fromMs: number; readonly toMs: number }
+
+/** An occurrence as it came to its queue. */
 export type Found = {
   readonly dueMs: number | undefined
   readonly pushedAtMs: number
   readonly text: string
 }
 
-export type Account = Planned & {
-  /** When it may first be due. */
-  readonly putMs: number
-  /** In the order of its lane. */
+export type Account = {
+  readonly queue: string
+  readonly name: string
+  readonly input: ScheduleInput
+  /** In the order in which they came. */
   readonly found: Found[]
   /** Items that it may push. */
   readonly texts: Set<string>

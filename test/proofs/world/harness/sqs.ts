@@ -1,10 +1,9 @@
 import type { SQSRecord } from 'aws-lambda'
-import { DELAY_SECONDS_MAX } from '../../../lambdas/inbox/apply-batch.ts'
-import type { Message } from '../../../lambdas/inbox/message.ts'
-import { Queues } from '../../../local/sqs/core/queues.ts'
-import { receivedMessage } from '../../../local/sqs/received-message.ts'
-import { type ReceivedMessage, sqsRecord } from '../../../local/sqs/sqs-record.ts'
-import type { Sent } from './expect.ts'
+import { DELAY_SECONDS_MAX } from '../../../../lambdas/inbox/apply-batch.ts'
+import type { Message } from '../../../../lambdas/inbox/message.ts'
+import { Queues } from '../../../../local/sqs/core/queues.ts'
+import { receivedMessage } from '../../../../local/sqs/received-message.ts'
+import { type ReceivedMessage, sqsRecord } from '../../../../local/sqs/sqs-record.ts'
 
 /** The local stack's SQS without its server, with the inbox and its dead-letter queue as the template has them. */
 
@@ -21,13 +20,13 @@ const common = {
   MessageRetentionPeriod: String(14 * DAY_SECONDS),
 }
 
-export class Sqs {
+/** `One`: what its sender knows of a message. */
+export class Sqs<One> {
   readonly #queues: Queues
   readonly #nowMs: () => number
   readonly #random: () => number
-  /** Every message, once, although its sender may have sent it more often. */
-  readonly accepted: Sent[] = []
-  readonly #sequences = new Set<string>()
+  /** By their sequence numbers: each message once, however often its sender has sent it. */
+  readonly accepted = new Map<string, One>()
 
   constructor(nowMs: () => number, random: () => number) {
     this.#nowMs = nowMs
@@ -47,7 +46,7 @@ export class Sqs {
   /** `deduplicationId`: SQS makes one of the body where a sender gives none. */
   send(
     { queue, body, idempotencyKey, ...given }: Omit<Message, 'deduplicationId'> & Partial<Message>,
-    one: Sent,
+    one: One,
   ) {
     const sent = this.#queues.send(INBOX, {
       body,
@@ -58,10 +57,7 @@ export class Sqs {
           ? {}
           : { 'idempotency-key': { DataType: 'String', StringValue: idempotencyKey } },
     })
-    if (!this.#sequences.has(sent.sequence)) {
-      this.#sequences.add(sent.sequence)
-      this.accepted.push(one)
-    }
+    if (!this.accepted.has(sent.sequence)) this.accepted.set(sent.sequence, one)
     return { messageId: sent.id }
   }
 

@@ -1,4 +1,0 @@
-import { runSeedsOf } from '../seeds-of.ts'
-import { runSeed } from './run-seed.ts'
-
-await runSeedsOf('test/proofs/consumer-simulation/main.ts', runSeed)
