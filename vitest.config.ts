@@ -32,7 +32,6 @@ const long = [
   'cli/commands',
   'infrastructure/synth',
   'engine/reading',
-  'proofs/rate-simulation/rate-simulation',
   'local/schedules-in-code',
   'engine/frozen',
   'local/restart',

@@ -18,18 +18,12 @@ export function proofsOf(nowMs: number, share: number): readonly Proof[] {
   const from = String((Math.floor(nowMs / 86_400_000) % 10_000) * 100_000)
   const times = (count: number) => String(Math.max(1, Math.round(count * share)))
   const seeds = (count: number) => ['--from', from, '--seeds', times(count)]
-  const simulation = (name: string, count: number): Proof => ({
-    name,
-    command: [`test/proofs/${name}/main.ts`, ...seeds(count)],
-    figures: /^\d+ seeds in /,
-  })
   return [
     {
       name: 'world',
       command: ['test/proofs/world/main.ts', '--crossings', '20', ...seeds(100_000)],
       figures: /seeds of .* operations in|Every invariant holds|VIOLATES/,
     },
-    simulation('rate-simulation', 50_000),
     {
       name: 'linearisability',
       command: [

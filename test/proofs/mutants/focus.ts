@@ -2,8 +2,10 @@ import type { Profile } from '../world/actors/callers/profile.ts'
 import { consumeMany } from '../world/actors/consume-many.ts'
 import { consumer } from '../world/actors/consumer.ts'
 import { inbox } from '../world/actors/inbox.ts'
+import { rateCallers } from '../world/actors/rate-callers.ts'
 import { schedules } from '../world/actors/schedules.ts'
 import { takesPart } from '../world/harness/actor.ts'
+import { drawWorld } from '../world/run-seed.ts'
 
 /** Worlds in which a kind of fault shows soon: seeds whose drawn profile is none of them are passed by. */
 const isIn = {
@@ -42,11 +44,14 @@ const isIn = {
   consumedByMany: (_, seed) => takesPart(consumeMany, seed),
   inbox: (_, seed) => takesPart(inbox, seed),
   scheduled: (_, seed) => takesPart(schedules, seed),
+  rates: (_, seed) => takesPart(rateCallers, seed),
 } as const satisfies Readonly<Record<string, (profile: Profile, seed: number) => boolean>>
 
 export type Focus = keyof typeof isIn
 
-export const isInFocus = (focus: Focus, profile: Profile, seed: number): boolean =>
-  isIn[focus](profile, seed)
+export function isInFocus(focus: Focus, seed: number): boolean {
+  const { profile, worldSeed } = drawWorld(seed)
+  return isIn[focus](profile, worldSeed)
+}
 
 export const isFocus = (text: string): text is Focus => Object.hasOwn(isIn, text)

@@ -21,9 +21,6 @@ const { values } = parseArgs({
   },
 })
 
-/** For the mutants of the rate limiter, whose simulation stops at the first failures. */
-process.env.PUSHPOP_RATE_SEEDS ??= '4000'
-
 /** For one killer; several times what it takes on a busy machine. */
 const LIMIT_MS = 240_000
 

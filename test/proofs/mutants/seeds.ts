@@ -1,6 +1,4 @@
 import { parseArgs } from 'node:util'
-import { Random } from '../../../testing/random.ts'
-import { drawProfile } from '../world/actors/callers/profile.ts'
 import { prepareProcess } from '../world/harness/prepare-process.ts'
 import { type RunResult, runSeed } from '../world/run-seed.ts'
 import { isFocus, isInFocus } from './focus.ts'
@@ -23,8 +21,7 @@ async function main(): Promise<number> {
   await prepareProcess()
   let left = Number(values.seeds)
   for (let seed = Number(values.from), run = 1; left > 0; seed += 1) {
-    if (focus !== undefined && !isInFocus(focus, drawProfile(new Random(seed).fork()), seed))
-      continue
+    if (focus !== undefined && !isInFocus(focus, seed)) continue
     left -= 1
     const violation = await violationOf(seed)
     if (violation !== undefined) {

@@ -39,13 +39,19 @@ export type RunResult = {
   readonly history: History
 }
 
+/** What a seed's world is like, and by which seed its parts draw. */
+export function drawWorld(seed: number) {
+  const random = new Random(seed)
+  const profile = drawProfile(random.fork())
+  return { random, profile, worldSeed: random.between(1, 2 ** 31) }
+}
+
 /** One seed: its world, its operations, the drain, and the verdict. */
 export async function runSeed(options: RunOptions): Promise<RunResult> {
   const { seed } = options
-  const random = new Random(seed)
-  const profile = drawProfile(random.fork())
+  const { random, profile, worldSeed } = drawWorld(seed)
   const built = buildWorld({
-    seed: random.between(1, 2 ** 31),
+    seed: worldSeed,
     history: options.history ?? false,
     profile,
     faultFree: profile.faultFree,
@@ -74,7 +80,7 @@ export async function runSeed(options: RunOptions): Promise<RunResult> {
   world.odds = { ...world.odds, ...Object.fromEntries((options.calm ?? []).map((it) => [it, 0])) }
   for (const part of parts) part.start?.()
   await work(built, driver, profile, random.fork(), options.operations)
-  await driver.until(() => parts.every(({ isDone }) => isDone?.() ?? true))
+  await driver.until(() => parts.every((part) => part.isDone?.() ?? true))
   for (const part of parts) part.stop?.()
   world.odds = noFaults
   world.history.add('', () => 'faults are off')

@@ -72,7 +72,10 @@ class ConsumeMany implements Part {
     const options = { queuesAtOnce: 1, batchSize: 1, idleMsMax: 5_000 }
     for (const queue of queues) {
       const items = Array.from({ length: 12 }, (_, n) => ({ text: `"${queue} ${n}"` }))
-      await driver.call(newWriter(`${queue}s`), { verb: 'push', queue, request: { items } })
+      const writer = newWriter(`${queue}s`)
+      // Not those of a pattern for all queues.
+      await driver.call(writer, { verb: 'configure', queue, request: { segmentSize: 100 } })
+      await driver.call(writer, { verb: 'push', queue, request: { items } })
     }
     const called = new Map<string, number[]>()
     let handled = 0

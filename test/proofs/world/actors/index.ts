@@ -3,6 +3,7 @@ import { consumeMany } from './consume-many.ts'
 import { consumer } from './consumer.ts'
 import { deployments } from './deployments.ts'
 import { inbox } from './inbox.ts'
+import { queueLimits, rateCallers } from './rate-callers.ts'
 import { schedules } from './schedules.ts'
 import { upkeep } from './upkeep.ts'
 
@@ -14,4 +15,6 @@ export const actors: readonly Actor[] = [
   inbox,
   schedules,
   deployments,
+  rateCallers,
+  queueLimits,
 ]

@@ -100,7 +100,7 @@ class Schedules implements Part {
     }
     this.#accounts.push(account)
     const touch = random.pick(touches)
-    await this.#caller.sleep(40_000 * random.next())
+    await this.#sleep(40_000 * random.next())
     if (this.#isCalm) return
     if (touch === 'puts') {
       const text = random.chance(0.5) ? input.text : `${input.text.slice(0, -1)} again"`
@@ -115,7 +115,7 @@ class Schedules implements Part {
     } else if (touch === 'pauses') {
       const fromMs = this.#joining.world.scheduler.nowMs
       await this.#call(account, 'pauseSchedule')
-      await this.#caller.sleep(120_000 * random.next())
+      await this.#sleep(120_000 * random.next())
       await this.#insist(account, 'resumeSchedule')
       account.paused.push({ fromMs, toMs: this.#joining.world.scheduler.nowMs })
     }
@@ -126,7 +126,7 @@ class Schedules implements Part {
     const startsAtMs = account.input.startsAtMs ?? 0
     while ((await this.#call(account, verb, ...rest)) !== 'made') {
       if (verb === 'putSchedule' && world.scheduler.nowMs > startsAtMs - 10_000) return 'too late'
-      await this.#caller.sleep(2_000)
+      await this.#sleep(2_000)
     }
     return world.scheduler.nowMs > startsAtMs - 10_000 && verb === 'putSchedule'
       ? 'too late'
@@ -169,6 +169,11 @@ class Schedules implements Part {
       dues.push(next)
     }
     return dues
+  }
+
+  /** Whoever plans outlives the process that asks. */
+  #sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => this.#after(ms, resolve))
   }
 
   #after(ms: number, run: () => void): void {

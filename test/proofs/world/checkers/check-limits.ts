@@ -4,8 +4,6 @@ import type { Operation } from '../actors/callers/operation.ts'
 import type { Model } from './model.ts'
 import type { Snapshot } from './snapshot.ts'
 
-// How many slots a window has is proved by the limiter's own simulation; here, that no call gets by.
-
 const verbs = {
   push: 'push',
   pushTransactItem: 'push',
@@ -21,6 +19,12 @@ export function isSlotOf({ command }: Operation, change: Change): boolean {
   return change.pk === rowKey(guardKey(verb, command.queue), 0).pk
 }
 
+/** The rules of the limit whose slot this write took. */
+export function noteSlot({ effects }: Operation, { newItem }: Change): void {
+  const [rules = ''] = String(newItem?.e).split('~')
+  effects.slots.add(rules)
+}
+
 /** By the limit that the record had at the moment of the write, whatever the caller knew of it. */
 export function checkLimit(
   model: Model,
@@ -28,11 +32,16 @@ export function checkLimit(
   setting: 'pushLimit' | 'popLimit',
   operation: Operation | undefined,
 ): void {
-  if (record.configuration[setting] === undefined) return
+  const limit = record.configuration[setting]
+  if (limit === undefined) return
   // A message that cannot be pushed is moved to the dead letters: no limit of theirs holds it up.
   if (operation?.command.verb === 'apply' && operation.command.queue !== record.queue) return
   model.world.statistics.count(`path under a ${setting}`)
-  if (operation?.effects.slotsTaken === 0) {
-    model.violated('nothing gets by a limit', `${setting} of ${record.queue}`)
-  }
+  const { maxRequests, windowMillis, algorithm, burst } = limit
+  const rules = `${maxRequests}/${windowMillis}`
+  const slot = algorithm === 'smooth' ? `s${rules}x${burst}` : `w${rules}`
+  const slots = operation?.effects.slots
+  if (slots === undefined || slots.has(slot)) return
+  const had = [...slots].join() || 'none'
+  model.violated('nothing gets by a limit', `${setting} ${slot} of ${record.queue}: had ${had}`)
 }

@@ -4,7 +4,7 @@ import type { SimulatedRequest } from '../../../../testing/simulated/simulated-s
 import { featuresIn, featuresOf } from '../harness/crossings.ts'
 import { noteAvailability } from './availability.ts'
 import { checkChange } from './check-change.ts'
-import { isSlotOf } from './check-limits.ts'
+import { isSlotOf, noteSlot } from './check-limits.ts'
 import { checkReadable } from './check-readable.ts'
 import type { Model, QueueModel } from './model.ts'
 import { noteDeletedObjects, noteDeletedRow } from './note-deletes.ts'
@@ -26,7 +26,7 @@ export function observeChange(model: Model, change: Change): void {
     if (operation !== undefined && isSlotOf(operation, change)) {
       // A batch takes one slot for all of its pushes.
       for (const one of new Set([operation, ...(model.world.applying?.together ?? [])])) {
-        one.effects.slotsTaken += 1
+        noteSlot(one, change)
       }
     }
     if (change.newItem === undefined) noteDeletedRow(model, change.pk, change.sk)

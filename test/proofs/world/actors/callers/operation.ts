@@ -50,8 +50,8 @@ type Effects = {
   readonly releasedByLock: Map<string, number>
   readonly buriedByLock: Map<string, number>
   readonly extended: Set<string>
-  /** Of its queue's limits. */
-  slotsTaken: number
+  /** The rules of its queue's limits of which it has slots. */
+  readonly slots: Set<string>
   purged: number
   redriven: number
   /** The ids of items that it took out by their ids: cancelled, or to be moved. */
@@ -103,7 +103,7 @@ export function startOperation(
       releasedByLock: new Map(),
       buriedByLock: new Map(),
       extended: new Set(),
-      slotsTaken: 0,
+      slots: new Set(),
       purged: 0,
       redriven: 0,
       takenOut: new Set(),

@@ -1,4 +1,4 @@
-import type { Item } from '../../../testing/simulated/dynamodb/value.ts'
+import type { Item } from '../../../../../testing/simulated/dynamodb/value.ts'
 
 /**
  * A second, plainer reading of a stored row, so that the model does not learn about slots and times from
@@ -20,6 +20,8 @@ export type ReadRow = {
   readonly giveUps: number
   readonly ttl: number | undefined
   readonly configured: boolean
+  /** Whether its epoch says so too. */
+  readonly isOwn: boolean
 }
 
 export function readStoredRow(item: Item): ReadRow {
@@ -47,6 +49,7 @@ export function readStoredRow(item: Item): ReadRow {
     giveUps: x ?? 0,
     ttl,
     configured: k !== undefined,
+    isOwn: revision.endsWith('k'),
   }
 }
 

@@ -1,0 +1,152 @@
+import type { PatternInput } from '../../../../../lambdas/rate/core/patterns.ts'
+import type { SettingsInput } from '../../../../../lambdas/rate/core/settings.ts'
+import type { Turn } from '../../../../../lambdas/rate/core/turn.ts'
+import {
+  type AdmitRequest,
+  createRateLimits,
+  type RateLimits,
+} from '../../../../../lambdas/rate/rate-limits.ts'
+import type { DocumentSender } from '../../../../../testing/simulated/simulated-client.ts'
+import type { RateRows, Slot } from '../../checkers/rate/rows.ts'
+import type { Joining } from '../../harness/actor.ts'
+import { show } from '../../harness/history.ts'
+import { Mortal } from '../../harness/mortal.ts'
+import type { Life } from '../../harness/world.ts'
+import {
+  currentOperation,
+  type Operation,
+  type Outcome,
+  outcomeOfError,
+  startOperation,
+} from '../callers/operation.ts'
+
+export type HeldTicket = { readonly key: string; readonly ticket: string; readonly turn: Turn }
+
+/** One call, as data: what is drawn, the history shows and a process performs. */
+export type RateCommand =
+  | { readonly verb: 'admit'; readonly key: string; readonly request: AdmitRequest }
+  | ({ readonly verb: 'giveUp' | 'verify' } & HeldTicket)
+  | { readonly verb: 'configure'; readonly key: string; readonly settings: SettingsInput }
+  | { readonly verb: 'unconfigure' | 'state'; readonly key: string }
+  | { readonly verb: 'configurePatterns'; readonly patterns: readonly PatternInput[] }
+
+export type RateCall = {
+  readonly command: RateCommand
+  /** What the network and the clock know of it. */
+  readonly operation: Operation
+  /** What its writes took: all slots but the last were wasted by lost answers. */
+  readonly slots: Slot[]
+  /** Its process's clock is far off: it may change nothing. */
+  readonly farOff: boolean
+  /** Whether its process knows the row as it is. */
+  readonly knows: (row: string) => boolean
+}
+
+const HOUR_MS = 3_600_000
+const secret = new TextEncoder().encode('the secret of a simulation')
+
+/** A process with a limiter, which does what callers ask of it. */
+export class RateProcess {
+  readonly #joining: Joining
+  readonly #rows: RateRows
+  readonly #process: Mortal<{ limits: RateLimits; known: Map<string, number> }>
+  readonly #farOff: boolean
+
+  constructor(
+    joining: Joining,
+    rows: RateRows,
+    name: string,
+    { farOff = false, clockJumps = joining.profile.clockJumps } = {},
+  ) {
+    const { world, profile } = joining
+    this.#joining = joining
+    this.#rows = rows
+    this.#farOff = farOff
+    const options = { name, skewMaxMs: profile.skewMaxMs, clockJumps }
+    this.#process = new Mortal(world, options, ({ network, clock, random }) => {
+      const offMs = farOff ? random.pick([-HOUR_MS, HOUR_MS]) : 0
+      const known = new Map<string, number>()
+      const limits = createRateLimits({
+        tableName: world.store.tableName,
+        dynamodb: this.#noting(network.dynamodb, known),
+        secret,
+        random: () => random.next(),
+        clock: { nowMs: () => clock.nowMs() + offMs, sleep: clock.sleep },
+      })
+      return { limits, known }
+    })
+  }
+
+  get life(): Life {
+    return this.#process.life
+  }
+
+  set onCrash(onCrash: () => void) {
+    this.#process.onCrash = onCrash
+  }
+
+  run(command: RateCommand, done: (call: RateCall, outcome: Outcome) => void): void {
+    const { world, model } = this.#joining
+    const { life } = this
+    const { limits, known } = this.#process.service
+    const { nowMs } = world.scheduler
+    const { commits } = model
+    const asListed = { verb: 'list', queue: '' } as const
+    const id = model.nextOperationId()
+    const call: RateCall = {
+      command,
+      operation: startOperation(id, life.name, asListed, nowMs, commits),
+      slots: [],
+      farOff: this.#farOff,
+      knows: (row) => known.get(row) === this.#rows.of(row).states.length,
+    }
+    this.#rows.begin(call)
+    world.history.add(life.name, () => `#${id} ${show(command)}`)
+    const finish = (outcome: Outcome): void => {
+      if (life.dead) return
+      world.history.add(life.name, () => `#${id} → ${show(outcome)}`)
+      done(call, outcome)
+    }
+    currentOperation.run(call.operation, () => {
+      perform(limits, command, Math.floor(nowMs)).then(
+        (value) => finish({ kind: 'success', value, atCommit: commits }),
+        (error: unknown) => finish(outcomeOfError(error, commits)),
+      )
+    })
+  }
+
+  /** Notes which state of a row the process has heard of last. */
+  #noting(network: DocumentSender, known: Map<string, number>): DocumentSender {
+    return {
+      send: async (command: { readonly input: { readonly Key?: { readonly pk: string } } }) => {
+        const pk = command.input.Key?.pk ?? ''
+        const { states } = this.#rows.of(pk)
+        const [before, operation] = [states.length, currentOperation.getStore()]
+        try {
+          const answer = await network.send(command as never)
+          const own = states.findIndex(({ by }, at) => at >= before && by === operation)
+          known.set(pk, own < 0 ? before : own + 1)
+          return answer as never
+        } catch (error) {
+          const { name } = error as Error
+          if (name === 'ConditionalCheckFailedException') known.set(pk, before)
+          throw error
+        }
+      },
+    }
+  }
+}
+
+/** `receivedMs`: when the gateway got it, which is the true time. */
+function perform(limits: RateLimits, command: RateCommand, receivedMs: number): Promise<unknown> {
+  const { verb } = command
+  if (verb === 'admit') return limits.admit(command.key, { ...command.request, receivedMs })
+  if (verb === 'state') return limits.state(command.key)
+  const call = limits[verb] as (...request: unknown[]) => Promise<unknown>
+  const request = { receivedMs }
+  if ('patterns' in command) return call(command.patterns, request)
+  if ('ticket' in command) return call(command.key, command.ticket, request)
+  return 'settings' in command
+    ? call(command.key, command.settings, request)
+    : call(command.key, request)
+}

@@ -1,0 +1,217 @@
+import { patternsKey } from '../../../../../lambdas/rate/core/keys.ts'
+import type { Change } from '../../../../../testing/simulated/dynamodb/database.ts'
+import type { Operation } from '../../actors/callers/operation.ts'
+import type { RateCall } from '../../actors/rate/process.ts'
+import type { World } from '../../harness/world.ts'
+import { isSlotOf } from '../check-limits.ts'
+import { checkSlot } from './check-slot.ts'
+import { type ReadRow, readStoredRow, turnIn, widthIn } from './read-row.ts'
+
+/** A stretch of slots that one write took. */
+export type Slot = {
+  readonly by: number
+  readonly row: ReadRow
+  readonly position: number
+  readonly cost: number
+  readonly turnMs: number
+  /** How many states its row had had before. */
+  readonly at: number
+  /** The latest that its caller's clock had shown by then. */
+  readonly clockMs: number
+  /** It landed so long after its window that its row may have been forgotten: it may be another's, and is nobody's. */
+  readonly late: boolean
+  /**
+   * The write brought newer settings, so it may have taken nothing, because by these there was no room. The answer
+   * shows which; until then, here is what the slot would violate.
+   */
+  open: (() => void)[] | undefined
+  givenUp: boolean
+  readonly history: RowHistory
+}
+
+export type RowHistory = {
+  /** Every state, with the time from which it was so; `row` is undefined while it was not there. */
+  readonly states: { fromMs: number; row: ReadRow | undefined; by: Operation | undefined }[]
+  readonly slots: Slot[]
+}
+
+const SKEW_MS = 5_000
+/** By no clock of this world is that still in time: the grace and twice the skew. */
+const LATE_MS = 1_000 + 2 * SKEW_MS
+/** The documented rest of a row after its last promise, by the slowest of clocks that are 20 s apart. */
+const IDLE_WINDOWS = 3
+const IDLE_MS_MIN = 30_000
+const APART_MS = 20_000
+
+/** Watches every write to a row of a limit, of a key's or of a queue's, and knows what none of them may do. */
+export class RateRows {
+  readonly world: World
+  readonly #rows = new Map<string, RowHistory>()
+  readonly #calls = new WeakMap<Operation, RateCall>()
+  /** Of keys: the revision of settings that a process was told to hold. */
+  readonly #ruled = new Map<string, number>()
+  /** When the patterns changed last. */
+  patternsMs = Number.NEGATIVE_INFINITY
+  /** The shortest and the longest line that any settings of this world allow. */
+  lines = { min: 0, max: 0 }
+
+  constructor(world: World) {
+    this.world = world
+  }
+
+  of(pk: string): RowHistory {
+    const history = this.#rows.get(pk) ?? { states: [], slots: [] }
+    this.#rows.set(pk, history)
+    return history
+  }
+
+  begin(call: RateCall): void {
+    this.#calls.set(call.operation, call)
+  }
+
+  observe(change: Change): void {
+    const { nowMs } = this.world.scheduler
+    const { pk } = change
+    if (pk === patternsKey.pk) this.patternsMs = nowMs
+    if (change.sk !== 'rate') return
+    const before = change.oldItem && readStoredRow(change.oldItem)
+    const row = change.newItem && readStoredRow(change.newItem)
+    const by = this.world.applying?.operation
+    const history = this.of(pk)
+    history.states.push({ fromMs: nowMs, row, by })
+    if (before?.configured && !row?.configured) this.#ruled.delete(keyOf(pk))
+    if (row === undefined || by === undefined) {
+      this.must(by === undefined && row === undefined, 'only TTL deletes rows, and that alone', pk)
+      this.must(!before?.configured, 'a configured row stays', pk)
+      return
+    }
+    const call = this.#calls.get(by) ?? this.#ofQueue(by, change)
+    this.#checkRow(before, row, call)
+    if (call.command.verb === 'admit') this.#checkTaken(pk, before, row, call)
+    if (call.command.verb === 'giveUp') this.#checkGiveUp(history, before, row, call)
+    this.#checkTtl(history, row)
+  }
+
+  /** From now on no write may take slots of this key by older settings, on any shard. */
+  rules(key: string, revision: number): void {
+    const { row } = this.of(`r#${key}#0`).states.at(-1) ?? {}
+    if (row?.configured && row.revision >= revision) this.#ruled.set(key, revision)
+  }
+
+  /** Whoever sent the write goes on this slot: so it was taken. */
+  settle(slot: Slot): void {
+    const { open } = slot
+    if (open === undefined) return
+    slot.open = undefined
+    for (const violate of open) violate()
+    if (!slot.late) slot.history.slots.push(slot)
+  }
+
+  must(holds: boolean, rule: string, ...told: readonly unknown[]): void {
+    if (!holds) this.world.violated(rule, told.map((one) => JSON.stringify(one)).join(' '))
+  }
+
+  /** A push or pop under a queue's limit takes a slot; what else is written for a queue takes none. */
+  #ofQueue(by: Operation, change: Change): RateCall {
+    // A pop that waits reads its clock anew after each pause, so here are all times that it may have read.
+    const clockMinMs = by.startedMs - SKEW_MS
+    const clockMaxMs = this.world.scheduler.nowMs + SKEW_MS
+    const command = isSlotOf(by, change)
+      ? ({ verb: 'admit', key: '', request: {} } as const)
+      : ({ verb: 'state', key: '' } as const)
+    const operation = { ...by, clockMinMs, clockMaxMs }
+    return { command, operation, slots: [], farOff: false, knows: () => false }
+  }
+
+  #checkRow(before: ReadRow | undefined, row: ReadRow, { farOff }: RateCall): void {
+    const latestMs = Math.max(before?.atMs ?? 0, this.world.scheduler.nowMs + SKEW_MS)
+    this.must(!farOff, 'a clock far off changes nothing', row)
+    this.must(row.atMs <= latestMs, 'no window begins before its time', row)
+    this.must(row.isOwn === row.configured, 'a revision says whether it is of own settings', row)
+    if (before === undefined) return
+    this.must(row.atMs >= before.atMs, 'the item’s time never goes back', row)
+    this.must(row.revision >= before.revision, 'a revision never goes back', before, row)
+    const isOther = row.ruler !== before.ruler
+    const counts = !isOther || row.generation > before.generation
+    this.must(counts, 'two epochs never have the same text', before, row)
+  }
+
+  #checkTaken(
+    pk: string,
+    before: ReadRow | undefined,
+    row: ReadRow,
+    { command, operation, slots }: RateCall,
+  ): void {
+    if (command.verb !== 'admit') return
+    const { world } = this
+    const history = this.of(pk)
+    const { cost = 1, canWait = false } = command.request
+    const position = row.cursor - widthIn(row, cost)
+    const turnMs = turnIn(row, position, cost)
+    const isNews = before !== undefined && row.revision > before.revision
+    const slot: Slot = {
+      by: operation.id,
+      ...{ row, position, cost, turnMs, history },
+      at: history.states.length - 1,
+      clockMs: operation.clockMaxMs,
+      late: world.scheduler.nowMs > turnMs + row.windowMs + LATE_MS,
+      open: isNews ? [] : undefined,
+      givenUp: false,
+    }
+    slots.push(slot)
+    if (slot.late) {
+      world.statistics.count('path slot that came too late')
+      return
+    }
+    const say = (): string => JSON.stringify({ ...slot, open: undefined, history: undefined })
+    const must = (holds: boolean, rule: string, other?: Slot): void => {
+      if (holds) return
+      const violate = (): void =>
+        world.violated(rule, `${say()}${other ? ` and that of #${other.by}` : ''}`)
+      if (slot.open === undefined) violate()
+      else slot.open.push(violate)
+    }
+    const ruled = this.#ruled.get(keyOf(pk)) ?? 0
+    must(row.revision >= ruled, 'new settings hold with the next write')
+    checkSlot({ slot, before, operation, canWait, inLine: this.lines.max, must })
+    if (slot.open === undefined) history.slots.push(slot)
+  }
+
+  #checkGiveUp(
+    { slots }: RowHistory,
+    before: ReadRow | undefined,
+    row: ReadRow,
+    { command }: RateCall,
+  ): void {
+    if (command.verb !== 'giveUp') return
+    const { turn } = command
+    const last = slots.findLast(({ givenUp }) => !givenUp)
+    const isLast =
+      last !== undefined &&
+      last.row.epoch === turn.epoch &&
+      last.position === turn.position &&
+      last.row.giveUps === turn.giveUps &&
+      row.cursor === last.position &&
+      row.epoch === before?.epoch
+    this.must(isLast, 'only the last turn is given up, by its owner', turn, before)
+    if (last !== undefined) last.givenUp = true
+  }
+
+  /** A row must live until all its promises are past, by any clock: a new row would not know them. */
+  #checkTtl({ slots }: RowHistory, row: ReadRow): void {
+    const { ttl, windowMs } = row
+    this.must((ttl === undefined) === row.configured, 'what is not configured goes', row)
+    if (ttl === undefined) return
+    for (const { turnMs, givenUp } of slots) {
+      // Under smooth a slot's time is its turn's only to within its burst.
+      const overMs = turnMs + (row.window ? windowMs : 0)
+      const keptMs = overMs + Math.max(IDLE_WINDOWS * windowMs, IDLE_MS_MIN) + APART_MS
+      // Past turns need no row.
+      if (givenUp || keptMs < this.world.scheduler.nowMs) continue
+      this.must(ttl * 1_000 >= keptMs, 'a row outlives its promises', turnMs, row)
+    }
+  }
+}
+
+/** `k` of `r#k#0`. */
+const keyOf = (pk: string): string => pk.slice(2, pk.lastIndexOf('#'))
