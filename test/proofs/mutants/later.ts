@@ -31,6 +31,8 @@ const doubtTest = 'test/engine/later-doubt.test.ts'
 const rememberedTest = 'test/engine/later-remembered.test.ts'
 const fullTest = 'test/engine/full-and-due.test.ts'
 const keptRoom = 'engine/core/kept-room.ts'
+const keptTest = 'test/engine/kept-room.test.ts'
+const useKept = 'engine/operations/later/use-kept-room.ts'
 const settlingTest = 'test/engine/later-settling.test.ts'
 
 /** Items for later: never early, never lost, never twice. */
@@ -83,8 +85,23 @@ export const laterMutants: readonly Mutant[] = [
     [keptRoom, 'before.room <= 0 ? Math.max(0, after.room) : 0', '0'],
     test(fullTest, 'is not taken by producers')),
   mutant('kept-room-is-never-given-back', '0039 room that nothing needs goes to pushes',
-    ['engine/operations/pushing/make-room.ts', 'else if (current.keptRoom > 0) current = await useKeptRoom(engine, current)', ''],
+    ['engine/operations/pushing/make-room.ts', 'else if (current.keptRoom > 0)', 'else if (current.keptRoom < 0)'],
     test(fullTest, 'goes to pushes again')),
+  mutant('kept-room-is-no-room-for-moves', '0039 room that nothing needs goes to pushes and moves',
+    ['engine/operations/moving/move.ts', 'target.keptRoom > 0 && ', 'target.keptRoom < 0 && '],
+    test(keptTest, 'find the room that due items leave')),
+  mutant('kept-room-waits-for-what-cannot-be-read', '0039 a queue with room takes pushes, though nobody can read what is due',
+    [useKept, 'if (!(error instanceof QueueError)) throw error', 'throw error'],
+    test(keptTest, 'nobody can read what is due')),
+  mutant('kept-room-is-asked-over-and-over', '0039 kept room that does not help is given back once',
+    [useKept, ', givesRoomBack: true', ''],
+    test(keptTest, 'writes once')),
+  mutant('a-full-queue-is-patient-with-joins', '0039 a push does not wait for the joins of others',
+    [useKept, '{ isBrief: true }', '{}'],
+    test(keptTest, 'told so soon')),
+  mutant('a-lost-join-is-tried-again-at-once', '0039 a push does not wait for the joins of others',
+    ['engine/operations/pushing/make-room.ts', 'if (used.isLost) return used.record', ''],
+    test(keptTest, 'told so soon')),
   mutant('kept-room-stays-when-nothing-waits', '0039 room that nothing needs goes to pushes',
     [keptRoom, 'return after.keptRoom === 0 ? after : { ...after, room: roomForDue(after), keptRoom: 0 }', 'return after'],
     test(fullTest, 'goes to pushes again')),
