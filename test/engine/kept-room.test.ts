@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { PushItem } from '../../lambdas/engine/queues.ts'
+import { transactionCanceledByConflict } from '../../testing/simulated/faults.ts'
 import { type EngineOnWire, openSimulated, type Stage } from './stage.ts'
 import { codeOf, expectCode, named, popItems, push } from './traffic.ts'
 import { throttled } from './wire.ts'
@@ -32,12 +33,6 @@ const withoutBatches = (stage: Stage): EngineOnWire =>
     before({ service, input }) {
       if (service === 's3' || JSON.stringify(input).includes('b#')) throw throttled()
     },
-  })
-
-const conflict = () =>
-  Object.assign(new Error(), {
-    name: 'TransactionCanceledException',
-    CancellationReasons: [{ Code: 'None' }, { Code: 'TransactionConflict' }],
   })
 
 describe('Items that come from another queue', () => {
@@ -102,7 +97,7 @@ describe('A push that finds no room', () => {
     const { stage, queue } = await keeping(Array.from({ length: 60 }, () => one))
     const crowded = stage.engine({
       before({ name }) {
-        if (name === 'TransactWriteCommand') throw conflict()
+        if (name === 'TransactWriteCommand') throw transactionCanceledByConflict(2)
       },
     })
     await popItems(crowded, queue)

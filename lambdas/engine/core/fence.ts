@@ -25,7 +25,7 @@ export type Guards = {
   readonly appends?: boolean | undefined
   /** Nobody has scheduled an item since, nor taken one out: for a write that puts the timer off. */
   readonly scheduled?: boolean | undefined
-  /** The same, unless nothing is due by this time: for a pop that works from memory. */
+  /** The same, unless nothing is due by this time: for a pop, which may have seen the record before that. */
   readonly scheduledByMs?: number | undefined
   /** No lane was made since: it could be one ahead. */
   readonly lanesMade?: boolean | undefined
