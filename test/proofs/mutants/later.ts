@@ -26,6 +26,7 @@ const toSeal = 'engine/core/to-seal.ts'
 const placement = 'engine/operations/later/placement.ts'
 const takeBack = 'engine/operations/later/take-back.ts'
 const orderTest = 'test/engine/later-order.test.ts'
+const joinableTest = 'test/engine/core/joinable.test.ts'
 const toSealTest = 'test/engine/core/to-seal.test.ts'
 const doubtTest = 'test/engine/later-doubt.test.ts'
 const rememberedTest = 'test/engine/later-remembered.test.ts'
@@ -246,6 +247,15 @@ export const laterMutants: readonly Mutant[] = [
   mutant('later-taken-back-behind-the-newer', '0039 items of one second keep their order',
     [takeBack, 'T=list_append(${one.value(entries)},if_not_exists(T,${none}))',
      'T=list_append(if_not_exists(T,${none}),${one.value(entries)})'], test(orderTest, 'go back from rows')),
+  mutant('later-taken-back-splits-a-second', '0039 items of one second keep their order',
+    [joinable, 'Map.groupBy(rows, (row) => row.due)', 'rows.map((row): [number, readonly R[]] => [row.due, [row]])'],
+    test(orderTest, 'rows of one second stay together'), test(joinableTest, 'or not at all')),
+  mutant('later-taken-back-before-the-page-ends', '0039 items of one second keep their order',
+    [joinable, 'if (more) partlyRead.add(rows.at(-1)?.due ?? 0)', ''],
+    test(joinableTest, 'the next page may have more')),
+  mutant('later-taken-back-beside-an-unseen-row', '0039 items of one second keep their order',
+    [joinable, 'unseenBeside(scheduled.unseen, rows).map(dueOfRow)', '[] as number[]'],
+    test(joinableTest, 'cannot be read yet')),
   mutant('later-seal-splits-a-second', '0039 items of one second keep their order',
     [toSeal, '({ due, priority }: ScheduledEntry): string => `${due}.${priority}`',
      '({ due, priority, random }: ScheduledEntry): string => `${due}.${priority}.${random}`'], test(toSealTest, 'or none')),
