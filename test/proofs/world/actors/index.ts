@@ -7,4 +7,12 @@ import { schedules } from './schedules.ts'
 import { upkeep } from './upkeep.ts'
 
 /** All that may take part in a world beside the callers. */
-export const actors: readonly Actor[] = [upkeep, consumer, consumeMany, inbox, schedules, rateCallers, queueLimits]
+export const actors: readonly Actor[] = [
+  upkeep,
+  consumer,
+  consumeMany,
+  inbox,
+  schedules,
+  rateCallers,
+  queueLimits,
+]
