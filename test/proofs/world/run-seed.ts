@@ -3,7 +3,7 @@ import type { Command } from './actors/callers/command.ts'
 import { Crowd } from './actors/callers/crowd.ts'
 import { drawCommand } from './actors/callers/draw-command.ts'
 import { drawPatterns } from './actors/callers/draw-patterns.ts'
-import { letKeysExpire } from './actors/callers/expiring-keys.ts'
+import { KEY_SECONDS, keysExpire } from './actors/callers/expiring-keys.ts'
 import { Knowledge } from './actors/callers/knowledge.ts'
 import { learn } from './actors/callers/learn.ts'
 import type { Mix } from './actors/callers/mixes.ts'
@@ -147,4 +147,22 @@ async function work(
     housekeeper?.sweep()
     await driver.advance(random.next() * 30 * profile.latencyMaxMs)
   }
+}
+
+/** Their time, the hour by which clocks may differ, and the minutes that a request may be late. */
+const REST_MS = (KEY_SECONDS + 90 * 60) * 1_000
+
+/** Some of their notes are receipts by then, and others are still in the record. */
+async function letKeysExpire(
+  { world, model, housekeeper }: Built,
+  driver: Driver,
+  knowledge: Knowledge,
+): Promise<void> {
+  if (!keysExpire(world.seed)) return
+  await driver.advance(REST_MS)
+  if (world.seed % 8 === 1) housekeeper?.sweep()
+  world.history.add('', () => 'the time of all keys is over')
+  world.statistics.count('path keys expired')
+  knowledge.forgetPushKeys()
+  model.ledger.keyLife += 1
 }

@@ -1,6 +1,7 @@
 import type { Actor } from '../harness/actor.ts'
 import { consumeMany } from './consume-many.ts'
 import { consumer } from './consumer.ts'
+import { deployments } from './deployments.ts'
 import { inbox } from './inbox.ts'
 import { queueLimits, rateCallers } from './rate-callers.ts'
 import { schedules } from './schedules.ts'
@@ -13,6 +14,7 @@ export const actors: readonly Actor[] = [
   consumeMany,
   inbox,
   schedules,
+  deployments,
   rateCallers,
   queueLimits,
 ]

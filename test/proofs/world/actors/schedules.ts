@@ -110,8 +110,8 @@ class Schedules implements Part {
       const ran = await this.#call(account, 'runSchedule')
       if (ran !== 'refused') account.runs[ran] += 1
     } else if (touch === 'deletes') {
+      await this.#insist(account, 'deleteSchedule')
       account.deletedMs = this.#joining.world.scheduler.nowMs
-      await this.#call(account, 'deleteSchedule')
     } else if (touch === 'pauses') {
       const fromMs = this.#joining.world.scheduler.nowMs
       await this.#call(account, 'pauseSchedule')

@@ -107,7 +107,7 @@ function isNewOccurrence({ ledger, operation }: Model, { item }: Arrival): boole
   const verb = operation?.command.verb ?? ''
   return item.dueMs === undefined
     ? verb === 'runSchedule'
-    : verb === 'returnExpiredLocks' || verb === 'wake' || verb.endsWith('Schedule')
+    : verb === 'returnExpiredLocks' || verb === 'wake' || /Schedules?$/.test(verb)
 }
 
 function noteOccurrence({ ledger, world }: Model, { item, record, queue }: Arrival): void {

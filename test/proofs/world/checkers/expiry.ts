@@ -47,12 +47,15 @@ const passing: ReadonlySet<string> = new Set([
   'pushTransactItem',
   'transact',
   'apply',
+  'runSchedule',
 ])
+/** They push what schedules owe, to any queue. */
+const sweeping: ReadonlySet<string> = new Set(['returnExpiredLocks', 'wake'])
 
 export const passes = (operation: Operation | undefined, queue: string): operation is Operation =>
   operation !== undefined &&
-  passing.has(operation.command.verb) &&
-  operation.command.queue === queue
+  (sweeping.has(operation.command.verb) ||
+    (passing.has(operation.command.verb) && operation.command.queue === queue))
 
 /** Pushes that go together go by the clock readings of one of them, which the others do not know. */
 const latestMs = ({ model: { world } }: Write, { together, clockMaxMs }: Operation): number =>

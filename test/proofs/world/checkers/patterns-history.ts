@@ -2,6 +2,7 @@ import type { Configuration } from '../../../../lambdas/engine/core/configuratio
 import { queuePatternsKey } from '../../../../lambdas/engine/core/keys.ts'
 import type { QueuePatternInput } from '../../../../lambdas/engine/queues.ts'
 import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
+import type { Command } from '../actors/callers/command.ts'
 import type { Model } from './model.ts'
 
 /** Every revision of the patterns that there ever was, as those who put them meant it. */
@@ -27,19 +28,26 @@ export class PatternsHistory {
   }
 }
 
+function patternsIn(command: Command | undefined): readonly QueuePatternInput[] | undefined {
+  if (command?.verb === 'configurePatterns') return command.patterns
+  if (command?.verb !== 'deployPatterns') return undefined
+  return command.rest[0] as readonly QueuePatternInput[]
+}
+
 export function notePatterns(model: Model, change: Change): void {
   const { pk, sk } = queuePatternsKey
   if (change.pk !== pk || change.sk !== sk) return
   const { operation, patterns } = model
-  if (operation?.command.verb !== 'configurePatterns' || change.newItem === undefined) {
-    model.violated('only configurePatterns changes the patterns', change.pk)
+  const put = change.newItem === undefined ? undefined : patternsIn(operation?.command)
+  if (operation === undefined || change.newItem === undefined || put === undefined) {
+    model.violated('only those who put patterns change them', change.pk)
     return
   }
   const { r } = change.newItem
   if (r !== patterns.revision + 1) {
     model.violated('the revision of the patterns counts', `${patterns.revision} to ${r}`)
   }
-  patterns.add(operation.command.patterns)
+  patterns.add(put)
   operation.effects.configured += 1
   model.noteEffect('the patterns were changed')
 }

@@ -41,6 +41,7 @@ export const features = [
   'freeze',
   'lost answer',
   'other age',
+  'deployment',
 ] as const
 
 export type Feature = (typeof features)[number]
@@ -151,6 +152,10 @@ export function featuresOf(
       break
     case 'configurePatterns':
       found.push('patterns')
+      break
+    case 'deploySchedules':
+    case 'deployPatterns':
+      found.push('deployment')
       break
     case 'apply':
       found.push('inbox')

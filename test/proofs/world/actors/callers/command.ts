@@ -67,6 +67,8 @@ export type PlainCallVerb =
   | 'pauseSchedule'
   | 'resumeSchedule'
   | 'runSchedule'
+  | 'deploySchedules'
+  | 'deployPatterns'
 
 export type Verb =
   | PlainCallVerb

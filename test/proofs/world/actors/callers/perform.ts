@@ -42,7 +42,7 @@ export function perform(service: Service, command: Command): Promise<unknown> {
   }
   const { verb, queue } = command
   const call = queues[verb] as (...request: unknown[]) => Promise<unknown>
-  if ('rest' in command) return call(queue, ...command.rest)
+  if ('rest' in command) return call(...(queue === '' ? [] : [queue]), ...command.rest)
   if (queue === '') return call('request' in command ? command.request : {})
   return 'request' in command ? call(queue, command.request) : call(queue)
 }
