@@ -10,7 +10,7 @@ import {
   type QueuesOptions,
 } from '../../lambdas/engine/queues.ts'
 import type { Clock, Row } from '../../lambdas/foundation/dynamo.ts'
-import { startEmbedded } from '../../testing/index.ts'
+import { startQueues } from '../../testing/index.ts'
 import { seeded } from '../../testing/random.ts'
 import { announcedLines } from '../../testing/simulated/announcements.ts'
 import { itemSize } from '../../testing/simulated/dynamodb/item-size.ts'
@@ -159,9 +159,8 @@ export class Stage {
 }
 
 async function openEmbedded(): Promise<Store> {
-  const embedded = await startEmbedded()
-  const [tableName, bucketName] = ['engine', 'engine']
-  await Promise.all([embedded.createTable(tableName), embedded.createBucket(bucketName)])
+  const embedded = await startQueues()
+  const { tableName, bucketName } = embedded
   const dynamodb = DynamoDBDocumentClient.from(embedded.dynamodb)
   return {
     tableName,

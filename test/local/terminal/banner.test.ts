@@ -8,6 +8,20 @@ const service = {
   routes: [{ key: 'POST /queue/{id}/push', functionArn: 'arn', timeoutMs: 1_000 }],
 }
 
+const textOf = (settings: Partial<Parameters<typeof banner>[0]>): string =>
+  banner(
+    {
+      url: 'http://localhost:8000',
+      urls: {},
+      plan: planStack([]),
+      seconds: 1,
+      typed: 'pushpop start',
+      elsewhere: {},
+      ...settings,
+    },
+    (_, shown) => shown,
+  )
+
 /** The queues in the lines to paste, of an app with a consumer of these. */
 function queuesFor(matchers: readonly unknown[] | undefined): readonly string[] {
   const pattern = matchers === undefined ? { source: ['shop'] } : { detail: { queue: matchers } }
@@ -16,8 +30,7 @@ function queuesFor(matchers: readonly unknown[] | undefined): readonly string[] 
     apis: [service],
     eventRules: [{ id: 'Rule', busName: 'bus', pattern, targets: [] }],
   }
-  const [url, seconds] = ['http://localhost:8000', 1]
-  const text = banner({ url, urls: {}, plan, seconds, typed: 'pushpop start' }, (_, shown) => shown)
+  const text = textOf({ plan })
   return [...text.matchAll(/^ {2}curl .*\/queue\/([^/\s]+)/gm)].map(([, queue = '']) => queue)
 }
 
@@ -28,4 +41,30 @@ test.each([
   ['none', undefined, 'orders'],
 ])('The lines to paste push to what a consumer works: %s.', (_, matchers, queue) => {
   expect(queuesFor(matchers)).toEqual([queue, queue, queue])
+})
+
+const [dynamodbEndpoint, s3Endpoint] = ['http://127.0.0.1:8001', 'http://127.0.0.1:9000']
+const directory = '.pushpop'
+
+test.each([
+  [{}, 'Data is forgotten at the end.'],
+  [{ directory }, 'Data is kept in .pushpop; pushpop start --memory forgets it.'],
+  [
+    { directory, elsewhere: { dynamodbEndpoint } },
+    'Objects and messages are kept in .pushpop, the tables at http://127.0.0.1:8001 as long as they last there; they belong together.',
+  ],
+  [
+    { directory, elsewhere: { dynamodbEndpoint, s3Endpoint } },
+    'Messages are kept in .pushpop, the tables at http://127.0.0.1:8001 and the objects at http://127.0.0.1:9000 as long as they last there; they belong together.',
+  ],
+  [
+    { directory, elsewhere: { s3Endpoint } },
+    'Tables and messages are kept in .pushpop, the objects at http://127.0.0.1:9000 as long as they last there; they belong together.',
+  ],
+  [
+    { elsewhere: { dynamodbEndpoint } },
+    'Data is forgotten at the end: that includes the tables at http://127.0.0.1:8001.',
+  ],
+])('The banner says where the data is, and what becomes of it: %j.', (settings, line) => {
+  expect(textOf(settings).split('\n')).toContain(line)
 })

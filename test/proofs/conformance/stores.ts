@@ -5,9 +5,9 @@ import {
   createLeanDynamodb,
   type LeanDynamodb,
 } from '../../../lambdas/foundation/lean/lean-dynamodb.ts'
-import { storeCredentials } from '../../../local/stores/store-environment.ts'
+import { credentialsOf } from '../../../local/stores/store-environment.ts'
 import { REGION } from '../../../local/template/identities.ts'
-import { type Embedded, startEmbedded } from '../../../testing/index.ts'
+import { type Embedded, startQueues } from '../../../testing/index.ts'
 import {
   createSimulatedClient,
   type DocumentSender,
@@ -62,15 +62,20 @@ export function openSimulated(network: Network): OpenStore {
 }
 
 async function openEmbedded(clientOf: (store: Embedded) => DocumentSender): Promise<OpenStore> {
-  const embedded = await startEmbedded()
-  const [table, bucket] = ['conformance', 'conformance']
-  await Promise.all([embedded.createTable(table), embedded.createBucket(bucket)])
+  const embedded = await startQueues()
+  const { tableName: table, bucketName: bucket } = embedded
   const dynamodb = clientOf(embedded)
   return { dynamodb, s3: embedded.s3, table, bucket, clean: nothing, close: () => embedded.stop() }
 }
 
-const leanClient = ({ dynamodbEndpoint: endpoint }: Embedded): DocumentSender =>
-  leanSender(createLeanDynamodb({ region: REGION, credentials: storeCredentials, endpoint }))
+const leanClient = (embedded: Embedded): DocumentSender =>
+  leanSender(
+    createLeanDynamodb({
+      region: REGION,
+      credentials: credentialsOf(embedded),
+      endpoint: embedded.dynamodbEndpoint,
+    }),
+  )
 
 /** What it refuses to write has a name, by which the engine knows that nothing was sent; the SDK's has none. */
 const leanSender = (client: LeanDynamodb): DocumentSender => {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { SQSClient } from '@aws-sdk/client-sqs'
 import { startSqs } from '../../../../local/sqs/start-sqs.ts'
-import { storeCredentials } from '../../../../local/stores/store-environment.ts'
+import { credentialsOf } from '../../../../local/stores/store-environment.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 export type ServiceName = 'local' | 'aws'
@@ -36,7 +36,7 @@ async function openLocal(): Promise<Service> {
   const client = new SQSClient({
     region: 'us-east-1',
     endpoint: sqs.endpoint,
-    credentials: storeCredentials,
+    credentials: credentialsOf({}),
   })
   return {
     client,
