@@ -26,6 +26,14 @@ const always: readonly Proof[] = [
     figures: /packages, \d+ not as expected|packages tried/,
   },
   {
+    name: 'engines',
+    command: [
+      'test/proofs/conformance/main.ts',
+      ...['--dynamodb', 'local', '--s3', 'minio', '--sqs', 'elasticmq'],
+    ],
+    figures: /^(DynamoDB Local|MinIO|ElasticMQ) .* \d+$|^skipped: /,
+  },
+  {
     name: 'bare',
     command: ['test/proofs/bare/main.ts'],
     figures: /^npm (start|test) in |Tests |^skipped: /,
