@@ -1,7 +1,4 @@
-import { isObject } from '../template/assembly.ts'
 import { REGION } from '../template/identities.ts'
-
-type Image = Readonly<Record<string, unknown>>
 
 /** A record as GetRecords gives it. */
 export type StreamRecord = {
@@ -10,8 +7,8 @@ export type StreamRecord = {
     readonly SequenceNumber: string
     /** Seconds. */
     readonly ApproximateCreationDateTime?: number | undefined
-    readonly NewImage?: Image | undefined
-    readonly OldImage?: Image | undefined
+    readonly OldImage?: object | undefined
+    readonly NewImage?: object | undefined
   }
 }
 
@@ -27,24 +24,25 @@ export const createdAtMs = ({ dynamodb }: StreamRecord): number =>
   (dynamodb.ApproximateCreationDateTime ?? 0) * 1000
 
 /** DynamoDB Local 3 writes an empty map as `{}`, which is no value at all. Nothing else comes so. */
-export const withEmptyMaps = (record: StreamRecord): StreamRecord => {
-  const { NewImage, OldImage } = record.dynamodb
+export function withEmptyMaps(record: StreamRecord): StreamRecord {
+  const { OldImage, NewImage } = record.dynamodb
   return {
     ...record,
     dynamodb: {
       ...record.dynamodb,
-      ...(NewImage && { NewImage: values(NewImage) }),
       ...(OldImage && { OldImage: values(OldImage) }),
+      ...(NewImage && { NewImage: values(NewImage) }),
     },
   }
 }
 
-const values = (image: Image): Image =>
+const values = (image: object): object =>
   Object.fromEntries(Object.entries(image).map(([name, one]) => [name, value(one)]))
 
-function value(one: unknown): unknown {
-  if (!isObject(one)) return one
-  if (isObject(one.M)) return { M: values(one.M) }
-  if (Array.isArray(one.L)) return { L: one.L.map(value) }
+type Value = { readonly M?: object; readonly L?: readonly Value[] }
+
+function value(one: Value): Value {
+  if (one.M) return { M: values(one.M) }
+  if (one.L) return { L: one.L.map(value) }
   return Object.keys(one).length === 0 ? { M: {} } : one
 }

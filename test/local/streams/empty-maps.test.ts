@@ -3,7 +3,7 @@ import { StreamReader } from '../../../local/streams/stream-reader.ts'
 import { aRecord } from './a-record.ts'
 
 /** One record, as a stream of DynamoDB Local 3 has it. */
-const readerOf = (NewImage: Record<string, unknown>): StreamReader => {
+const readerOf = (NewImage: object): StreamReader => {
   return new StreamReader(
     async (operation) =>
       operation === 'DescribeStream'
