@@ -82,6 +82,29 @@ const ofElasticmq: Reasons = {
   'What is too old is gone.': 'keeps it; CreateQueue: MessageRetentionPeriod',
   'A purge leaves nothing, and the next one has to wait.':
     'takes the next one; PurgeQueue: PurgeQueueInProgress',
+  'A list without queues has no field for them.':
+    'has an empty list; AWS leaves the field out, as LocalStack’s test_sqs.py recorded, test_list_queues',
+  'A standard queue does not become FIFO.':
+    'takes it; recorded by LocalStack’s test_sqs.py, test_create_standard_queue_with_fifo_attribute_raises_error',
+  'A standard queue has no FifoQueue.':
+    'takes it; recorded by LocalStack’s test_sqs.py, test_create_standard_queue_with_fifo_attribute_raises_error',
+  'A standard queue has no ContentBasedDeduplication.':
+    'takes it; recorded by LocalStack’s test_sqs.py, test_create_standard_queue_with_fifo_attribute_raises_error',
+  'A standard queue has no DeduplicationScope.':
+    'takes it; recorded by LocalStack’s test_sqs.py, test_create_standard_queue_with_fifo_attribute_raises_error',
+  'A standard queue has no FifoThroughputLimit.':
+    'takes it; recorded by LocalStack’s test_sqs.py, test_create_standard_queue_with_fifo_attribute_raises_error',
+  'FifoQueue may be True.': 'knows only true; CloudFormation sends True',
+  'A name is free again a minute after its queue was deleted.':
+    'takes it at once; recorded by LocalStack’s test_sqs.py, test_create_queue_recently_deleted',
+  'One bad entry of a batch does no harm to the others.':
+    'takes the bad one; SendMessageBatch: each entry has its own result',
+  'A batch to a FIFO queue is refused if an entry lacks its MessageGroupId.':
+    'takes it; recorded by LocalStack’s test_sqs.py, test_send_batch_missing_message_group_id_for_fifo_queue',
+  'A batch to a FIFO queue is refused if an entry lacks its MessageDeduplicationId.':
+    'takes it; recorded by LocalStack’s test_sqs.py, test_send_batch_missing_deduplication_id_for_fifo_queue',
+  'An older handle changes the visibility, too.':
+    'refuses it; recorded by LocalStack’s test_sqs.py, test_change_message_visibility_after_visibility_timeout_expiration',
 }
 
 export const excuses: ReadonlyMap<string, Reasons> = new Map([

@@ -66,13 +66,14 @@ async function resultsOf(
   const folder = mkdtempSync(join(tmpdir(), 'pushpop-conformance-'))
   const file = join(folder, 'results.json')
   const vitest = join(root, 'node_modules/vitest/vitest.mjs')
-  // Cases on SQS wait for real seconds, all at once.
+  // Cases on SQS wait for real seconds, all at once; and these engines are slower than ours.
+  const patient = ['--maxConcurrency=100', '--testTimeout=600000', '--hookTimeout=600000']
   const own = ['--reporter=dot', '--reporter=json', `--outputFile.json=${file}`]
-  const child = spawn(
-    process.execPath,
-    [vitest, 'run', ...files, ...own, '--maxConcurrency=100', ...args],
-    { cwd: root, env: { ...process.env, ...environment }, stdio: 'inherit' },
-  )
+  const child = spawn(process.execPath, [vitest, 'run', ...files, ...own, ...patient, ...args], {
+    cwd: root,
+    env: { ...process.env, ...environment },
+    stdio: 'inherit',
+  })
   process.on('exit', () => child.kill())
   await once(child, 'close')
   try {
