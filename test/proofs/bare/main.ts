@@ -25,6 +25,8 @@ const { values, positionals } = parseArgs({
   },
 })
 
+// Those of the system are often not on the path of an ordinary user.
+process.env.PATH += ':/usr/sbin:/sbin'
 const missing = whatIsMissing()
 process.exitCode = missing === undefined ? await prove() : skip(missing)
 
@@ -48,9 +50,7 @@ function skip(why: string): number {
 function whatIsMissing(): string | undefined {
   if (process.platform !== 'linux') return `this is ${process.platform}, and it needs Linux`
   for (const name of ['debootstrap', 'apt-get', 'unshare', 'chroot', 'git']) {
-    // Those of the system are often not on the path of an ordinary user.
-    const found = programOnPath(name) ?? programOnPath(name, '/usr/sbin:/sbin')
-    if (!found) return `there is no ${name}; install it`
+    if (!programOnPath(name)) return `there is no ${name}; install it`
   }
   if (process.getuid?.() !== 0) return 'it needs root to change the root folder; run it by sudo'
   return undefined
