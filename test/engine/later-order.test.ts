@@ -121,6 +121,27 @@ describe('While all priorities are in use', () => {
     const { items } = await queues.browse(queue, { priority: 5_000 })
     expect(textsOf(items)).toEqual(['0', '1', '2'])
   })
+
+  it('rows of one second stay together, where the record keeps only some of them.', async () => {
+    const { stage, queues, queue, atMs, id } = aQueue()
+    await push(queues, queue, lanes)
+    const texts: string[] = []
+    while ((await stage.record(queue)).scheduled.seals < 2) {
+      const text = `${texts.length}`
+      const deliverAtMs = atMs + 1_000 * (texts.length % 2)
+      await id({ text, deliverAtMs, priority: 5_000 })
+      texts.push(text)
+    }
+    stage.clock.pass(200_000)
+    await queues.returnExpiredLocks()
+    await queues.purge(queue, { priority: 7 })
+    await queues.returnExpiredLocks()
+    stage.clock.pass(70_000)
+    await queues.returnExpiredLocks()
+    const { items } = await queues.browse(queue, { priority: 5_000, limit: 100 })
+    const inTheirOrder = [0, 1].flatMap((second) => texts.filter((text) => +text % 2 === second))
+    expect(textsOf(items)).toEqual(inTheirOrder)
+  })
 })
 
 type Step =

@@ -3,7 +3,8 @@ import type { Queues } from '../../lambdas/engine/queues.ts'
 import { transactionCanceledByConflict } from '../../testing/simulated/faults.ts'
 import '../support/engine-loaded.ts'
 import { openSimulated } from './stage.ts'
-import { lockItems, named, push } from './traffic.ts'
+import { lockItems, named, popItems, push } from './traffic.ts'
+import { losingRaces } from './wire.ts'
 
 // A process remembers a record whose rows a read may not show yet. When another process has joined those rows, the
 // remembered record still says that something is due: it must not lead to "empty", "locked" or a refusal.
@@ -121,4 +122,21 @@ it('A pop that has just read the record asks again about a row that others join 
     },
   })
   expect(await textsOf(pops, queue)).toEqual(['"later"'])
+})
+
+it('A pop that pauses after lost races passes over nothing that has come due in the pause.', async () => {
+  const { stage, producer, queue } = opened()
+  await push(producer, queue, named('a', 5, 5))
+  const races = losingRaces(2, () => popItems(stage.engine(), queue))
+  let isDue = false
+  const clock = {
+    nowMs: () => stage.clock.now,
+    async sleep(ms: number) {
+      isDue = true
+      await push(producer, queue, [{ text: '"due"', delaySeconds: 1 }])
+      stage.clock.pass(2_000 + ms)
+    },
+  }
+  expect(await textsOf(stage.engine({ ...races, clock }), queue, 1)).toEqual(['"due"'])
+  expect([isDue, races.lost]).toEqual([true, 2])
 })

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { openSimulated } from './stage.ts'
+import { isPatient } from '../../lambdas/engine/core/timers.ts'
+import { type EngineOnWire, openSimulated } from './stage.ts'
 import { lockItems, named, push } from './traffic.ts'
 import { throttled } from './wire.ts'
 
@@ -45,4 +46,38 @@ it('A timer of housekeeping keeps nobody awake where no consumer waits.', async 
   await broken.returnExpiredLocks({ onNext: (ms) => called.push(ms) })
   expect(called).toEqual([])
   expect((await stage.record(queue)).near).toBe(false)
+})
+
+it('A reminder does not hide what a process schedules that remembers the timer before it.', async () => {
+  const stage = openSimulated()
+  const queue = stage.queue()
+  const [producer, sweeper] = [0, 1].map(() => stage.engine({ remindAfterSeconds: 300 })) as [
+    EngineOnWire,
+    EngineOnWire,
+  ]
+  const startMs = stage.clock.now
+  await push(producer, queue, [{ text: '1', delaySeconds: 100 }])
+  stage.clock.pass(101_000)
+  await sweeper.returnExpiredLocks()
+  const { checkAtMs } = await stage.record(queue)
+  expect([checkAtMs, isPatient(checkAtMs as number)]).toEqual([startMs + 400_999.5, true])
+  stage.clock.pass(100_000)
+  const requests = await producer.wire.during(() =>
+    push(producer, queue, [{ text: '2', delaySeconds: 220 }]),
+  )
+  // The first one, which its condition refuses, returns the record.
+  expect(requests).toEqual(['UpdateCommand', 'UpdateCommand'])
+  expect((await stage.record(queue)).checkAtMs).toBe(startMs + 400_999)
+})
+
+it('A process that remembers an earlier timer schedules in one request while the present one is near.', async () => {
+  const stage = openSimulated()
+  const [producer, other, queue] = [stage.engine(), stage.engine(), stage.queue()]
+  const schedule = (queues: EngineOnWire, delaySeconds: number) =>
+    push(queues, queue, [{ text: '1', delaySeconds }])
+  await schedule(producer, 10)
+  stage.clock.pass(11_000)
+  await other.returnExpiredLocks()
+  await schedule(other, 20)
+  expect(await producer.wire.during(() => schedule(producer, 30))).toEqual(['UpdateCommand'])
 })

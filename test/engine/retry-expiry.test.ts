@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { deadLetterQueueOf } from '../../lambdas/foundation/queue-id.ts'
 import { onSimulated } from './stage.ts'
 import { lockItems, named, popItems, push, textsOf, tidy } from './traffic.ts'
+import { throttled } from './wire.ts'
 
 // In an exclusive queue, what waits for its retry holds up the rest, but only while a pop may still get it.
 
@@ -43,6 +44,24 @@ describe('An item that waits for its retry in an exclusive queue', () => {
     await tidy(queues, queue)
     const { items } = await queues.browse(deadLetterQueueOf(queue))
     expect(items).toMatchObject([{ text: '"old0"', reason: 'expired', priorDeliveries: 1 }])
+  })
+
+  it('holds them up where nobody can read it: the queue is locked, and no pop fails.', async () => {
+    const { stage, queues, queue } = onSimulated()
+    const inBatch = named('old', 20).map(({ text }) => ({
+      text: JSON.stringify(text.padEnd(1_000)),
+      expiresInSeconds: 60,
+    }))
+    await push(queues, queue, inBatch)
+    const { lock } = await lockItems(queues, queue, { count: 20 })
+    await queues.release(queue, { lockId: lock.id, delaySeconds: day })
+    const broken = stage.engine({
+      before({ input }) {
+        if (JSON.stringify(input).includes('b#')) throw throttled()
+      },
+    })
+    expect(await broken.pop(queue)).toMatchObject({ kind: 'locked', forRetry: true })
+    expect(stage.background.map(({ step }) => step)).toEqual(['read'])
   })
 
   it('goes on holding them up if it has not expired, whatever else has.', async () => {

@@ -25,7 +25,7 @@ export type Guards = {
   readonly appends?: boolean | undefined
   /** Nobody has scheduled an item since, nor taken one out: for a write that puts the timer off. */
   readonly scheduled?: boolean | undefined
-  /** The same, unless nothing is due by this time: for a pop that works from memory. */
+  /** The same, unless nothing is due by this time: for a pop, which may have seen the record before that. */
   readonly scheduledByMs?: number | undefined
   /** No lane was made since: it could be one ahead. */
   readonly lanesMade?: boolean | undefined
@@ -61,6 +61,8 @@ export type FenceOptions = {
   readonly refreshCheckAt?: boolean
   /** A join has just found that nothing due can get its lane. */
   readonly isStuck?: boolean
+  /** Due items cannot use the room that is kept for them. */
+  readonly givesRoomBack?: boolean
   /** Sets `dry` if nothing is left to pop; needs that no append came in between. */
   readonly setsDry?: boolean
   /** After this long, we announce items again that nobody takes; absent without events. */
@@ -76,7 +78,8 @@ export function fenced(
   options: FenceOptions,
 ): FencedChange {
   const { nowMs, mark, begun, refreshCheckAt = false, setsDry = false, remindAfterMs } = options
-  const waits = isSomethingJoinable(draft, nowMs, options.isStuck ?? false)
+  const { isStuck = false, givesRoomBack = false } = options
+  const waits = !givesRoomBack && isSomethingJoinable(draft, nowMs, isStuck)
   const roomy = keepingRoom(before, draft, waits)
   const pruned = withNumbers(before, withoutExpired(pruneTails(before, roomy), nowMs))
   const isAppended = pruned.appends > before.appends

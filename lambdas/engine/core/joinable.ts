@@ -5,12 +5,14 @@ import { endOf, type QueueRecord } from './record.ts'
 import {
   decodeScheduled,
   dueOf,
+  dueOfRow,
   earliestDue,
   isDue,
   isSomethingDue,
   isUntidy,
   type Scheduled,
   scheduledBytes,
+  unseenBeside,
 } from './scheduled.ts'
 import { earliestOf, NEAR_MS, patiently } from './timers.ts'
 
@@ -44,18 +46,30 @@ export const mayHaveRoom = (record: QueueRecord): boolean =>
 const dueEntries = ({ entries }: Scheduled, nowMs: number): readonly string[] =>
   entries.filter((entry) => isDue(dueOf(entry), nowMs))
 
-/** The first rows of which nothing can join, as many as the record may keep, where others can pass them. */
+/**
+ * The first rows of which nothing can join, as many as the record may keep, where others can pass them. Of a second, it
+ * takes all rows or none: what stayed in rows would join before the older items in the record.
+ */
 export function rowsToTakeBack<
-  R extends { readonly due: number; readonly entries: readonly string[] },
->(record: QueueRecord, rows: readonly R[], nowMs: number): readonly R[] {
-  const hasLane = (entry: string): boolean => record.lanes.has(decodeScheduled(entry).priority)
-  const waiting = dueEntries(record.scheduled, nowMs).filter((entry) => !hasLane(entry))
-  let bytes = bytesOf(waiting)
-  const end = rows.findIndex(({ due, entries }) => {
-    bytes += bytesOf(entries)
-    return !isDue(due, nowMs) || bytes > WAITING_BYTES_MAX || entries.some(hasLane)
-  })
-  return end === -1 ? rows : rows.slice(0, end)
+  R extends { readonly sk: string; readonly due: number; readonly entries: readonly string[] },
+>(
+  record: QueueRecord,
+  { rows, more }: { readonly rows: readonly R[]; readonly more: boolean },
+  nowMs: number,
+): readonly R[] {
+  const { scheduled, lanes } = record
+  const hasLane = (entry: string): boolean => lanes.has(decodeScheduled(entry).priority)
+  const partlyRead = new Set(unseenBeside(scheduled.unseen, rows).map(dueOfRow))
+  if (more) partlyRead.add(rows.at(-1)?.due ?? 0)
+  let bytes = bytesOf(dueEntries(scheduled, nowMs).filter((entry) => !hasLane(entry)))
+  let end = 0
+  for (const [due, second] of Map.groupBy(rows, (row) => row.due)) {
+    bytes += bytesOf(second.flatMap(({ entries }) => entries))
+    if (!isDue(due, nowMs) || partlyRead.has(due) || bytes > WAITING_BYTES_MAX) break
+    if (second[0]?.entries.some(hasLane)) break
+    end += second.length
+  }
+  return rows.slice(0, end)
 }
 
 const bytesOf = (entries: readonly string[]): number =>

@@ -4,7 +4,7 @@ import type { QueueRecord } from './record.ts'
  * In a full queue, items that are due wait for room. A push is blind: it would take whatever room a pop frees, and while
  * producers keep the queue full the items that wait would never get any. So a fenced write that frees room while they
  * wait keeps it for them: pushes count it as taken. Joins use it. Once nothing is due that could join, the next fenced
- * write gives back what is left, and a push that finds no room makes one.
+ * write gives back what is left, and a push or a move that finds no room makes one (`use-kept-room.ts`).
  */
 
 /** What due items may take. */

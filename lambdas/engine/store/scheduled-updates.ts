@@ -52,10 +52,19 @@ export function lowerTimer(
 ): void {
   if (seen.checkAtMs !== undefined && seen.checkAtMs <= atMs) {
     lowerCheckAt(update, seen, atMs, nowMs)
+    if (seen.checkAtMs <= nowMs) unlessPatientSince(update, seen.checkAtMs)
     return
   }
   update.condition(`(attribute_not_exists(checkAt) OR checkAt>${update.value(atMs)})`)
   setCheckAt(update, asPrompt(Math.min(atMs, orAtMs)), nowMs)
+}
+
+/**
+ * That timer has ended. Whoever came for it may have set a patient one, which would hide ours from Wake; but one that
+ * the stream announces is prompt.
+ */
+function unlessPatientSince(update: Expression, checkAtMs: number): void {
+  update.condition(`(checkAt=${update.value(checkAtMs)} OR attribute_exists(wk))`)
 }
 
 /** Requires that nobody has scheduled anything since, or taken anything out. */

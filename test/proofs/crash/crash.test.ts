@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { prepareProcess } from '../world/harness/prepare-process.ts'
+import { prepareProcess } from '../world/harness/pool.ts'
 import { type Coverage, coverPoints } from './cover-points.ts'
 import type { Scenario } from './scenario.ts'
 import { scenarios } from './scenarios.ts'

@@ -1,4 +1,4 @@
-import { prepareProcess } from '../world/harness/prepare-process.ts'
+import { prepareProcess } from '../world/harness/pool.ts'
 import type { Intervention } from '../world/harness/world.ts'
 import { coverPoints } from './cover-points.ts'
 import { runPoint } from './run-point.ts'

@@ -1,6 +1,5 @@
 import type { Command } from '../world/actors/callers/command.ts'
-import { Knowledge, type KnownLock } from '../world/actors/callers/knowledge.ts'
-import { learn } from '../world/actors/callers/learn.ts'
+import { Knowledge, type KnownLock, learn } from '../world/actors/callers/knowledge.ts'
 import type { Operation } from '../world/actors/callers/operation.ts'
 
 export const queue = 'orders'

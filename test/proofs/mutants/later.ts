@@ -26,12 +26,15 @@ const toSeal = 'engine/core/to-seal.ts'
 const placement = 'engine/operations/later/placement.ts'
 const takeBack = 'engine/operations/later/take-back.ts'
 const orderTest = 'test/engine/later-order.test.ts'
+const joinableTest = 'test/engine/core/joinable.test.ts'
 const toSealTest = 'test/engine/core/to-seal.test.ts'
 const doubtTest = 'test/engine/later-doubt.test.ts'
 const rememberedTest = 'test/engine/later-remembered.test.ts'
 const joinFirst = 'engine/operations/popping/join-first.ts'
 const fullTest = 'test/engine/full-and-due.test.ts'
 const keptRoom = 'engine/core/kept-room.ts'
+const keptTest = 'test/engine/kept-room.test.ts'
+const useKept = 'engine/operations/later/use-kept-room.ts'
 const settlingTest = 'test/engine/later-settling.test.ts'
 
 /** Items for later: never early, never lost, never twice. */
@@ -96,8 +99,33 @@ export const laterMutants: readonly Mutant[] = [
     [keptRoom, 'before.room <= 0 ? Math.max(0, after.room) : 0', '0'],
     test(fullTest, 'is not taken by producers')),
   mutant('kept-room-is-never-given-back', '0039 room that nothing needs goes to pushes',
-    ['engine/operations/pushing/make-room.ts', 'else if (current.keptRoom > 0) current = await useKeptRoom(engine, current)', ''],
+    ['engine/operations/pushing/make-room.ts', 'else if (current.keptRoom > 0)', 'else if (current.keptRoom < 0)'],
     test(fullTest, 'goes to pushes again')),
+  mutant('a-reminder-hides-what-is-scheduled', '0039 never forgotten: a patient timer hides no prompt one',
+    [updates, 'if (seen.checkAtMs <= nowMs) unlessPatientSince(update, seen.checkAtMs)', ''],
+    test('test/engine/patient-timers.test.ts', 'A reminder does not hide')),
+  mutant('a-moved-timer-refuses-each-push-for-later', '0039 a push for later is one request while the timer is near',
+    [updates, ' OR attribute_exists(wk)', ''],
+    test('test/engine/patient-timers.test.ts', 'in one request while the present one is near')),
+  mutant('later-a-pop-trusts-what-it-read-before-a-pause', '0039 a pop passes over nothing that is due',
+    [['engine/operations/popping/take.ts', 'scheduledByMs: nowMs }', 'scheduledByMs: isCurrent ? undefined : nowMs }'],
+     ['engine/operations/popping/take.ts', '{ nowMs, losses }: View', '{ nowMs, losses, isCurrent }: View']],
+    test(rememberedTest, 'pauses after lost races')),
+  mutant('kept-room-is-no-room-for-moves', '0039 room that nothing needs goes to pushes and moves',
+    ['engine/operations/moving/move.ts', 'target.keptRoom > 0 && ', 'target.keptRoom < 0 && '],
+    test(keptTest, 'find the room that due items leave')),
+  mutant('kept-room-waits-for-what-cannot-be-read', '0039 a queue with room takes pushes, though nobody can read what is due',
+    [useKept, 'if (!(error instanceof QueueError)) throw error', 'throw error'],
+    test(keptTest, 'nobody can read what is due')),
+  mutant('kept-room-is-asked-over-and-over', '0039 kept room that does not help is given back once',
+    [useKept, ', givesRoomBack: true', ''],
+    test(keptTest, 'writes once')),
+  mutant('a-full-queue-is-patient-with-joins', '0039 a push does not wait for the joins of others',
+    [useKept, '{ isBrief: true }', '{}'],
+    test(keptTest, 'told so soon')),
+  mutant('a-lost-join-is-tried-again-at-once', '0039 a push does not wait for the joins of others',
+    ['engine/operations/pushing/make-room.ts', 'if (used.isLost) return used.record', ''],
+    test(keptTest, 'told so soon')),
   mutant('kept-room-stays-when-nothing-waits', '0039 room that nothing needs goes to pushes',
     [keptRoom, 'return after.keptRoom === 0 ? after : { ...after, room: roomForDue(after), keptRoom: 0 }', 'return after'],
     test(fullTest, 'goes to pushes again')),
@@ -232,6 +260,15 @@ export const laterMutants: readonly Mutant[] = [
   mutant('later-taken-back-behind-the-newer', '0039 items of one second keep their order',
     [takeBack, 'T=list_append(${one.value(entries)},if_not_exists(T,${none}))',
      'T=list_append(if_not_exists(T,${none}),${one.value(entries)})'], test(orderTest, 'go back from rows')),
+  mutant('later-taken-back-splits-a-second', '0039 items of one second keep their order',
+    [joinable, 'Map.groupBy(rows, (row) => row.due)', 'rows.map((row): [number, readonly R[]] => [row.due, [row]])'],
+    test(orderTest, 'rows of one second stay together'), test(joinableTest, 'or not at all')),
+  mutant('later-taken-back-before-the-page-ends', '0039 items of one second keep their order',
+    [joinable, 'if (more) partlyRead.add(rows.at(-1)?.due ?? 0)', ''],
+    test(joinableTest, 'the next page may have more')),
+  mutant('later-taken-back-beside-an-unseen-row', '0039 items of one second keep their order',
+    [joinable, 'unseenBeside(scheduled.unseen, rows).map(dueOfRow)', '[] as number[]'],
+    test(joinableTest, 'cannot be read yet')),
   mutant('later-seal-splits-a-second', '0039 items of one second keep their order',
     [toSeal, '({ due, priority }: ScheduledEntry): string => `${due}.${priority}`',
      '({ due, priority, random }: ScheduledEntry): string => `${due}.${priority}.${random}`'], test(toSealTest, 'or none')),
@@ -330,7 +367,7 @@ export const laterMutants: readonly Mutant[] = [
     [takeScheduled, 'left = [...some.left, ...left.slice(looked.length)]', 'left = left.slice(looked.length)'],
     test(settlingTest, 'of which a move of more than one write takes')),
   mutant('later-pop-from-memory-passes-over-what-is-due', '0039 a pop passes over nothing that is due',
-    ['engine/operations/popping/take.ts', 'guards: { ...taken.guards, scheduledByMs }', 'guards: taken.guards'],
+    ['engine/operations/popping/take.ts', 'guards: { ...taken.guards, scheduledByMs: nowMs }', 'guards: taken.guards'],
     test(later, 'where a pop does not know of it')),
   mutant('later-pop-from-memory-waits-for-what-is-not-due', '0039 pushes for later cost pops nothing',
     [updates, 'update.condition(`(checkAt>${update.value(nowMs)} OR (${areAsSeen(update, scheduled)}))`)', 'update.condition(areAsSeen(update, scheduled))'],

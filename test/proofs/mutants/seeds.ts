@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { prepareProcess } from '../world/harness/prepare-process.ts'
+import { prepareProcess } from '../world/harness/pool.ts'
 import { type RunResult, runSeed } from '../world/run-seed.ts'
 import { isFocus, isInFocus } from './focus.ts'
 

@@ -7,6 +7,7 @@ export const root = join(import.meta.dirname, '../../..')
 
 const copied = [
   'lambdas',
+  'cli',
   'client',
   'bench',
   'lib',

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { prepareProcess } from './harness/prepare-process.ts'
+import { prepareProcess } from './harness/pool.ts'
 import { runSeed } from './run-seed.ts'
 
 describe('a seed', () => {

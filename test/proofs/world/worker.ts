@@ -1,4 +1,4 @@
-import { serveJobs } from './harness/serve-jobs.ts'
+import { serveJobs } from './harness/pool.ts'
 import { runSeed } from './run-seed.ts'
 
 await serveJobs((seed, operations) => runSeed({ seed, operations }))

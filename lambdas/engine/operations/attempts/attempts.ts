@@ -14,7 +14,7 @@ import {
 } from './decision.ts'
 import { busy, type Engine, outcomeUnknown, pause, readRecord } from './engine.ts'
 import { hold } from './hold.ts'
-import { MissingItems } from './missing-items.ts'
+import { MissingItems, readFor } from './missing-items.ts'
 import { type LimitedCall, passLimit } from './pass-limit.ts'
 
 /*
@@ -160,9 +160,10 @@ async function carryOut<T>(
     case 'read': {
       const { record } = run
       if (record === undefined) return { kind: 'missing', record }
-      const read = await engine.items.read(record, decision.stretches, decision.bytesMax)
-      if (read.kind === 'missing') return { kind: 'missing', record }
-      return carryOut(engine, queue, run, decision.next(read.entries))
+      const read = await readFor(engine, record, decision)
+      if (read?.kind === 'read') return carryOut(engine, queue, run, decision.next(read.entries))
+      const { orElse } = decision
+      return orElse ? carryOut(engine, queue, run, orElse) : { kind: 'missing', record }
     }
     case 'write': {
       const committed = await commit(engine, decision.change)

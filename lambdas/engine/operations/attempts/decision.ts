@@ -42,6 +42,8 @@ export type Decision<T> =
       readonly stretches: readonly Stretch[]
       readonly bytesMax?: number
       readonly next: (entries: readonly string[]) => Decision<T>
+      /** If nobody can read them now. Default: look again, and then refuse. */
+      readonly orElse?: Decision<T>
     }
   | {
       readonly kind: 'write'

@@ -1,5 +1,7 @@
 import { QueueError } from '../../../foundation/errors.ts'
 import type { QueueRecord } from '../../core/record.ts'
+import type { ItemsRead } from '../../store/items.ts'
+import type { Decision } from './decision.ts'
 import { type Engine, readRecord } from './engine.ts'
 
 const MISSING_MAX = 3
@@ -27,6 +29,21 @@ export class MissingItems {
     }
     if (this.#found === MISSING_MAX) throw unreadable(queue)
     return current
+  }
+}
+
+/** The items that a step needs. If it can do without them, an error is reported, and the answer is undefined. */
+export async function readFor<T>(
+  { items, onBackgroundError }: Engine,
+  record: QueueRecord,
+  { stretches, bytesMax, orElse }: Extract<Decision<T>, { kind: 'read' }>,
+): Promise<ItemsRead | undefined> {
+  try {
+    return await items.read(record, stretches, bytesMax)
+  } catch (error) {
+    if (orElse === undefined || !(error instanceof QueueError)) throw error
+    onBackgroundError(error, { queue: record.queue, step: 'read' })
+    return undefined
   }
 }
 

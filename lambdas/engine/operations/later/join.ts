@@ -174,7 +174,7 @@ async function makeWay(
     if (made !== undefined) return made
   }
   if (found === undefined) return without('stuck', record)
-  const rows = rowsToTakeBack(record, found.rows, nowMs)
+  const rows = rowsToTakeBack(record, found, nowMs)
   if (rows.length === 0) {
     noteBlockedRows(engine, record)
     return without('stuck', record)

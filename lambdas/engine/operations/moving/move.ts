@@ -4,6 +4,7 @@ import type { FencedChange } from '../../core/fence.ts'
 import { recordKey } from '../../core/keys.ts'
 import { INLINE_BYTES_MAX } from '../../core/limits.ts'
 import { doneLocks } from '../../core/locks.ts'
+import type { QueueRecord } from '../../core/record.ts'
 import { appendUpdate } from '../../store/append-update.ts'
 import { type CommittedBeside, commitBeside } from '../attempts/commit.ts'
 import { type Engine, readRecord, remindAtMs, seen, tailLimits } from '../attempts/engine.ts'
@@ -12,6 +13,7 @@ import { byReference, discardBatches, discardUnlessOpen } from '../lanes/entries
 import { ensureLane } from '../lanes/lanes.ts'
 import { queueFull } from '../lanes/queue-full.ts'
 import { seal } from '../lanes/seal.ts'
+import { useKeptRoom } from '../later/use-kept-room.ts'
 
 /**
  * Moves items from one queue's record to another's: the fenced write that settles them here and
@@ -87,9 +89,18 @@ export async function moveLanesBeside(
     const obstacle = obstacleTo({ ...addition, items }, target, limits)
     if (target !== undefined && obstacle.kind === 'tail-full') await seal(engine, target)
     if (target !== undefined && obstacle.kind === 'full') {
-      if (doneLocks(target) === 0) throw queueFull(target, items)
-      await foldForRoom(engine, target)
+      await makeRoomBeside(engine, target, items)
     }
   }
   return { ...committed, addition }
+}
+
+/** What acknowledged items still take up, and what is kept for due ones that do not need it. */
+async function makeRoomBeside(engine: Engine, target: QueueRecord, items: number): Promise<void> {
+  if (doneLocks(target) > 0) {
+    await foldForRoom(engine, target)
+    return
+  }
+  if (target.keptRoom > 0 && !(await useKeptRoom(engine, target)).isLost) return
+  throw queueFull(target, items)
 }

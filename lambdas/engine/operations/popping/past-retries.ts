@@ -24,6 +24,8 @@ export function passRetries(
     kind: 'read',
     stretches,
     bytesMax: ANSWER_BYTES_MAX,
+    // The queue is locked, whether or not we can read what locks it.
+    orElse: answer(held),
     next(entries) {
       const { over } = sortOut(record, nothingFound, { stretches, entries }, nowMs, {
         wanted: 0,

@@ -21,15 +21,15 @@ export function decideTake(
   plan: PopTake,
   entries: readonly string[],
   command: PopCommand,
-  { nowMs, losses, isCurrent }: View,
+  { nowMs, losses }: View,
 ): Decision<PopOutcome> {
   const taken = takeItems(plan, entries.length, command, nowMs)
-  // Items scheduled since may be due and come first, but a remembered record does not show them.
-  const scheduledByMs = isCurrent ? undefined : nowMs
   const lapsed = record.checkAtMs !== undefined && record.checkAtMs <= nowMs
   const change = changeOf(engine, record, taken.draft, {
     nowMs,
-    guards: { ...taken.guards, scheduledByMs },
+    // Items scheduled since may be due and come first. The record, even one just read, does not show them: the pop may
+    // have paused, or taken a slot of a limit, before it looked at the clock.
+    guards: { ...taken.guards, scheduledByMs: nowMs },
     // Claims need a `checkAt` in the future; some write has to move it on.
     refreshCheckAt: command.competing && command.lock !== undefined && lapsed,
     // If a pop without a lock dies before it has set the flag, nothing else sets it.

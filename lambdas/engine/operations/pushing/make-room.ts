@@ -1,10 +1,8 @@
 import { doneLocks } from '../../core/locks.ts'
 import type { QueueRecord } from '../../core/record.ts'
-import { commit } from '../attempts/commit.ts'
-import { asStored } from '../attempts/decision.ts'
-import { changeOf, type Engine, readRecord } from '../attempts/engine.ts'
+import { type Engine, readRecord } from '../attempts/engine.ts'
 import { foldForRoom } from '../attempts/fold.ts'
-import { join } from '../later/join.ts'
+import { useKeptRoom } from '../later/use-kept-room.ts'
 import { expireForRoom } from './expire-for-room.ts'
 
 /** Each round takes out expired items at the front of a lane; a push of a thousand may need several lanes. */
@@ -24,18 +22,13 @@ export async function makeRoom(
   for (let round = 1; round <= ROUNDS_MAX; round += 1) {
     if (current === undefined || current.room >= items) return current
     if (doneLocks(current) > 0) current = await foldForRoom(engine, current)
-    else if (current.keptRoom > 0) current = await useKeptRoom(engine, current)
-    else if (await expireForRoom(engine, current)) current = await readRecord(engine, record.queue)
+    else if (current.keptRoom > 0) {
+      const used = await useKeptRoom(engine, current)
+      if (used.isLost) return used.record
+      current = used.record
+    } else if (await expireForRoom(engine, current))
+      current = await readRecord(engine, record.queue)
     else return current
   }
   return current
-}
-
-/** Joins what is due. If nothing can join, a write gives the room back to pushes. */
-async function useKeptRoom(engine: Engine, record: QueueRecord): Promise<QueueRecord | undefined> {
-  const nowMs = engine.clock.nowMs()
-  const { record: left, items, kind } = await join(engine, asStored(record), nowMs)
-  if (left === undefined || left.keptRoom === 0 || items > 0 || kind === 'lost') return left
-  const committed = await commit(engine, changeOf(engine, left, left, { nowMs }))
-  return committed.kind === 'committed' ? committed.record : committed.current
 }

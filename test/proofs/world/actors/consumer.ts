@@ -9,7 +9,7 @@ import { announcementsOf } from '../../../../testing/simulated/announcements.ts'
 import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
 import { checkHandled, isWorkedOff } from '../checkers/check-handled.ts'
 import type { Actor, Joining, Part } from '../harness/actor.ts'
-import { sendEvent } from '../harness/events.ts'
+import { sendEvent } from '../harness/world.ts'
 import { asQueues } from './callers/as-queues.ts'
 import type { Writer } from './callers/writer.ts'
 

@@ -53,6 +53,15 @@ class Deployments implements Part {
       if (deployed?.outcome?.kind !== 'success') return
       if (!(deployed.outcome.value as DeployedSchedules).more) break
     }
+    // A full queue keeps occurrences waiting: now there is room.
+    for (const { queue } of profile.queues) {
+      await driver.call(sweeper, { verb: 'configure', queue, request: { capacity: null } })
+    }
+    const endMs = Math.max(...this.#newer.schedules.map(({ endsAtMs = 0 }) => endsAtMs))
+    while (world.scheduler.nowMs < endMs + MINUTE_MS && world.violation === undefined) {
+      await driver.call(sweeper, { verb: 'returnExpiredLocks', queue: '' })
+      await driver.advance(MINUTE_MS)
+    }
     const wanted = this.#newer.schedules.map(({ queue, name }) => `${queue} ${name}`)
     const there = profile.queues.flatMap(({ queue }) =>
       names.flatMap((name) =>

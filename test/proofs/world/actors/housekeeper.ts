@@ -1,7 +1,6 @@
 import { queueOfRecordKey } from '../../../../lambdas/engine/core/keys.ts'
 import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
-import { sendEvent } from '../harness/events.ts'
-import { inLife, type World } from '../harness/world.ts'
+import { inLife, sendEvent, type World } from '../harness/world.ts'
 import type { Writer } from './callers/writer.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
 import type { Actor, Joining, Part } from '../harness/actor.ts'
-import { sendEvent } from '../harness/events.ts'
+import { sendEvent } from '../harness/world.ts'
 import type { Writer } from './callers/writer.ts'
 
 const MINUTE_MS = 60_000

@@ -1,6 +1,6 @@
 import { hasEmptyLane, isCrowded } from '../../../../lambdas/engine/core/joinable.ts'
 import { isDone, itemsIn, type QueueRecord } from '../../../../lambdas/engine/core/record.ts'
-import { Highest } from './highest.ts'
+import type { Operation } from '../actors/callers/operation.ts'
 import type { Model, QueueModel } from './model.ts'
 
 /** What there was to be had in a queue, at every moment of any call. */
@@ -55,3 +55,37 @@ function firstThatCanJoin(groups: QueueModel['scheduled']['groups'], record: Que
   }
   return first
 }
+
+type Step = { readonly value: number; readonly fromCommit: number }
+
+/** A number that changes with commits: the highest that it has been since any of them. */
+export class Highest {
+  /** Each less than the one before; the first counts from the beginning. */
+  readonly #steps: Step[]
+
+  constructor(first: number) {
+    this.#steps = [{ value: first, fromCommit: 0 }]
+  }
+
+  set(value: number, commit: number): void {
+    const steps = this.#steps
+    let fromCommit = commit
+    while (steps.length > 0 && (steps.at(-1) as Step).value <= value) {
+      fromCommit = (steps.pop() as Step).fromCommit
+    }
+    // What was there before this commit counts until then.
+    steps.push({ value, fromCommit })
+  }
+
+  since(commit: number): number {
+    const step = this.#steps.findLast(({ fromCommit }) => fromCommit <= commit)
+    return (step ?? (this.#steps[0] as Step)).value
+  }
+}
+
+/**
+ * Others see a transaction item by item, and its sender has no answer before they see all of it. So what it wrote may
+ * be there already or not, for a call that ran meanwhile.
+ */
+export const maySeeOld = ({ world }: Model, { startedMs }: Operation): boolean =>
+  world.store.settledAtMs > startedMs

@@ -3,7 +3,7 @@ import type { Verb } from '../actors/callers/command.ts'
 import type { Operation } from '../actors/callers/operation.ts'
 import type { Answer, Refusal, Say } from './answer.ts'
 import { checkCancelled, checkMoved } from './check-by-id.ts'
-import { checkListed } from './check-listed.ts'
+import { settingsBy } from './check-configuration.ts'
 import {
   checkAcknowledged,
   checkCount,
@@ -13,12 +13,15 @@ import {
 } from './check-lock-answer.ts'
 import { checkLeftDry } from './check-marks.ts'
 import { checkPopped, isTurnedAway } from './check-popped.ts'
-import { checkPushed, checkRefusedKey } from './check-pushed.ts'
-import { checkBrowsed, checkInspected } from './check-read-answer.ts'
-import { checkRefusedForRoom, checkRefusedTimes } from './check-refused-push.ts'
+import {
+  checkPushed,
+  checkRefusedForRoom,
+  checkRefusedKey,
+  checkRefusedTimes,
+} from './check-pushed.ts'
+import { checkBrowsed, checkInspected, checkListed } from './check-read-answer.ts'
 import { checkSeatLeft, checkWaited } from './check-waiting.ts'
 import type { Model } from './model.ts'
-import { settingsBy } from './patterns-history.ts'
 
 /** By verb; a verb that is not here answers nothing that a model could judge. */
 const checks: { readonly [V in Verb]?: (answer: Answer<V>) => void } = {

@@ -5,10 +5,10 @@ import {
   spanOf,
 } from '../../../../lambdas/engine/core/entry.ts'
 import type { Lane } from '../../../../lambdas/engine/core/record.ts'
-import { batchEntries } from './batches.ts'
 import { noteInLane } from './check-arrival.ts'
-import type { LaneLog } from './lane-log.ts'
+import type { LaneLog } from './lane-view.ts'
 import type { Model } from './model.ts'
+import { batchEntries } from './rows.ts'
 
 /**
  * Entries leave a tail as a prefix and come to it at the end; nothing between changes. A new entry gets

@@ -3,7 +3,7 @@ import { includes } from '../../../../lambdas/engine/core/ranges.ts'
 import type { CommandOf } from '../actors/callers/command.ts'
 import type { Operation } from '../actors/callers/operation.ts'
 import type { Answer, Say } from './answer.ts'
-import type { Place } from './lane-log.ts'
+import type { Place } from './lane-view.ts'
 import type { Model } from './model.ts'
 
 /** A call answers `cancelled` for exactly the items that it cancelled, and `gone` only for items that are gone. */

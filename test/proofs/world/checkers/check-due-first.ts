@@ -1,6 +1,6 @@
 import type { CommandOf } from '../actors/callers/command.ts'
 import type { Operation, Take } from '../actors/callers/operation.ts'
-import { maySeeOld } from './may-see-old.ts'
+import { maySeeOld } from './availability.ts'
 import type { Model, QueueModel } from './model.ts'
 
 /** So many takes of what was pushed after an item was due may come before that item has joined. */

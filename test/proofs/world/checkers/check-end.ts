@@ -1,5 +1,5 @@
 import { checkKeysOnce } from './check-pushed.ts'
-import { findStrays } from './find-strays.ts'
+import { findStrays } from './check-stored.ts'
 import { isAnsweredWithSuccess } from './ledger.ts'
 import type { Model } from './model.ts'
 

@@ -7,9 +7,9 @@ import type { PopOutcome } from '../../../../lambdas/engine/queues.ts'
 import type { CommandOf } from '../actors/callers/command.ts'
 import type { Operation, Take } from '../actors/callers/operation.ts'
 import type { Answer, Say } from './answer.ts'
+import { maySeeOld } from './availability.ts'
 import { noteHandouts } from './check-taking.ts'
 import { expiryMsOf } from './expiry.ts'
-import { maySeeOld } from './may-see-old.ts'
 import type { Model, QueueModel } from './model.ts'
 
 type Pop = Operation<CommandOf<'pop'>>

@@ -1,6 +1,8 @@
 import { parseItemId } from '../../../../lambdas/engine/core/keys.ts'
+import type { PushItem } from '../../../../lambdas/engine/queues.ts'
+import type { Operation } from '../actors/callers/operation.ts'
 import type { Answer, Refusal } from './answer.ts'
-import { checkCallOrder } from './check-call-order.ts'
+import { itemsIn } from './check-arrival.ts'
 import type { Model } from './model.ts'
 
 /** The ids of a push lead to its items; repeats of one key all give the same ids. */
@@ -70,5 +72,53 @@ export function checkKeysOnce(model: Model): void {
       model.world.violated('a key has one effect', `${name}: ${other} and ${texts[0]}`)
     }
     used.set(name, texts[0] as string)
+  }
+}
+
+/**
+ * Pushes of one process that linger have their items in the order of their calls, in each lane. Answers come in
+ * that order too, so the last one that we saw is the one before.
+ */
+export function checkCallOrder({ model, operation, value, say }: Answer<'push'>): void {
+  const { writer, command, id } = operation
+  for (const itemId of value.ids) {
+    const { epoch, priority, sequence } = parseItemId(itemId) ?? {}
+    if (sequence === undefined) continue
+    const lane = `${writer} ${command.queue} ${epoch} ${priority}`
+    const before = model.lastOfCalls.get(lane)
+    if (before !== undefined && (sequence <= before.sequence || id < before.operation)) {
+      say('the order of calls is the order of items', `${sequence} after ${before.sequence}`)
+    }
+    model.lastOfCalls.set(lane, { sequence, operation: id })
+  }
+}
+
+/** A queue is full only for those that come now and are more than there was room for at some moment of the call. */
+export function checkRefusedForRoom({ model, operation, code, say }: Refusal): void {
+  const { command, startedAtCommit } = operation
+  const items = itemsIn(command)
+  if (code !== 'QUEUE_FULL' || items.length === 0) return
+  const now = items.filter((item) => mayBeNow(item, operation)).length
+  const { queue, availability } = model.queue(command.queue)
+  const leastRoom = -availability.lackOfRoom.since(startedAtCommit)
+  if (leastRoom >= Math.max(1, now)) {
+    say('full is never guessed', `${queue} had room for ${leastRoom}, and ${now} were to come now`)
+  }
+}
+
+const mayBeNow = ({ delaySeconds = 0, deliverAtMs }: PushItem, { latestMs }: Operation): boolean =>
+  deliverAtMs === undefined ? delaySeconds === 0 : deliverAtMs <= latestMs
+
+/** What would be refused now has been accepted: the key has its answer. */
+export function checkRefusedTimes({ model, operation, code, say }: Refusal): void {
+  const { command, startedAtCommit } = operation
+  if (command.verb !== 'push' || code !== 'INVALID_PARAMETER') return
+  const pushedBy = model.ledger.item(command.request.items[0]?.text ?? '')?.pushedBy
+  if (pushedBy === undefined || pushedBy.keyLife !== model.ledger.keyLife) return
+  const isEarlier = pushedBy.operations.some(
+    ({ outcome }) => outcome?.kind === 'success' && outcome.atCommit <= startedAtCommit,
+  )
+  if (isEarlier) {
+    say('a key has one answer', `${code} after a success`)
   }
 }

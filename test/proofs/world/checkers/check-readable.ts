@@ -8,12 +8,10 @@ import {
   subtract,
 } from '../../../../lambdas/engine/core/ranges.ts'
 import { type Lane, segmentOf, unsettledIn } from '../../../../lambdas/engine/core/record.ts'
-import { batchPart, hasBatchPart } from './batches.ts'
 import { checkStored } from './check-stored.ts'
-import type { LaneLog } from './lane-log.ts'
-import { showRanges } from './lane-view.ts'
+import { type LaneLog, showRanges } from './lane-view.ts'
 import type { Model } from './model.ts'
-import type { ChunkRow } from './rows.ts'
+import { batchPart, type ChunkRow, hasBatchPart } from './rows.ts'
 
 const objectsRead = new WeakMap<Uint8Array, string>()
 

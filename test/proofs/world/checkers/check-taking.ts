@@ -1,20 +1,22 @@
 import { itemId } from '../../../../lambdas/engine/core/keys.ts'
 import {
+  countOf,
+  intersect,
   none,
   numbersOf,
   type Ranges,
   subtract,
+  take,
   union,
 } from '../../../../lambdas/engine/core/ranges.ts'
-import { stretchesOf } from '../../../../lambdas/engine/core/record.ts'
+import { isDone, stretchesIn, stretchesOf } from '../../../../lambdas/engine/core/record.ts'
+import { isOvertaken } from '../../../../lambdas/engine/core/retry.ts'
 import type { CommandOf } from '../actors/callers/command.ts'
 import type { Operation, Take } from '../actors/callers/operation.ts'
 import { checkDueFirst } from './check-due-first.ts'
 import { checkLimit } from './check-limits.ts'
-import { checkLocksAtPop } from './check-locks-at-pop.ts'
-import { disorderIn } from './check-order.ts'
 import { mayBeOver, passedOver } from './expiry.ts'
-import type { LaneChange } from './lane-change.ts'
+import { type LaneChange, showRanges } from './lane-view.ts'
 import type { Model } from './model.ts'
 import type { Write } from './snapshot.ts'
 
@@ -133,5 +135,93 @@ export function noteHandouts(model: Model, queue: string, { stretches }: Take): 
       const place = log?.places[n]
       if (place !== undefined) place.handouts += 1
     }
+  }
+}
+
+/** What is wrong, unless it is first in, first out within a lane, with no lane passed over, by the record right before. */
+export function disorderIn(
+  { model, queue, before, after }: Write,
+  takes: ReadonlyMap<number, Ranges>,
+  passed: ReadonlyMap<number, Ranges>,
+): string | undefined {
+  const worst = Math.max(...takes.keys())
+  for (const [priority] of before.record.lanes) {
+    if (priority > worst) continue
+    const view = before.view(priority)
+    if (view === undefined) continue
+    // Visible to this write: free, or in a lock that it ended without settling it.
+    let visible = view.free
+    for (const [lockId, numbers] of view.locked) {
+      const kept = after.record.locks.get(lockId)
+      if (kept === undefined) visible = union(visible, numbers)
+      else if (!isDone(kept)) {
+        const left = subtract(numbers, stretchesIn(kept.stretches, priority))
+        if (left.length > 0) visible = union(visible, left)
+      }
+    }
+    const laneAfter = after.view(priority)
+    visible = subtract(visible, laneAfter?.dead ?? none)
+    visible = subtract(visible, passed.get(priority) ?? none)
+    const acknowledged = model.operation?.command
+    if (acknowledged?.verb === 'pop' && acknowledged.request.acknowledge !== undefined) {
+      visible = subtract(visible, view.locked.get(acknowledged.request.acknowledge) ?? none)
+    }
+    const taken = takes.get(priority) ?? none
+    const first = priority === worst ? take(visible, countOf(taken)) : visible
+    if (!sameRanges(taken, first)) {
+      return `${queue} lane ${priority}: took ${showRanges(taken)} where ${showRanges(visible)} were visible; worst priority taken ${worst}`
+    }
+  }
+  return undefined
+}
+
+function sameRanges(a: Ranges, b: Ranges): boolean {
+  if (a.length !== b.length) return false
+  return a.every((range, i) => range.from === b[i]?.from && range.to === b[i]?.to)
+}
+
+/** Other locks bind a pop; its own lock lives as long as the caller asked. */
+export function checkLocksAtPop(
+  { model, queue, before, after }: Write,
+  operation: Operation<CommandOf<'pop'>>,
+  lockId: string | undefined,
+  takes: ReadonlyMap<number, Ranges>,
+): void {
+  const { request } = operation.command
+  const worst = Math.max(...takes.keys())
+  for (const [otherId, lock] of before.record.locks) {
+    const kept = after.record.locks.get(otherId)
+    if (kept === undefined || isDone(kept) || otherId === lockId) continue
+    if (!request.competing && !isOvertaken(otherId)) {
+      model.violated(
+        'an exclusive pop waits for a live lock',
+        `${queue}: lock ${otherId} until ${lock.expiresAtMs} is still there`,
+      )
+    }
+    // Expired by every clock the pop has read: its items were visible, and were passed over. An
+    // extension by another clock may have shortened it after the pop had looked.
+    if (lock.expiresAtMs > operation.clockMinMs) continue
+    const known = model.queue(queue).locks.get(otherId)
+    if (known === undefined || known.changedAtCommit > operation.startedAtCommit) continue
+    for (const { priority, from } of lock.stretches) {
+      const taken = takes.get(priority) ?? none
+      const reached = priority < worst || (taken.at(-1)?.to ?? 0) > from
+      const view = before.view(priority)
+      const unsettled = intersect(view?.locked.get(otherId) ?? none, [{ from, to: from + 1 }])
+      if (reached && unsettled.length > 0) {
+        model.violated(
+          'returned items come first',
+          `${queue}: lock ${otherId} had expired at ${lock.expiresAtMs}, clock read ${operation.clockMinMs}`,
+        )
+      }
+    }
+  }
+  if (lockId === undefined) return
+  const lock = after.record.locks.get(lockId)
+  const ttlMs = Math.min(300, Math.max(1, request.ttlSeconds ?? 30)) * 1_000
+  const { clockMinMs, clockMaxMs } = operation
+  const expiresAtMs = lock?.expiresAtMs ?? 0
+  if (expiresAtMs < clockMinMs + ttlMs || expiresAtMs > clockMaxMs + ttlMs) {
+    model.violated('a lock lives as long as asked', `${lockId} until ${expiresAtMs}`)
   }
 }

@@ -9,7 +9,7 @@ import {
   union,
 } from '../../../../lambdas/engine/core/ranges.ts'
 import type { Operation } from '../actors/callers/operation.ts'
-import type { LaneChange } from './lane-change.ts'
+import type { LaneChange } from './lane-view.ts'
 import type { Write } from './snapshot.ts'
 
 /** When nobody may get an item any more, thought out anew. */

@@ -1,5 +1,6 @@
 import type { Item } from '../../../../lambdas/engine/core/entry.ts'
 import type { Operation } from '../actors/callers/operation.ts'
+import type { Model } from './model.ts'
 
 /** One pushed item, by its text, through everything that becomes of it. */
 export type ItemRecord = {
@@ -109,3 +110,28 @@ export const isAnsweredWithSuccess = (pushedBy: PushedBy): boolean =>
     // The inbox says of each message whether it was pushed.
     ({ command, outcome }) => command.verb !== 'apply' && outcome?.kind === 'success',
   )
+
+/** Tells the model which items a call is about to push, before any request leaves. */
+export function announcePush({ ledger }: Model, operation: Operation): void {
+  const { command } = operation
+  if (command.verb === 'push') {
+    const texts = command.request.items.map(({ text }) => text)
+    ledger.announce(operation, command.queue, texts, command.request.idempotencyKey)
+  } else if (command.verb === 'pushTransactItem') {
+    ledger.announce(operation, command.queue, [command.item.text])
+  } else if ('rest' in command) {
+    for (const push of command.pushes ?? []) {
+      ledger.announce(
+        operation,
+        command.queue,
+        push.map(({ text }) => text),
+      )
+    }
+  } else if (command.verb === 'transact') {
+    ledger.announce(
+      operation,
+      command.queue,
+      command.items.map(({ text }) => text),
+    )
+  }
+}

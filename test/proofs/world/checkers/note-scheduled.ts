@@ -1,11 +1,15 @@
 import { isReference } from '../../../../lambdas/engine/core/entry.ts'
 import { scheduledPartition } from '../../../../lambdas/engine/core/keys.ts'
-import { decodeScheduled, indexesLeft } from '../../../../lambdas/engine/core/scheduled.ts'
+import {
+  decodeScheduled,
+  dueOfRow,
+  indexesLeft,
+  scheduledBytes,
+} from '../../../../lambdas/engine/core/scheduled.ts'
 import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
 import type { Item } from '../../../../testing/simulated/dynamodb/value.ts'
 import { noteScheduled } from './check-arrival.ts'
 import { checkJoined } from './check-joining.ts'
-import { checkScheduledRecord } from './check-scheduled-record.ts'
 import { endItem } from './check-settling.ts'
 import type { Fate } from './ledger.ts'
 import type { Model, QueueModel } from './model.ts'
@@ -150,4 +154,42 @@ export function isBatchScheduled({ scheduled }: QueueModel, batch: string): bool
     if (isReference(entry) && entry.slice(2, 10) === batch) return true
   }
   return false
+}
+
+/** What the record says of its scheduled items: how many, how large, when the first is due, which rows are new. */
+export function checkScheduledRecord(
+  model: Model,
+  { queue, scheduled }: QueueModel,
+  { record }: Snapshot,
+): void {
+  const { entries, items, bytes, nextDue, unseen } = record.scheduled
+  const say = (rule: string, what: string) => model.violated(rule, `${queue}: ${what}`)
+  if (items !== scheduled.count) {
+    say('counts equal a recount', `${items} scheduled, a recount gives ${scheduled.count}`)
+  }
+  const recounted = entries.reduce((sum, entry) => sum + scheduledBytes(entry), 0)
+  if (bytes !== recounted) {
+    say('counts equal a recount', `${bytes} scheduled bytes, a recount gives ${recounted}`)
+  }
+  let [first, firstInRows] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
+  const rows = new Set<string>()
+  for (const { due, row } of scheduled.groups.values()) {
+    first = Math.min(first, due)
+    if (row === undefined) continue
+    rows.add(row)
+    firstInRows = Math.min(firstInRows, due)
+  }
+  if ((nextDue ?? Number.POSITIVE_INFINITY) > firstInRows) {
+    say('the earliest row is known', `${firstInRows}, and the record says ${nextDue}`)
+  }
+  for (const sk of unseen) {
+    if (!rows.has(sk)) say('a row that the record names is there', `${dueOfRow(sk)} ${sk}`)
+  }
+  if (first === Number.POSITIVE_INFINITY) return
+  const { nowMs } = model.world.scheduler
+  const isAhead = 1_000 * first > nowMs + model.world.skewMaxMs
+  const { checkAtMs = Number.POSITIVE_INFINITY } = record
+  if (isAhead ? checkAtMs > 1_000 * first : checkAtMs === Number.POSITIVE_INFINITY) {
+    say('what is due has its timer', `${first}, and the timer is at ${checkAtMs}`)
+  }
 }

@@ -4,13 +4,13 @@ import type { SimulatedRequest } from '../../../../testing/simulated/simulated-s
 import { featuresIn, featuresOf } from '../harness/crossings.ts'
 import { noteAvailability } from './availability.ts'
 import { checkChange } from './check-change.ts'
+import { notePatterns } from './check-configuration.ts'
 import { isSlotOf, noteSlot } from './check-limits.ts'
 import { checkReadable } from './check-readable.ts'
+import { noteSeats } from './check-waiting.ts'
 import type { Model, QueueModel } from './model.ts'
 import { noteDeletedObjects, noteDeletedRow } from './note-deletes.ts'
 import { judgeScheduled, noteScheduledRow } from './note-scheduled.ts'
-import { notePatterns } from './patterns-history.ts'
-import { noteSeats } from './seats.ts'
 import { Snapshot } from './snapshot.ts'
 
 /** Feeds the model: with every changed row, and with the end of every request. */

@@ -5,9 +5,9 @@ import {
   type ScheduledEntry,
   scheduledId,
 } from '../../../../lambdas/engine/core/scheduled.ts'
-import { batchEntries } from './batches.ts'
 import type { ItemRecord } from './ledger.ts'
 import type { Model } from './model.ts'
+import { batchEntries } from './rows.ts'
 
 /** One item that waits, or waited, for its time. */
 export type ScheduledItem = {

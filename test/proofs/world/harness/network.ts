@@ -6,9 +6,8 @@ import type {
 } from '../../../../testing/simulated/simulated-client.ts'
 import type { SimulatedRequest } from '../../../../testing/simulated/simulated-store.ts'
 import { currentOperation } from '../actors/callers/operation.ts'
+import { heardLateMs, hearsLate, isWrite, planRequest } from './faults.ts'
 import { show } from './history.ts'
-import { hearsLate, lateMs } from './late-news.ts'
-import { isWrite, planRequest } from './request-plan.ts'
 import { type Intervention, inLife, type Life, type Sender, type World } from './world.ts'
 
 /** One life's way to the store: it delays, loses and fails requests, and freezes or kills the sender. */
@@ -71,7 +70,7 @@ export class Network {
     }
     if (plan.fault === 'answer-lost' && hearsLate(world.seed)) {
       statistics.count('path heard late of a lost answer')
-      this.#life.pausedUntilMs = scheduler.nowMs + random.pick(lateMs)
+      this.#life.pausedUntilMs = scheduler.nowMs + random.pick(heardLateMs)
     }
     this.#note(sender, request, plan.fault, dies, freezes)
     const departsMs = freezes && !left ? this.#life.pausedUntilMs : scheduler.nowMs

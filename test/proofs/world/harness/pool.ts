@@ -1,6 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { startWorker } from '../../../support/worker-process.ts'
-import type { Failure, Job, JobResult } from './serve-jobs.ts'
+import { serveQuestions, startWorker } from '../../../support/worker-process.ts'
 import { Statistics } from './statistics.ts'
 
 type PoolOptions = {
@@ -63,4 +62,46 @@ function* jobsOf({ from, seeds, operations }: PoolOptions): Generator<Job> {
   for (let at = from; at < from + seeds; at += SEEDS_PER_JOB) {
     yield { from: at, to: Math.min(at + SEEDS_PER_JOB, from + seeds), operations }
   }
+}
+
+export type Job = { readonly from: number; readonly to: number; readonly operations: number }
+
+export type JobResult = {
+  readonly statistics: Readonly<Record<string, number>>
+  readonly failures: readonly Failure[]
+}
+
+export type Failure = { readonly seed: number; readonly rule: string; readonly explanation: string }
+
+type SeedResult = {
+  readonly statistics: Statistics
+  readonly violation: { readonly rule: string; readonly explanation: string } | undefined
+}
+
+/** Makes this a process of the pool: it runs the seeds it is given and answers with what they found. */
+export async function serveJobs(
+  run: (seed: number, operations: number) => Promise<SeedResult>,
+): Promise<void> {
+  await prepareProcess()
+  serveQuestions(async ({ from, to, operations }: Job): Promise<JobResult> => {
+    const statistics = new Statistics()
+    const failures: Failure[] = []
+    for (let seed = from; seed < to; seed += 1) {
+      const result = await run(seed, operations).catch((error: unknown) => {
+        throw new Error(`Cannot run seed ${seed}`, { cause: error })
+      })
+      statistics.add(result.statistics.toJSON())
+      if (result.violation !== undefined) failures.push({ seed, ...result.violation })
+    }
+    return { statistics: statistics.toJSON(), failures }
+  })
+}
+
+/**
+ * Makes every run alike: loads the modules that the engine loads late, because loading takes turns of the
+ * real event loop, and switches stacks off, because they cost more than the rest of a refused write.
+ */
+export async function prepareProcess(options: { readonly stacks?: boolean } = {}): Promise<void> {
+  await Promise.all([import('@aws-sdk/client-s3'), import('croner')])
+  Error.stackTraceLimit = options.stacks ? 30 : 0
 }

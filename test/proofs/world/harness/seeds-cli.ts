@@ -1,11 +1,10 @@
 import { parseArgs } from 'node:util'
 import { actors } from '../actors/index.ts'
 import { type RunOptions, runSeed } from '../run-seed.ts'
-import { missingCrossings } from './matrix.ts'
-import { runSeeds } from './pool.ts'
-import { prepareProcess } from './prepare-process.ts'
+import { missingCrossings } from './crossings.ts'
+import { prepareProcess, runSeeds } from './pool.ts'
 import { argumentsOf, isFault, shrink } from './shrink.ts'
-import { summary } from './summary.ts'
+import { summary } from './statistics.ts'
 
 const help = `npm run simulate -- [options]
   --seeds N     how many seeds to run (1000)

@@ -8,7 +8,7 @@ import type { Model } from '../checkers/model.ts'
 import type { Built } from './build-world.ts'
 import { type Call, sweep } from './drain.ts'
 import type { Driver } from './driver.ts'
-import { SKEW_MAX_MS } from './skewed-clock.ts'
+import { SKEW_MAX_MS } from './mortal.ts'
 
 type Settling = {
   readonly model: Model

@@ -2,7 +2,7 @@ import type { LimitInput } from '../../../../../lambdas/engine/core/configuratio
 import type { LingerOptions } from '../../../../../lambdas/engine/index.ts'
 import type { Random } from '../../../../../testing/random.ts'
 import { drawFaults, type FaultOdds } from '../../harness/faults.ts'
-import { SKEW_MAX_MS } from '../../harness/skewed-clock.ts'
+import { SKEW_MAX_MS } from '../../harness/mortal.ts'
 import { drawMixes, type Mix, sips, waiting } from './mixes.ts'
 
 /** What one seed's world is like; everything else about a run follows from it and the seed. */

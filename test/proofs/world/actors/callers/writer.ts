@@ -1,15 +1,14 @@
 import { createQueues } from '../../../../../lambdas/engine/queues.ts'
 import { checkAnswer } from '../../checkers/check-answer.ts'
 import { checkWaiter } from '../../checkers/check-waiting.ts'
+import { countOperationPaths } from '../../checkers/count-paths.ts'
+import { announcePush } from '../../checkers/ledger.ts'
 import type { Model } from '../../checkers/model.ts'
 import { featuresOf } from '../../harness/crossings.ts'
 import { show } from '../../harness/history.ts'
 import { Mortal, type MortalOptions, type Surroundings } from '../../harness/mortal.ts'
 import { inLife, type Life, type World } from '../../harness/world.ts'
-import { announcePush } from './announce-push.ts'
-import { businessTransaction, transactionInLoop } from './business-transaction.ts'
 import type { Command } from './command.ts'
-import { countOperationPaths } from './count-operation-paths.ts'
 import { KEY_SECONDS, keysExpire } from './expiring-keys.ts'
 import { asOlderEngine, isOlder } from './older-engine.ts'
 import {
@@ -20,7 +19,7 @@ import {
   outcomeOfError,
   startOperation,
 } from './operation.ts'
-import { perform, type Service } from './perform.ts'
+import { businessTransaction, perform, type Service, transactionInLoop } from './perform.ts'
 
 /** A process with an engine, which does what callers ask of it. */
 export class Writer {
