@@ -224,18 +224,15 @@ class Inbox implements Part {
 
   #isOfForgottenKey({ attributes, messageAttributes }: SQSRecord): boolean {
     const { model, world } = this.#joining
-    const key = messageAttributes['idempotency-key']?.stringValue
+    const its = messageAttributes['idempotency-key']?.stringValue
+    if (its === undefined) return false
     const lifeMs = 1_000 * (keysExpire(world.seed) ? KEY_SECONDS : DAY_SECONDS)
     const usedBeforeMs = this.#nowMs - lifeMs + FORGETS_WITHIN_MS
-    return model.ledger
-      .pushes()
-      .some(
-        (push) =>
-          key !== undefined &&
-          push.key === key &&
-          push.queue === attributes.MessageGroupId &&
-          push.appendedMs < usedBeforeMs,
-      )
+    for (const { key, queue, appendedMs } of model.ledger.pushes()) {
+      if (key !== its || queue !== attributes.MessageGroupId) continue
+      if (appendedMs < usedBeforeMs) return true
+    }
+    return false
   }
 
   get #isOver(): boolean {
