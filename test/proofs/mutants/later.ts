@@ -389,8 +389,8 @@ export const laterMutants: readonly Mutant[] = [
     test(later, 'in the place of items that were acknowledged')),
   mutant('later-listed-beside-its-seal', '0039 a list shows each item once',
     [listing, 'if (items.some(({ id }) => id === item.id)) continue', ''],
-    simulation(60, 'later')),
+    test(rowsTest, 'between its read of the record'), simulation(60, 'later')),
   mutant('later-transaction-raises-the-timer', '0039 what is due has its timer',
     ['engine/operations/pushing/transact-item.ts', 'asPrompt(Math.min(checkAtMs, dueMs, nowMs))', 'asPrompt(Math.min(dueMs, nowMs))'],
-    simulation(200, 'later')),
+    test(later, 'past a lock that has expired'), simulation(200, 'later')),
 ]
