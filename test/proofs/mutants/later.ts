@@ -30,6 +30,7 @@ const joinableTest = 'test/engine/core/joinable.test.ts'
 const toSealTest = 'test/engine/core/to-seal.test.ts'
 const doubtTest = 'test/engine/later-doubt.test.ts'
 const rememberedTest = 'test/engine/later-remembered.test.ts'
+const joinFirst = 'engine/operations/popping/join-first.ts'
 const fullTest = 'test/engine/full-and-due.test.ts'
 const keptRoom = 'engine/core/kept-room.ts'
 const keptTest = 'test/engine/kept-room.test.ts'
@@ -70,11 +71,23 @@ export const laterMutants: readonly Mutant[] = [
   mutant('acknowledging-pop-leaves-what-is-due', '0039 a pop first joins what is due, once there is room',
     ['engine/operations/popping/pop.ts', 'acknowledgeForRoom(engine, record, plan, view, passing) ?? decideEmpty', 'decideEmpty'],
     test(fullTest, 'goes on with what is due')),
+  mutant('pop-joins-no-more-once-it-found-no-room', '0039 a pop first joins what is due, once there is room',
+    [joinFirst, 'record !== stuckAt && mayJoin', 'stuckAt === undefined && mayJoin'],
+    test(fullTest, 'even if a first try')),
+  mutant('pop-says-empty-though-something-is-due', 'empty is never guessed',
+    ['engine/operations/popping/pop.ts', 'joining.beforeEmpty(record, nowMs) ??', ''],
+    test(settlingTest, 'does not let a pop say'), test(settlingTest, 'lets a pop have what is due')),
+  mutant('pop-insists-on-a-join-for-minutes', 'a call ends within seconds',
+    [joinFirst, 'if (nowMs > insistsUntilMs) return refuse(error ?? busy(record.queue))', ''],
+    test(settlingTest, 'is not repeated for long')),
+  mutant('join-stuck-after-a-fold-that-failed', 'empty is never guessed',
+    [join, "without(doneLocks(folded) > 0 ? 'lost' : 'stuck', folded)", "without('stuck', folded)"],
+    test(fullTest, 'tries again to fold')),
   mutant('acknowledging-pop-locked-out-calls-it-nothing', 'an answer says what the call acknowledged',
     ['engine/operations/popping/popped.ts', "outcome.kind === 'locked' ? { kind: 'empty', itemsAcknowledged }", "outcome.kind === 'locked' ? outcome"],
     test(fullTest, 'even if another consumer')),
   mutant('more-forgets-what-is-due', '0039 a pop first joins what is due, once there is room',
-    ['engine/operations/popping/join-first.ts', 'hasFree(record) || mayJoin(engine, record, engine.clock.nowMs())', 'hasFree(record)'],
+    [joinFirst, 'hasFree(record) || mayJoin(engine, record, engine.clock.nowMs())', 'hasFree(record)'],
     test(fullTest, 'says that there is more')),
   mutant('room-made-for-what-is-due-calls-nobody', '0039 what is due has its timer',
     ['engine/core/fence.ts', 'joinsNow: stopsWaiting(before, counted, nowMs),', 'joinsNow: false,'],
@@ -316,7 +329,7 @@ export const laterMutants: readonly Mutant[] = [
     [dropPurged, 'of [...unseen, PURGED_SORT_KEY]', 'of [PURGED_SORT_KEY]'],
     test(settlingTest, 'is deleted all the same by a purge')),
   mutant('later-pop-waits-for-a-transaction', '0039 a pop delivers what is in its lanes',
-    ['engine/operations/popping/join-first.ts', '{ isBrief: true }', '{ isBrief: false }'],
+    [joinFirst, '{ isBrief: true }', '{ isBrief: false }'],
     test(settlingTest, 'does not keep a pop from')),
   mutant('later-remembered-record-passes-for-the-stored-one', 'rule 7: memory never leads to "empty" or "locked"',
     [[join, 'if (isCurrent) return makeWay', 'if (isCurrent || true) return makeWay'],
@@ -333,7 +346,7 @@ export const laterMutants: readonly Mutant[] = [
     test(rememberedTest, 'has just read')),
   mutant('later-pop-fails-with-its-join', '0039 a pop delivers what is in its lanes',
     [[writeJoin, "return { kind: 'refused' }\n  }\n}", 'throw error\n  }\n}'],
-     ['engine/operations/popping/join-first.ts', 'if (!(error instanceof QueueError)) throw error', 'throw error']],
+     [joinFirst, 'if (!(thrown instanceof QueueError)) throw thrown', 'throw thrown']],
     test(settlingTest, 'does not keep a pop from')),
   mutant('later-batches-of-a-refused-join-stay', '0039 what was not written is dropped',
     [join, "if (written.kind !== 'done') await dropBatches(engine, queue, toJoin.written)", ''],
@@ -376,8 +389,8 @@ export const laterMutants: readonly Mutant[] = [
     test(later, 'in the place of items that were acknowledged')),
   mutant('later-listed-beside-its-seal', '0039 a list shows each item once',
     [listing, 'if (items.some(({ id }) => id === item.id)) continue', ''],
-    simulation(60, 'later')),
+    test(rowsTest, 'between its read of the record'), simulation(60, 'later')),
   mutant('later-transaction-raises-the-timer', '0039 what is due has its timer',
     ['engine/operations/pushing/transact-item.ts', 'asPrompt(Math.min(checkAtMs, dueMs, nowMs))', 'asPrompt(Math.min(dueMs, nowMs))'],
-    simulation(200, 'later')),
+    test(later, 'past a lock that has expired'), simulation(200, 'later')),
 ]

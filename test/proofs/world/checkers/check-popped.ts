@@ -120,9 +120,7 @@ function checkEmpty(model: Model, queueModel: QueueModel, operation: Pop, say: S
   // What it acknowledges makes room for what is due.
   const sinceCommit = Math.max(startedAtCommit, effects.settledAtCommit)
   const fromMs = queueModel.availability.fromMs.since(sinceCommit)
-  // The store refused a join: whoever comes next will try again.
-  const cannotJoin = fromMs > 0 && operation.isHindered
-  if (fromMs <= clockMinMs && !cannotJoin && !maySeeOld(model, operation)) {
+  if (fromMs <= clockMinMs && !maySeeOld(model, operation)) {
     const what = fromMs < 0 ? 'visible items' : `items that were due at ${fromMs}`
     say('empty is never guessed', `${queueModel.queue} had ${what} all the time`)
   }
