@@ -62,7 +62,7 @@ export async function pop(
     limit,
   } as const
   const passing = startPassing()
-  const joining = joiningBefore(engine)
+  const joining = joiningBefore(engine, passing)
   const outcome = await attempts<PopOutcome>(engine, queue, course, (view) => {
     const { record } = view
     const { itemsAcknowledged } = passing
