@@ -76,7 +76,10 @@ describe('A pop that acknowledges', () => {
     const { stage, queues, queue } = await fullAndDue(2, 2)
     const { lock } = await lockItems(queues, queue)
     // By what this process remembers from now on, there is room for one.
-    await queues.cancel(queue, (await queues.browse(queue)).items.slice(1).map(({ id }) => id))
+    await queues.cancel(
+      queue,
+      (await queues.browse(queue)).items.slice(1).map(({ id }) => id),
+    )
     await stage.engine().returnExpiredLocks()
     expect(textsOf((await lockItems(stage.engine(), queue, { competing: true })).items)).toEqual([
       '"due0"',
