@@ -195,7 +195,8 @@ class RateCallers implements Part {
     const slot = checkAdmission(this.#rows, call, answer, { mayWaste: !isCalm })
     const { key } = call.command as { readonly key: string }
     if (answer.kind === 'promised') this.#held.push({ key, ...answer })
-    if (this.#profile.shards > 1) return
+    // What one shard denies another may grant.
+    if (this.#rows.of(`r#${key}#1`).states.length > 0) return
     if (answer.kind === 'denied') checkDenial(this.#rows, call, answer)
     this.#openings.check(call, answer, slot)
   }
