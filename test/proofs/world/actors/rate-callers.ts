@@ -6,13 +6,14 @@ import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
 import { checkAdmission, checkVerified } from '../checkers/rate/check-admission.ts'
 import { checkDenial } from '../checkers/rate/check-denial.ts'
 import { Openings } from '../checkers/rate/check-openings.ts'
+import type { HeldTicket, RateCall, RateCommand } from '../checkers/rate/rate-call.ts'
 import { RateRows } from '../checkers/rate/rows.ts'
 import type { Actor, Joining, Part } from '../harness/actor.ts'
 import { inLife } from '../harness/world.ts'
 import { Crowd } from './callers/crowd.ts'
 import type { Outcome } from './callers/operation.ts'
 import { drawRateCommand, drawRates, firstCommands, type RateProfile } from './rate/draw.ts'
-import { type HeldTicket, type RateCall, type RateCommand, RateProcess } from './rate/process.ts'
+import { RateProcess } from './rate/process.ts'
 
 /** Callers of the rate limiter, on the queues' table. */
 export const rateCallers: Actor = {
