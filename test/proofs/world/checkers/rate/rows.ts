@@ -1,10 +1,10 @@
 import { patternsKey } from '../../../../../lambdas/rate/core/keys.ts'
 import type { Change } from '../../../../../testing/simulated/dynamodb/database.ts'
 import type { Operation } from '../../actors/callers/operation.ts'
-import type { RateCall } from '../../actors/rate/process.ts'
 import type { World } from '../../harness/world.ts'
 import { isSlotOf } from '../check-limits.ts'
 import { checkSlot } from './check-slot.ts'
+import type { RateCall } from './rate-call.ts'
 import { type ReadRow, readStoredRow, turnIn, widthIn } from './read-row.ts'
 
 /** A stretch of slots that one write took. */
