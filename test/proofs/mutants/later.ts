@@ -391,7 +391,7 @@ export const laterMutants: readonly Mutant[] = [
     ['engine/core/wait.ts', 'mayHaveRoom(record) && isSomethingJoinable', 'record.room > 0 && isSomethingJoinable'],
     test(later, 'in the place of items that were acknowledged')),
   mutant('later-listed-beside-its-seal', '0039 a list shows each item once',
-    [listing, 'if (items.some(({ id }) => id === item.id)) continue', ''],
+    [listing, 'if (met.has(name)) continue', ''],
     test(rowsTest, 'between its read of the record'), simulation(60, 'later')),
   mutant('later-transaction-raises-the-timer', '0039 what is due has its timer',
     ['engine/operations/pushing/transact-item.ts', 'asPrompt(Math.min(checkAtMs, dueMs, nowMs))', 'asPrompt(Math.min(dueMs, nowMs))'],
