@@ -103,6 +103,26 @@ describe('A pop that acknowledges', () => {
     expect(next.more).toBe(false)
   })
 
+  it('gets what is due, though others took the room that it remembers.', async () => {
+    const { stage, queues, queue } = await fullAndDue(2, 2)
+    const { lock } = await lockItems(queues, queue)
+    // By what this process remembers from now on, there is room for one.
+    await queues.cancel(
+      queue,
+      (await queues.browse(queue)).items.slice(1).map(({ id }) => id),
+    )
+    await stage.engine().returnExpiredLocks()
+    expect(textsOf((await lockItems(stage.engine(), queue, { competing: true })).items)).toEqual([
+      '"due0"',
+    ])
+    const { items } = await popItems(queues, queue, {
+      acknowledge: lock.id,
+      requireAck: true,
+      competing: true,
+    })
+    expect(textsOf(items)).toEqual(['"due1"'])
+  })
+
   it('tells what it acknowledged even if another consumer then locks what came due.', async () => {
     const { stage, queues, queue } = await fullAndDue(1, 1)
     const { lock } = await lockItems(queues, queue)

@@ -1,3 +1,4 @@
+import { DeleteCommand } from '@aws-sdk/lib-dynamodb'
 import { describe, expect, it } from 'vitest'
 import type { PushItem } from '../../lambdas/engine/queues.ts'
 import { transactionCanceledByConflict } from '../../testing/simulated/faults.ts'
@@ -79,6 +80,19 @@ describe('A push that finds no room', () => {
     await push(broken, queue, named('b', CAPACITY))
     expect(await stage.record(queue)).toMatchObject({ room: 0, keptRoom: 0 })
     expect(stage.background.map(({ step }) => step)).toContain('join')
+  })
+
+  it('gives kept room back if what is due is lost, and the sweeper reports that.', async () => {
+    const { stage, queues, queue, pop } = await keeping([large])
+    for (const { pk, sk } of await stage.rows(queue, 'b')) {
+      const TableName = stage.store.tableName
+      await stage.store.dynamodb.send(new DeleteCommand({ TableName, Key: { pk, sk } }) as never)
+    }
+    await pop()
+    const { failed } = await stage.engine().returnExpiredLocks()
+    expect(failed).toMatchObject([{ queue, error: { code: 'SEGMENT_UNAVAILABLE' } }])
+    await push(queues, queue, named('b', 3))
+    expect(await stage.record(queue)).toMatchObject({ room: 0, keptRoom: 0 })
   })
 
   it('writes once where kept room does not help, because the queue holds more than it may.', async () => {

@@ -335,11 +335,16 @@ describe('A process that joins what is due', () => {
     const [queues, queue] = [stage.engine(), stage.queue()]
     await scheduledRows(queues, queue, 20)
     stage.clock.pass(11_000)
-    const dying = stage.engine({
-      after: ({ name }) => (name === 'TransactWriteCommand' ? new Promise(() => {}) : undefined),
+    await new Promise<void>((died) => {
+      const dying = stage.engine({
+        after({ name }) {
+          if (name !== 'TransactWriteCommand') return undefined
+          died()
+          return new Promise(() => {})
+        },
+      })
+      void dying.returnExpiredLocks()
     })
-    void dying.returnExpiredLocks()
-    for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve))
     expect(await queues.inspect(queue)).toMatchObject({ scheduledCount: 0, count: 20 })
     expect((await stage.store.rows()).filter(({ pk }) => `${pk}`.startsWith('t#'))).toEqual([])
     await scheduledRows(queues, queue, 20)

@@ -24,6 +24,7 @@ import {
   tailLimits,
 } from '../attempts/engine.ts'
 import { foldForRoom } from '../attempts/fold.ts'
+import { unreadable } from '../attempts/missing-items.ts'
 import { makeRoomForLanes } from '../lanes/lanes.ts'
 import { sealAfter, sealQuietly } from '../lanes/seal.ts'
 import { dropBatches } from './drop-rows.ts'
@@ -109,8 +110,12 @@ async function joinOnce(
     return joinOnce(engine, { record: now, isCurrent: true }, found, options)
   }
   const toJoin = await entriesToJoin(engine, queue, planned.joining)
-  // If a batch is gone, it has joined in a newer record than ours.
-  if (toJoin === undefined) return again(await readRecord(engine, queue))
+  if (toJoin === undefined) {
+    const now = await readRecord(engine, queue)
+    // If a batch is gone, it has joined in a newer record than ours.
+    if (isUnchanged(record, now)) throw unreadable(queue)
+    return again(now)
+  }
   const written = await writeJoin(engine, record, planned, { ...toJoin, ...options })
   // It does not matter whether this write has landed or still will: it can land only while nothing has joined since,
   // and the same holds for the next one. Keep the batches, because its entries may come to refer to them.
