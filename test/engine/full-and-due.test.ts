@@ -145,6 +145,19 @@ describe('A pop that acknowledges', () => {
 })
 
 describe('Room that becomes free while something is due', () => {
+  it.each<[string, PopRequest]>([
+    ['a claim', { requireAck: true, competing: true }],
+    ['a pop without a lock', { competing: true }],
+  ])('by an acknowledgement is seen by %s of a process that knows of none.', async (_, request) => {
+    const { stage, queues, queue } = await fullAndDue(3, 1)
+    const { lock } = await lockItems(queues, queue, { competing: true })
+    const other = stage.engine()
+    await lockItems(other, queue, { competing: true })
+    await queues.acknowledge(queue, { lockId: lock.id })
+    await popItems(other, queue, request)
+    expect((await stage.record(queue)).scheduled.items).toBe(0)
+  })
+
   it.each<[string, (queues: Queues, queue: string) => Promise<unknown>]>([
     ['a pop', (queues, queue) => popItems(queues, queue)],
     [

@@ -48,6 +48,10 @@ export type Joined = Known & {
 export const mayJoin = (engine: Engine, record: QueueRecord, nowMs: number): boolean =>
   mayHaveRoom(record) && isSomethingJoinable(record, nowMs, areRowsBlocked(engine, record))
 
+/** Whether something is due by this clock that lacks nothing but room. */
+export const lacksRoom = (engine: Engine, record: QueueRecord, nowMs: number): boolean =>
+  !mayHaveRoom(record) && isSomethingJoinable(record, nowMs, areRowsBlocked(engine, record))
+
 /**
  * Moves due items to their lanes, as many as one write takes: from then on it is as if they had been pushed at that
  * moment. The write is an append, so pushes and pops go on beside it. The same write, a transaction if there are rows,

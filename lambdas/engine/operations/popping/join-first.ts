@@ -6,13 +6,14 @@ import {
   again,
   asStored,
   type Decision,
+  look,
   lost,
   type Outcome,
   refuse,
   type View,
 } from '../attempts/decision.ts'
 import { busy, type Engine, readRecord } from '../attempts/engine.ts'
-import { join, mayJoin } from '../later/join.ts'
+import { join, lacksRoom, mayJoin } from '../later/join.ts'
 
 /** Writes of one pop, some hundred items each. Items still left after that were due later than those. */
 const JOINS_MAX = 10
@@ -64,6 +65,8 @@ export function startJoining(engine: Engine): Joining {
   return {
     before({ record, isCurrent, nowMs }) {
       if (record === undefined || isHeldUp || joins === JOINS_MAX) return undefined
+      // Acknowledgements are blind and move no timer, so only a look tells that they have made room meanwhile.
+      if (!isCurrent && lacksRoom(engine, record, nowMs)) return look
       if (!couldJoin(record, nowMs)) return undefined
       joins += 1
       return {
