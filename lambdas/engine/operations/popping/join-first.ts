@@ -1,5 +1,6 @@
 import { QueueError } from '../../../foundation/errors.ts'
 import { hasFree } from '../../core/flags.ts'
+import { doneLocks } from '../../core/locks.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { again, asStored, type Decision, type View } from '../attempts/decision.ts'
 import { type Engine, readRecord } from '../attempts/engine.ts'
@@ -18,12 +19,12 @@ export function joiningBefore(
   engine: Engine,
   passing: Passing,
 ): (view: View) => Decision<never> | undefined {
-  let stuck: Pick<Passing, 'itemsAcknowledged'> | undefined
+  let stuck: Stuck | undefined
   let joins = 0
   return ({ record, isCurrent, nowMs }) => {
     const { itemsAcknowledged } = passing
-    const isStuck = stuck !== undefined && stuck.itemsAcknowledged === itemsAcknowledged
-    if (record === undefined || isStuck || joins === JOINS_MAX) return undefined
+    if (record === undefined || joins === JOINS_MAX) return undefined
+    if (stuck?.itemsAcknowledged === itemsAcknowledged && isStill(record, stuck)) return undefined
     if (!mayJoin(engine, record, nowMs)) return undefined
     joins += 1
     return {
@@ -32,7 +33,9 @@ export function joiningBefore(
       async act() {
         try {
           const joined = await join(engine, { record, isCurrent }, nowMs, { isBrief: true })
-          if (joined.kind !== 'joined') stuck = { itemsAcknowledged }
+          const { kind } = joined
+          if (kind === 'stuck') stuck = { itemsAcknowledged, version: joined.record?.version }
+          if (kind === 'lost') stuck = { itemsAcknowledged }
           return again(joined)
         } catch (error) {
           // Whatever the outcome, the pop delivers the items that are in the lanes.
@@ -45,6 +48,17 @@ export function joiningBefore(
     }
   }
 }
+
+/** The call's last join was in vain. */
+type Stuck = Pick<Passing, 'itemsAcknowledged'> & {
+  /** Of the record that had no room or lane; absent if other writes came first too often, or the store refused. */
+  readonly version?: number | undefined
+}
+
+/** Another call may have made room or a lane since: by a write under the fence, or by acknowledging. */
+const isStill = (record: QueueRecord, stuck: Stuck | undefined): boolean =>
+  stuck !== undefined &&
+  (stuck.version === undefined || (stuck.version === record.version && doneLocks(record) === 0))
 
 /** Whether another pop could get something: what is free, or what is due and would join before it. */
 export const isMoreThere = (engine: Engine, record: QueueRecord): boolean =>
