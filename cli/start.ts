@@ -7,7 +7,7 @@ import { failed } from './failure.ts'
  * The packages that the stack on one machine needs beside this one and the binary of its DynamoDB. They are not
  * dependencies, because a program that only pushes and pops needs none of these 190 MB.
  */
-const stores = ['@20minutes/s3rver']
+const stores = process.env.PUSHPOP_S3_ENDPOINT ? [] : ['@20minutes/s3rver']
 const cdk = ['aws-cdk-lib', 'constructs']
 
 /** Its options are those of `npm start`. */

@@ -21,6 +21,7 @@ const nodeBinary = join(
   'node_modules/node/bin',
   process.platform === 'win32' ? 'node.exe' : 'node',
 )
+const hasProc = existsSync('/proc/self/stat')
 
 /**
  * The paths in the lock file whose installed package is absent or another one. Compares content,
@@ -135,14 +136,39 @@ function run(command) {
   })
 }
 
+/**
+ * What the system says about a process. A bare machine has no `ps`, and macOS no /proc.
+ *
+ * @param {number} pid @returns {{ name: string, parent: number, hasEnded: boolean } | undefined}
+ */
+function processOf(pid) {
+  if (!hasProc) {
+    const { stdout } = spawnSync('ps', ['-o', 'stat=,ppid=,comm=', '-p', String(pid)], {
+      encoding: 'utf8',
+    })
+    const [, state, parent, name] = /^\s*(\S+)\s+(\d+)\s+(\S+)/.exec(stdout ?? '') ?? []
+    return name ? { name, parent: Number(parent), hasEnded: state?.[0] === 'Z' } : undefined
+  }
+  try {
+    // "12 (a name) S 1 ...": the name may hold anything, so read to its last bracket.
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const [, name = '', state, parent] = /^\d+ \((.*)\) (\S) (\d+)/s.exec(stat) ?? []
+    return { name, parent: Number(parent), hasEnded: state === 'Z' }
+  } catch {
+    return undefined
+  }
+}
+
 /** @param {number} pid */
 function isGone(pid) {
   try {
     process.kill(pid, 0)
-    return false
   } catch (error) {
     return /** @type {NodeJS.ErrnoException} */ (error).code === 'ESRCH'
   }
+  // What has ended stays in the list until its parent asks how, and some parents never ask. Five times a second we
+  // read a file, but start no program.
+  return hasProc && processOf(pid)?.hasEnded === true
 }
 
 /**
@@ -153,11 +179,8 @@ function isGone(pid) {
  */
 function npmAbove(parent) {
   if (process.env.npm_lifecycle_event === undefined || process.platform === 'win32') return []
-  const { stdout = '' } = spawnSync('ps', ['-o', 'ppid=,comm=', '-p', String(parent)], {
-    encoding: 'utf8',
-  })
-  const [, above, command] = /^\s*(\d+)\s+(\S+)/.exec(stdout ?? '') ?? []
-  return /(^|\/)-?(sh|dash|bash|zsh|ash)$/.test(command ?? '') ? [Number(above)] : []
+  const shell = processOf(parent)
+  return shell && /(^|\/)-?(sh|dash|bash|zsh|ash)$/.test(shell.name) ? [shell.parent] : []
 }
 
 /** @param {string | undefined} path */

@@ -4,7 +4,7 @@
 import { spawn } from 'node:child_process'
 import { dirname } from 'node:path'
 import { parseArgs, stripVTControlCharacters } from 'node:util'
-import { type Proof, proofsOf } from './nightly/proofs.ts'
+import { type Proof, proofsOf, SKIPPED } from './nightly/proofs.ts'
 
 const help = `npm run nightly -- [options]
   --only NAME   this one alone
@@ -38,18 +38,23 @@ async function main(): Promise<number> {
     for (const proof of chosen) console.log(`${proof.name.padEnd(20)} ${commandOf(proof)}`)
     return 0
   }
-  const failed: string[] = []
-  for (const proof of chosen) if (!(await run(proof))) failed.push(proof.name)
-  const passed = chosen.length - failed.length
-  console.log(
-    `${passed} of ${chosen.length} passed${failed.map((name) => `; ${name} failed`).join('')}`,
-  )
-  return failed.length === 0 ? 0 : 1
+  const verdicts: string[] = []
+  let passed = 0
+  for (const proof of chosen) {
+    const verdict = await run(proof)
+    if (verdict === 'passed') passed += 1
+    else verdicts.push(`; ${proof.name} ${verdict}`)
+  }
+  console.log(`${passed} of ${chosen.length} passed${verdicts.join('')}`)
+  // A run that proved nothing has not passed either.
+  return passed > 0 && !verdicts.some((verdict) => verdict.endsWith('failed')) ? 0 : 1
 }
 
-async function run(proof: Proof): Promise<boolean> {
+type Verdict = 'passed' | 'skipped' | 'failed'
+
+async function run(proof: Proof): Promise<Verdict> {
   const startedMs = performance.now()
-  const { output, passed } = await outputOf(proof)
+  const { output, verdict } = await outputOf(proof)
   const seconds = ((performance.now() - startedMs) / 1000).toFixed(0)
   const figures = stripVTControlCharacters(output)
     .split('\n')
@@ -57,13 +62,13 @@ async function run(proof: Proof): Promise<boolean> {
     .filter((line) => proof.figures.test(line))
     .join(' | ')
   console.log(
-    `${passed ? 'passed' : 'FAILED'}  ${proof.name.padEnd(20)} ${seconds.padStart(6)} s  ${figures}`,
+    `${verdict === 'failed' ? 'FAILED' : verdict.padEnd(7)} ${proof.name.padEnd(20)} ${seconds.padStart(6)} s  ${figures}`,
   )
-  if (!passed) console.log(`$ ${commandOf(proof)}\n${output}`)
-  return passed
+  if (verdict === 'failed') console.log(`$ ${commandOf(proof)}\n${output}`)
+  return verdict
 }
 
-function outputOf({ command, environment }: Proof): Promise<{ output: string; passed: boolean }> {
+function outputOf({ command, environment }: Proof): Promise<{ output: string; verdict: Verdict }> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, command, {
       cwd: dirname(import.meta.dirname),
@@ -84,7 +89,7 @@ function outputOf({ command, environment }: Proof): Promise<{ output: string; pa
       for (const one of signals) process.off(one, stop)
       // If somebody interrupts one proof, the whole run ends, not only that proof.
       if (signal === 'SIGINT' || signal === 'SIGTERM') process.exit(1)
-      resolve({ output, passed: code === 0 })
+      resolve({ output, verdict: code === 0 ? 'passed' : code === SKIPPED ? 'skipped' : 'failed' })
     })
   })
 }

@@ -5,7 +5,11 @@ import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3'
 import { createRequestHandler } from '../lambdas/foundation/network/request-handler.ts'
 import { dynoxideOf, type Platform } from '../local/stores/dynoxide-binary.ts'
 import { startHost } from '../local/stores/start-host.ts'
-import { type StoreEndpoints, storeCredentials } from '../local/stores/store-environment.ts'
+import {
+  credentialsOf,
+  type StoreEndpoints,
+  storesElsewhere,
+} from '../local/stores/store-environment.ts'
 import { REGION } from '../local/template/identities.ts'
 import { createTable } from './create-table.ts'
 
@@ -25,17 +29,17 @@ export type Embedded = Connections & { stop(): Promise<void> }
 export type EmbeddedOptions = {
   /** Keeps the data there. Without it everything is gone after `stop`. */
   readonly directory?: string | undefined
-  /** PUSHPOP_DYNAMODB_ENDPOINT and PUSHPOP_S3_ENDPOINT replace what would be started. */
+  /**
+   * PUSHPOP_DYNAMODB_ENDPOINT and PUSHPOP_S3_ENDPOINT replace what would be started. AWS_ACCESS_KEY_ID and
+   * AWS_SECRET_ACCESS_KEY are for that S3, and then for both.
+   */
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined
   readonly platform?: Platform | undefined
 }
 
 export async function startEmbedded(options: EmbeddedOptions = {}): Promise<Embedded> {
   const { directory, environment = process.env, platform = process } = options
-  const elsewhere = {
-    dynamodbEndpoint: environment.PUSHPOP_DYNAMODB_ENDPOINT || undefined,
-    s3Endpoint: environment.PUSHPOP_S3_ENDPOINT || undefined,
-  }
+  const elsewhere = storesElsewhere(environment)
   const dynoxide = elsewhere.dynamodbEndpoint ? undefined : dynoxideOf(platform)
 
   const needsHost = dynoxide || !elsewhere.s3Endpoint
@@ -49,6 +53,7 @@ export async function startEmbedded(options: EmbeddedOptions = {}): Promise<Embe
   const connections = connectEmbedded({
     dynamodbEndpoint: elsewhere.dynamodbEndpoint ?? host?.dynamodbEndpoint ?? '',
     s3Endpoint: elsewhere.s3Endpoint ?? host?.s3Endpoint ?? '',
+    credentials: elsewhere.credentials,
   })
   return {
     ...connections,
@@ -60,10 +65,11 @@ export async function startEmbedded(options: EmbeddedOptions = {}): Promise<Embe
 }
 
 /** The clients alone, for a process that did not start the stores. */
-export function connectEmbedded({ dynamodbEndpoint, s3Endpoint }: StoreEndpoints): Connections {
+export function connectEmbedded(endpoints: StoreEndpoints): Connections {
+  const { dynamodbEndpoint, s3Endpoint, credentials } = endpoints
   const common = {
     region: REGION,
-    credentials: storeCredentials,
+    credentials: credentialsOf(endpoints),
     // A lost answer has to reach the code under test, not be repeated below it.
     maxAttempts: 1,
   }
@@ -88,6 +94,7 @@ export function connectEmbedded({ dynamodbEndpoint, s3Endpoint }: StoreEndpoints
   return {
     dynamodbEndpoint,
     s3Endpoint,
+    credentials,
     dynamodb,
     s3,
     createTable: (name) => createTable(dynamodb, name),

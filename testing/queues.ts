@@ -3,7 +3,8 @@ import { DeleteTableCommand } from '@aws-sdk/client-dynamodb'
 import { createQueues } from '../lambdas/engine/careful-queues.ts'
 import type { Queues, QueuesOptions, SweepReport } from '../lambdas/engine/queues.ts'
 import type { Clock } from '../lambdas/foundation/system.ts'
-import { storeEnvironment } from '../local/stores/store-environment.ts'
+import { deleteBucket } from '../local/stores/foreign-s3.ts'
+import { storeEnvironment, storesElsewhere } from '../local/stores/store-environment.ts'
 import { movableClock } from './clock.ts'
 import { type Embedded, type EmbeddedOptions, startEmbedded } from './embedded.ts'
 import type { LogLevel } from './fake-context.ts'
@@ -54,7 +55,8 @@ const SWEEPS_MAX = 100
 /** DynamoDB and S3 on this machine, with a table, a bucket, and queues on them. */
 export async function startQueues(options: TestQueuesOptions = {}): Promise<TestQueues> {
   const { directory, environment = process.env, platform, logLevel, ...others } = options
-  const isShared = environment.PUSHPOP_DYNAMODB_ENDPOINT || environment.PUSHPOP_S3_ENDPOINT
+  const elsewhere = storesElsewhere(environment)
+  const isShared = elsewhere.dynamodbEndpoint || elsewhere.s3Endpoint
   const ownName = isShared ? `pushpop-${randomUUID()}` : 'pushpop'
   const { name = ownName, ...tuning } = others
   const embedded = await startEmbedded({ directory, environment, platform })
@@ -91,10 +93,12 @@ export async function startQueues(options: TestQueuesOptions = {}): Promise<Test
     },
     async stop() {
       try {
-        // Stores that we have started go with their data. A table to which somebody gave a name is theirs.
-        if (isShared && name === ownName) {
+        // Stores that we have started go with their data. What somebody gave a name to is theirs.
+        const isOurs = name === ownName
+        if (isOurs && elsewhere.dynamodbEndpoint) {
           await dynamodb.send(new DeleteTableCommand({ TableName: name }))
         }
+        if (isOurs && elsewhere.s3Endpoint) await deleteBucket(s3, name)
       } finally {
         await embedded.stop()
       }

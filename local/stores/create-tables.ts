@@ -5,6 +5,7 @@ import { StartError } from '../start-error.ts'
 import { isObject } from '../template/assembly.ts'
 import type { TablePlan } from '../template/plan-stores.ts'
 import { type DynamodbApi, DynamodbError } from './dynamodb-api.ts'
+import type { StoreEndpoints } from './store-environment.ts'
 
 type CreatedTable = {
   readonly name: string
@@ -13,9 +14,13 @@ type CreatedTable = {
   readonly isOld: boolean
 }
 
-export async function createTable(dynamodb: DynamodbApi, plan: TablePlan): Promise<CreatedTable> {
+export async function createTable(
+  dynamodb: DynamodbApi,
+  plan: TablePlan,
+  elsewhere: Partial<StoreEndpoints> = {},
+): Promise<CreatedTable> {
   const existing = await describe(dynamodb, plan.name)
-  if (existing) refuseAnother(existing, plan)
+  if (existing) refuseAnother(existing, plan, elsewhere)
   else await create(dynamodb, plan)
   const table = await whenActive(dynamodb, plan.name)
   if (plan.timeToLiveAttribute) await enableTimeToLive(dynamodb, plan)
@@ -70,12 +75,19 @@ async function enableTimeToLive(dynamodb: DynamodbApi, plan: TablePlan): Promise
 }
 
 /** We cannot use a table with other keys, and must not write into it. */
-function refuseAnother(existing: Description, plan: TablePlan): void {
+function refuseAnother(
+  existing: Description,
+  plan: TablePlan,
+  { dynamodbEndpoint }: Partial<StoreEndpoints>,
+): void {
   const hasStream = existing.LatestStreamArn !== undefined
   if (shapeOf(existing) === shapeOf(plan.definition) && hasStream === plan.hasStream) return
   throw new StartError(
-    `Cannot use the table ${plan.name} because the data folder has it with other keys, indexes or ` +
-      'stream than the template; choose another folder with --data, or delete this one',
+    dynamodbEndpoint === undefined
+      ? `Cannot use the table ${plan.name} because the data folder has it with other keys, indexes or ` +
+          'stream than the template; choose another folder with --data, or delete this one'
+      : `Cannot use the table ${plan.name} because the DynamoDB at ${dynamodbEndpoint} has it with other keys, ` +
+          'indexes or stream than the template; delete it there',
   )
 }
 

@@ -1,6 +1,10 @@
 // DynamoDB by its own JSON, without the SDK: we make a handful of calls, and get the records of a stream in
 // exactly the form that functions get them in.
 
+import { Signer } from '../../lambdas/foundation/lean/signature.ts'
+import { REGION } from '../template/identities.ts'
+import { credentialsOf } from './store-environment.ts'
+
 export class DynamodbError extends Error {
   override name = 'DynamodbError'
   /** `ResourceInUseException` */
@@ -22,21 +26,18 @@ const REQUEST_MS_MAX = 20_000
 
 const streamOperations = new Set(['DescribeStream', 'GetShardIterator', 'GetRecords'])
 
-export function dynamodbApi(endpoint: string): DynamodbApi {
+export function dynamodbApi(endpoint: string, credentials = credentialsOf({})): DynamodbApi {
+  const { host, pathname } = new URL(endpoint)
+  const signer = new Signer(REGION, host, pathname)
   return async (operation, input) => {
     const api = streamOperations.has(operation) ? 'DynamoDBStreams' : 'DynamoDB'
+    const body = JSON.stringify(input)
+    const target = `${api}_20120810.${operation}`
     const response = await fetch(endpoint, {
       method: 'POST',
-      headers: {
-        'content-type': 'application/x-amz-json-1.0',
-        'x-amz-target': `${api}_20120810.${operation}`,
-        // No store verifies this, but DynamoDB Local reads from it to whom the tables belong.
-        authorization:
-          'AWS4-HMAC-SHA256 Credential=S3RVER/20260101/us-east-1/dynamodb/aws4_request, ' +
-          'SignedHeaders=host, Signature=0',
-        'x-amz-date': '20260101T000000Z',
-      },
-      body: JSON.stringify(input),
+      // The embedded one does not look; DynamoDB Local reads from them to whom the tables belong.
+      headers: signer.headers(target, body, credentials, Date.now()),
+      body,
       signal: AbortSignal.timeout(REQUEST_MS_MAX),
     })
     const output = (await response.json()) as Record<string, unknown>

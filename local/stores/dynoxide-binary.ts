@@ -46,7 +46,8 @@ export function dynoxideOf(platform: Platform): string {
   const command = name === undefined ? '' : `Run npm install --save-optional ${name}. Or: `
   throw new StartError(
     `Cannot start the embedded DynamoDB because no @dynoxide binary is installed for ${platform.platform}-${platform.arch}. ` +
-      `${command}Start DynamoDB Local, or any other DynamoDB emulator, and set PUSHPOP_DYNAMODB_ENDPOINT ` +
-      'to its address, for example PUSHPOP_DYNAMODB_ENDPOINT=http://127.0.0.1:8001',
+      `${command}Start DynamoDB Local 2.6.1 (3.x writes empty maps into its streams wrongly), or any other DynamoDB ` +
+      'emulator, and set PUSHPOP_DYNAMODB_ENDPOINT to its address, for example ' +
+      'PUSHPOP_DYNAMODB_ENDPOINT=http://127.0.0.1:8001',
   )
 }

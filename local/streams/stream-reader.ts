@@ -1,7 +1,7 @@
 // Reads a table's stream page by page, shard after shard, from where an earlier reader stopped.
 
 import { type DynamodbApi, DynamodbError } from '../stores/dynamodb-api.ts'
-import { type StreamRecord, sequenceOf } from './stream-record.ts'
+import { type StreamRecord, sequenceOf, withEmptyMaps } from './stream-record.ts'
 
 /** The last record that was read. */
 export type Position = { readonly shardId: string; readonly sequenceNumber: string }
@@ -51,7 +51,7 @@ export class StreamReader {
       ShardIterator: this.#iterator,
       Limit: PAGE_SIZE,
     })
-    const records = (output.Records ?? []) as readonly StreamRecord[]
+    const records = ((output.Records ?? []) as readonly StreamRecord[]).map(withEmptyMaps)
     const last = records.at(-1)
     if (last) this.#position = { shardId, sequenceNumber: sequenceOf(last) }
     const position = this.#position

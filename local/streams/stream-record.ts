@@ -30,3 +30,27 @@ export const sequenceOf = (record: StreamRecord): string => record.dynamodb.Sequ
 
 export const createdAtMs = ({ dynamodb }: StreamRecord): number =>
   (dynamodb.ApproximateCreationDateTime ?? 0) * 1000
+
+/** DynamoDB Local 3 writes an empty map as `{}`, which is no value at all. Nothing else comes so. */
+export function withEmptyMaps(record: StreamRecord): StreamRecord {
+  const { OldImage, NewImage } = record.dynamodb
+  return {
+    ...record,
+    dynamodb: {
+      ...record.dynamodb,
+      ...(OldImage && { OldImage: values(OldImage) }),
+      ...(NewImage && { NewImage: values(NewImage) }),
+    },
+  }
+}
+
+const values = (image: object): object =>
+  Object.fromEntries(Object.entries(image).map(([name, one]) => [name, value(one)]))
+
+type Value = { readonly M?: object; readonly L?: readonly Value[] }
+
+function value(one: Value): Value {
+  if (one.M) return { M: values(one.M) }
+  if (one.L) return { L: one.L.map(value) }
+  return Object.keys(one).length === 0 ? { M: {} } : one
+}

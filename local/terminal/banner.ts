@@ -1,4 +1,5 @@
 import type { LocalStack } from '../start-local-stack.ts'
+import type { StoreEndpoints } from '../stores/store-environment.ts'
 import { isObject } from '../template/assembly.ts'
 import { type RoutePlan, SERVICE_ROUTE } from '../template/plan-api.ts'
 import type { EventRulePlan } from '../template/plan-events.ts'
@@ -10,6 +11,8 @@ type BannerSettings = Pick<LocalStack, 'url' | 'urls' | 'plan'> & {
   readonly typed: Typed
   /** The path as you would type it; absent if the data is temporary. */
   readonly directory?: string | undefined
+  /** Stores that somebody else has started. */
+  readonly elsewhere: Partial<StoreEndpoints>
   /** Another app in this folder, and how to run it. */
   readonly appHere?: string | undefined
   /** As typed. */
@@ -18,7 +21,7 @@ type BannerSettings = Pick<LocalStack, 'url' | 'urls' | 'plan'> & {
 
 /** The address, lines to paste, and where the data is; the README has the rest. */
 export function banner(
-  { url, urls, plan, seconds, typed, directory, appHere, envFile }: BannerSettings,
+  { url, urls, plan, seconds, typed, directory, elsewhere, appHere, envFile }: BannerSettings,
   paint: Paint,
 ): string {
   const lines = [
@@ -29,9 +32,7 @@ export function banner(
       .slice(1)
       .flatMap(({ name, routes }) => ['', `${name} is at ${urls[name]}`, ...routesOf(routes)]),
     '',
-    directory === undefined
-      ? 'Data is forgotten at the end.'
-      : `Data is kept in ${directory}; ${typed} --memory forgets it.`,
+    whereDataIs({ directory, typed, elsewhere }),
     ...(envFile === undefined
       ? []
       : [
@@ -42,6 +43,30 @@ export function banner(
     'Ctrl-C ends it.',
   ]
   return `${lines.join('\n')}\n`
+}
+
+function whereDataIs({
+  directory,
+  typed,
+  elsewhere: { dynamodbEndpoint: tables, s3Endpoint: objects },
+}: Pick<BannerSettings, 'directory' | 'typed' | 'elsewhere'>): string {
+  const there = [
+    ...(tables ? [`tables at ${tables}`] : []),
+    ...(objects ? [`objects at ${objects}`] : []),
+  ]
+  if (there.length === 0) {
+    return directory === undefined
+      ? 'Data is forgotten at the end.'
+      : `Data is kept in ${directory}; ${typed} --memory forgets it.`
+  }
+  if (directory === undefined) {
+    return `Data is forgotten at the end: that includes the ${there.join(' and the ')}.`
+  }
+  const here = [...(tables ? [] : ['tables']), ...(objects ? [] : ['objects']), 'messages']
+  return (
+    `${here.join(' and ').replace(/^./, (first) => first.toUpperCase())} are kept in ${directory}, ` +
+    `the ${there.join(' and the ')} as long as they last there; they belong together.`
+  )
 }
 
 /** A shell looks for a bare name among its commands. */

@@ -30,10 +30,10 @@ function environmentTo({ plan, ...endpoints }: Reached) {
   const { PUSHPOP_TABLE = '', PUSHPOP_BUCKET = '' } = service?.environment ?? {}
   return {
     ...(service !== undefined && { PUSHPOP_TABLE, PUSHPOP_BUCKET }),
-    ...storeEnvironment(endpoints),
     // What the shell has of these would come first, or would not go with this key.
     PUSHPOP_ENDPOINT: '',
     AWS_PROFILE: '',
     AWS_SESSION_TOKEN: '',
+    ...storeEnvironment(endpoints),
   }
 }

@@ -4,6 +4,7 @@ import { relative, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { messageOf, StartError } from '../start-error.ts'
 import { type LocalStack, startLocalStack } from '../start-local-stack.ts'
+import { storesElsewhere } from '../stores/store-environment.ts'
 import { appHere } from './app-here.ts'
 import { banner } from './banner.ts'
 import { checkEnvFile, writeEnvFile } from './env-file.ts'
@@ -93,7 +94,8 @@ async function run(options: StartOptions, typed: Typed): Promise<number> {
   const { url, urls, plan } = stack
   const alone = app === undefined && { appHere: appHere(process.cwd(), typed) }
   if (envFile !== undefined) writeEnvFile(envFile, stack)
-  print(banner({ url, urls, plan, seconds, typed, envFile, ...shown, ...alone }, paint))
+  const elsewhere = storesElsewhere(process.env)
+  print(banner({ url, urls, plan, seconds, typed, elsewhere, envFile, ...shown, ...alone }, paint))
   const failure = await Promise.race([stack.failed, asked.toEnd])
   if (failure) process.stderr.write(`${explain(failure)}\n`)
   else progress.step('Stopping')

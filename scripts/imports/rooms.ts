@@ -94,6 +94,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   lib: data.stack,
   bin: ['lib'],
   local: [
+    'lambdas/foundation/lean/signature.ts',
     'lib/constructs/function-settings.ts',
     'lib/bundling/bundling.ts',
     'lib/bundling/consumer-bundle.ts',

@@ -212,6 +212,28 @@ describe('A long stretch of expired items', () => {
     expect(stage.expired).toBe(12_000)
   })
 
+  it('is passed over bit by bit where reading is slow, so that a consumer who is stopped again and again gets on.', async () => {
+    const { stage, queues, queue } = onSimulated()
+    await queues.configure(queue, { segmentSize: 1 })
+    for (let n = 0; n < 60; n += 1) await push(queues, queue, short(named('old', 10)))
+    await push(queues, queue, named('new', 1))
+    stage.clock.pass(10_000)
+    for (let run = 1; run <= 10; run += 1) {
+      const endMs = stage.clock.nowMs() + 30_000
+      const slow = stage.engine({
+        before() {
+          stage.clock.pass(100)
+          if (stage.clock.nowMs() > endMs) throw new Error('The function timed out')
+        },
+      })
+      const popped = await slow.pop(queue).catch(() => {})
+      if (popped === undefined) continue
+      expect(popped).toMatchObject({ kind: 'items', items: [{ text: '"new0"' }] })
+      return
+    }
+    throw new Error('No run got through')
+  })
+
   it('of large items is read no further than some megabytes a write.', async () => {
     const { stage, queues, queue } = onSimulated()
     const large = Array.from({ length: 10 }, (_, n) => ({ text: bulky(`n${n}`, 250_000) }))

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { isPatient } from '../../lambdas/engine/core/timers.ts'
 import type { PopRequest, PushItem, Queues } from '../../lambdas/engine/queues.ts'
+import { throttling } from '../../testing/simulated/faults.ts'
 import { openSimulated } from './stage.ts'
 import { expectCode, lockItems, named, popItems, push, textsOf } from './traffic.ts'
 import { losingRaces } from './wire.ts'
@@ -55,6 +56,36 @@ describe('A pop that acknowledges', () => {
       })
     },
   )
+
+  it('lets what is due join even if a first try, by what the process remembered, found no room.', async () => {
+    const { stage, queues, queue } = await fullAndDue(2, 2)
+    const consumer = stage.engine()
+    const [first, second] = [
+      await lockItems(consumer, queue, { competing: true }),
+      await lockItems(consumer, queue, { competing: true }),
+    ]
+    // It remembers this room. Meanwhile another process uses it for an item that is due, which a consumer then locks.
+    await consumer.acknowledge(queue, { lockId: second.lock.id })
+    await stage.engine().returnExpiredLocks()
+    await lockItems(queues, queue, { competing: true })
+    const acknowledge = first.lock.id
+    const popped = await popItems(consumer, queue, { acknowledge, competing: true })
+    expect(textsOf(popped.items)).toEqual(['"due1"'])
+    expect(popped.itemsAcknowledged).toBe(1)
+  })
+
+  it('tries again to fold what others have acknowledged if the store refused that.', async () => {
+    const { stage, queues, queue } = await fullAndDue(2, 1)
+    const { lock } = await lockItems(queues, queue, { count: 2, competing: true })
+    await queues.acknowledge(queue, { lockId: lock.id })
+    const isFolded = () => stage.background.some(({ step }) => step === 'fold')
+    const pops = stage.engine({
+      before({ name }) {
+        if (name === 'UpdateCommand' && !isFolded()) throw throttling()
+      },
+    })
+    expect(textsOf((await popItems(pops, queue)).items)).toEqual(['"due0"'])
+  })
 
   it('says that there is more if it made room for what is due.', async () => {
     const { queues, queue } = await fullAndDue(3, 2)

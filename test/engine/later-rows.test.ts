@@ -192,6 +192,33 @@ describe('The list of what is scheduled', () => {
     expect(listed).toHaveLength(5)
   })
 
+  it('shows no item twice if they go to rows between its read of the record and that of the rows.', async () => {
+    const { stage, queues, queue } = onSimulated()
+    const ids = await pushOneByOne(
+      queues,
+      queue,
+      later('a', 6, () => 300),
+    )
+    let isSealed = false
+    const lists = stage.engine({
+      async before({ name }) {
+        if (name !== 'QueryCommand' || isSealed) return
+        isSealed = true
+        await pushOneByOne(
+          queues,
+          queue,
+          later('b', 12, () => 600),
+        )
+        expect((await stage.record(queue)).scheduled.seals).toBe(1)
+      },
+    })
+    const { items } = await lists.scheduled(queue, { limit: 100 })
+    const listed = items.map(({ id }) => id)
+    expect(isSealed).toBe(true)
+    expect(listed.slice(0, 6)).toEqual(ids)
+    expect(new Set(listed).size).toBe(listed.length)
+  })
+
   it('ends a page after so many rows with nothing in them, and goes on behind these.', async () => {
     const { stage, queues, queue } = onSimulated()
     await pushOneByOne(

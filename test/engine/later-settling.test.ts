@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { requestTimeout, transactionCanceledByConflict } from '../../testing/simulated/faults.ts'
+import type { PoppedItem, Queues } from '../../lambdas/engine/queues.ts'
+import {
+  requestTimeout,
+  throttling,
+  transactionCanceledByConflict,
+} from '../../testing/simulated/faults.ts'
 import { openSimulated, type Stage } from './stage.ts'
 import { bulky, codeOf, drain, popItems, push, pushOneByOne } from './traffic.ts'
 
@@ -38,13 +43,26 @@ function onSettling(afterMs: number, hidden = 't#') {
   return { stage, queues: stage.engine(), queue: stage.queue(), halfSeen }
 }
 
+/** Everything that can be had for now: while something is due that cannot be read, no pop says that there is nothing. */
+async function drainUntilBusy(queues: Queues, queue: string): Promise<PoppedItem[]> {
+  const items: PoppedItem[] = []
+  for (;;) {
+    const popped = await queues.pop(queue, { count: 100 }).catch((error: unknown) => {
+      expect(error).toMatchObject({ code: 'BUSY', retryable: true })
+    })
+    if (popped === undefined) return items
+    if (popped.kind !== 'items') throw new Error(`Expected items, and got "${popped.kind}"`)
+    items.push(...popped.items)
+  }
+}
+
 describe('A row that cannot be read yet', () => {
   it('joins once it can, although others that are due after it have joined.', async () => {
     const { stage, queues, queue, halfSeen } = onSettling(60_000)
     await halfSeen((dying) => pushOneByOne(dying, queue, later('b', 30, 20)))
     await pushOneByOne(queues, queue, later('c', 30, 25))
     stage.clock.pass(26_000)
-    const first = (await drain(stage.engine(), queue)).map(nameOf)
+    const first = (await drainUntilBusy(stage.engine(), queue)).map(nameOf)
     expect(first).toEqual(expect.arrayContaining(names('c', 30)))
     expect(first.length).toBeLessThan(60)
     stage.clock.pass(60_000)
@@ -57,7 +75,7 @@ describe('A row that cannot be read yet', () => {
     await pushOneByOne(queues, queue, later('a', 30, 10))
     await halfSeen((dying) => pushOneByOne(dying, queue, later('b', 16, 20)))
     stage.clock.pass(11_000)
-    expect((await drain(queues, queue)).length).toBeGreaterThan(0)
+    expect((await drainUntilBusy(queues, queue)).length).toBeGreaterThan(0)
     expect((await rowsOf(stage, queue)).length).toBeGreaterThan(0)
     stage.clock.pass(10_000)
     await stage.engine().returnExpiredLocks()
@@ -154,7 +172,7 @@ describe('A row that is read as it was before a cancel', () => {
     const gone = ids.filter((_, n) => n % 2 === 0)
     await halfSeen((dying) => dying.cancel(queue, gone))
     stage.clock.pass(11_000)
-    const first = (await drain(stage.engine(), queue)).map(nameOf)
+    const first = (await drainUntilBusy(stage.engine(), queue)).map(nameOf)
     stage.clock.pass(60_000)
     const second = (await drain(stage.engine(), queue)).map(nameOf)
     expect([...first, ...second].sort()).toEqual(
@@ -205,6 +223,51 @@ describe('A transaction that is refused again and again', () => {
     const tries = refused.wire.sent.filter(({ name }) => name === 'TransactWriteCommand')
     expect(tries.length).toBeLessThanOrEqual(5)
     expect(await batchesOf(stage, queue)).toBe(batches)
+  })
+
+  /** Nothing is in the lanes, and the rows of a seal are due. */
+  async function onlyDue() {
+    const stage = openSimulated()
+    const [queues, queue] = [stage.engine(), stage.queue()]
+    await pushOneByOne(queues, queue, later('a', 30, 10))
+    stage.clock.pass(11_000)
+    return { stage, queue }
+  }
+
+  it('does not let a pop say that there is nothing: it tries for some seconds, and then says "busy".', async () => {
+    const { stage, queue } = await onlyDue()
+    const [refused, startMs] = [refusing(stage), stage.clock.nowMs()]
+    expect(await codeOf(refused.pop(queue))).toBe('BUSY')
+    expect(stage.clock.nowMs() - startMs).toBeGreaterThan(500)
+    expect(stage.clock.nowMs() - startMs).toBeLessThan(4_000)
+    expect(refused.wire.sent.length).toBeLessThan(300)
+  })
+
+  it('and then passes lets a pop have what is due.', async () => {
+    const { stage, queue } = await onlyDue()
+    const passesMs = stage.clock.nowMs() + 300
+    const held = stage.engine({
+      before({ name }) {
+        if (name !== 'TransactWriteCommand' || stage.clock.nowMs() > passesMs) return
+        throw transactionCanceledByConflict(2)
+      },
+    })
+    expect((await popItems(held, queue)).items.map(nameOf)).toEqual(['a0'])
+  })
+
+  it('is not repeated for long if the store throttles each request of it.', async () => {
+    const stage = openSimulated()
+    const [queues, queue] = [stage.engine(), stage.queue()]
+    await push(queues, queue, later('a', 1, 10))
+    stage.clock.pass(11_000)
+    const startMs = stage.clock.nowMs()
+    const throttled = stage.engine({
+      before({ name }) {
+        if (name === 'UpdateCommand') throw throttling()
+      },
+    })
+    expect(await codeOf(throttled.pop(queue))).toBe('BUSY')
+    expect(stage.clock.nowMs() - startMs).toBeLessThan(10_000)
   })
 
   it('leaves no batch of items that were to be moved.', async () => {

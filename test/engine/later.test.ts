@@ -1,3 +1,4 @@
+import { TransactWriteCommand } from '@aws-sdk/lib-dynamodb'
 import { describe, expect, it } from 'vitest'
 import { createEngine } from '../../lambdas/engine/create-engine.ts'
 import {
@@ -334,11 +335,16 @@ describe('A process that joins what is due', () => {
     const [queues, queue] = [stage.engine(), stage.queue()]
     await scheduledRows(queues, queue, 20)
     stage.clock.pass(11_000)
-    const dying = stage.engine({
-      after: ({ name }) => (name === 'TransactWriteCommand' ? new Promise(() => {}) : undefined),
+    await new Promise<void>((died) => {
+      const dying = stage.engine({
+        after({ name }) {
+          if (name !== 'TransactWriteCommand') return undefined
+          died()
+          return new Promise(() => {})
+        },
+      })
+      void dying.returnExpiredLocks()
     })
-    void dying.returnExpiredLocks()
-    for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve))
     expect(await queues.inspect(queue)).toMatchObject({ scheduledCount: 0, count: 20 })
     expect((await stage.store.rows()).filter(({ pk }) => `${pk}`.startsWith('t#'))).toEqual([])
     await scheduledRows(queues, queue, 20)
@@ -427,7 +433,6 @@ describe('In other ways to push', () => {
     const [queues, queue] = [stage.engine(), stage.queue()]
     const entry = await queues.pushTransactItem(queue, inSeconds('a', 5))
     expect(await queues.inspect(queue)).toMatchObject({ scheduledCount: 0 })
-    const { TransactWriteCommand } = await import('@aws-sdk/lib-dynamodb')
     const send = (TransactItems: never) =>
       stage.store.dynamodb.send(new TransactWriteCommand({ TransactItems }) as never)
     await send([entry] as never)
@@ -442,6 +447,21 @@ describe('In other ways to push', () => {
 })
 
 describe('The timer of a queue', () => {
+  it('is not raised by a transaction past a lock that has expired: by a slower clock, too, its items come first.', async () => {
+    const stage = openSimulated()
+    const [queues, queue] = [stage.engine(), stage.queue()]
+    await push(queues, queue, named('a', 2))
+    await lockItems(queues, queue, { competing: true, ttlSeconds: 10 })
+    // Nobody has ended it.
+    stage.clock.pass(10_500)
+    await queues.transact(queue, [inSeconds('b', 60)], (entries) =>
+      stage.store.dynamodb.send(new TransactWriteCommand({ TransactItems: [...entries] }) as never),
+    )
+    const slower = stage.engine({ clock: stage.clock.skewed(-300) })
+    const { items } = await popItems(slower, queue, { requireAck: true, competing: true })
+    expect(textsOf(items)).toEqual(['"a0"'])
+  })
+
   it('is not put off past what is scheduled while the sweeper decides.', async () => {
     const stage = openSimulated()
     const [queues, queue] = [stage.engine(), stage.queue()]

@@ -3,7 +3,7 @@ import type { QueuePatternInput } from '../../lambdas/engine/queues.ts'
 import type { Row } from '../../lambdas/foundation/dynamo.ts'
 import { type EngineOnWire, openSimulated, type Stage } from './stage.ts'
 import { lockItems, named, push } from './traffic.ts'
-import { type Request, throttled } from './wire.ts'
+import { freezeAtPut, type Request, throttled } from './wire.ts'
 
 const MINUTE_MS = 60_000
 const many = Array.from({ length: 60 }, (_, n) => `t${n}`)
@@ -257,18 +257,13 @@ describe('The walk', () => {
 
   it('that comes again puts right what a frozen process has made since, and costs no write else.', async () => {
     const { stage, queues } = await walkToCome()
-    let thaw = (): void => {}
-    const thawed = new Promise<void>((resolve) => {
-      thaw = resolve
-    })
-    const frozen = stage.engine({
-      before: ({ name }) => (name === 'PutCommand' ? thawed : undefined),
-    })
-    const pushed = push(frozen, 'late', named('a', 1))
+    const frozen = freezeAtPut()
+    const pushed = push(stage.engine(frozen), 'late', named('a', 1))
+    await frozen.reached
     const patterns = [...all(10), { prefix: 'late', settings: { capacity: 7 } }]
     await stage.engine().configurePatterns(patterns)
     await minutes(stage, 4)
-    thaw()
+    frozen.thaw()
     await pushed
     expect((await queues.configuration('late')).source).toEqual({ from: 'default' })
     const sweeper = stage.engine()

@@ -10,7 +10,7 @@ import {
   type QueuesOptions,
 } from '../../lambdas/engine/queues.ts'
 import type { Clock, Row } from '../../lambdas/foundation/dynamo.ts'
-import { startEmbedded } from '../../testing/index.ts'
+import { type Embedded, startEmbedded, startQueues, type TestQueues } from '../../testing/index.ts'
 import { seeded } from '../../testing/random.ts'
 import { announcedLines } from '../../testing/simulated/announcements.ts'
 import { itemSize } from '../../testing/simulated/dynamodb/item-size.ts'
@@ -159,9 +159,17 @@ export class Stage {
 }
 
 async function openEmbedded(): Promise<Store> {
-  const embedded = await startEmbedded()
-  const [tableName, bucketName] = ['engine', 'engine']
-  await Promise.all([embedded.createTable(tableName), embedded.createBucket(bucketName)])
+  const embedded = await startQueues()
+  return storeOn(embedded, embedded, () => embedded.stop())
+}
+
+type Names = Pick<TestQueues, 'tableName' | 'bucketName'>
+
+function storeOn(
+  embedded: Pick<Embedded, 'dynamodb' | 's3'>,
+  { tableName, bucketName }: Names,
+  close: () => Promise<void>,
+): Store {
   const dynamodb = DynamoDBDocumentClient.from(embedded.dynamodb)
   return {
     tableName,
@@ -184,7 +192,51 @@ async function openEmbedded(): Promise<Store> {
       const page = await embedded.s3.send(new ListObjectsV2Command({ Bucket: bucketName }))
       return (page.Contents ?? []).map(({ Key }) => Key as string)
     },
-    close: () => embedded.stop(),
+    close,
+  }
+}
+
+let shared: Promise<Embedded> | undefined
+let stagesElsewhere = 0
+
+function ownNames(): Names {
+  stagesElsewhere += 1
+  const name = `stage-${process.pid}-${Date.now()}-${stagesElsewhere}`
+  return { tableName: name, bucketName: name }
+}
+
+/**
+ * The store that the environment names, in the place of a simulated one: with a table and a bucket of the stage's own,
+ * made by its first request. What only the simulated store can tell, the units and what was announced, it tells as
+ * before: it is sent a copy of each request that the other has carried out.
+ */
+function elsewhere(simulated: Store): Store {
+  const { tableName, bucketName } = simulated
+  let opened: Promise<Store> | undefined
+  const open = async (): Promise<Store> => {
+    shared ??= startEmbedded()
+    const embedded = await shared
+    await Promise.all([embedded.createTable(tableName), embedded.createBucket(bucketName)])
+    return storeOn(embedded, { tableName, bucketName }, simulated.close)
+  }
+  const store = (): Promise<Store> => {
+    opened ??= open()
+    return opened
+  }
+  const through = (service: 'dynamodb' | 's3'): Port => ({
+    async send(command: never) {
+      const answer = await (await store())[service].send(command)
+      // Two that were sent at once may come here the other way round.
+      await simulated[service].send(command).catch(() => {})
+      return answer
+    },
+  })
+  return {
+    ...simulated,
+    dynamodb: through('dynamodb'),
+    s3: through('s3'),
+    rows: async () => (await store()).rows(),
+    objects: async () => (await store()).objects(),
   }
 }
 
@@ -198,17 +250,23 @@ export function useEmbedded(): Stage {
   return stage
 }
 
-/** In memory and on one thread: where a process is frozen at each of its requests in turn. */
+/**
+ * In memory and on one thread: where a process is frozen at each of its requests in turn. `npm run conformance` has the
+ * same tests on another store, except for those whose store throttles or settles late on purpose.
+ */
 export function openSimulated(
   options: Pick<SimulatedStoreOptions, 'throttlesRead' | 'settlesAfterMs'> = {},
 ): Stage {
+  const isElsewhere =
+    process.env.PUSHPOP_SIMULATED_ELSEWHERE === '1' && Object.keys(options).length === 0
   const store: SimulatedStore = new SimulatedStore({
     ...options,
+    ...(isElsewhere && ownNames()),
     nowMs: () => stage.clock.nowMs(),
     onChange: (change) => stage.announced.push(...announcedLines(change)),
   })
   const { dynamodb, s3 } = createSimulatedClient(store)
-  const stage: Stage = new Stage({
+  const simulated: Store = {
     tableName: store.tableName,
     bucketName: store.bucketName,
     dynamodb: dynamodb as unknown as Port,
@@ -218,7 +276,8 @@ export function openSimulated(
     rows: async () => [...store.items()] as Row[],
     objects: async () => [...store.objects.keys()],
     close: async () => {},
-  })
+  }
+  const stage: Stage = new Stage(isElsewhere ? elsewhere(simulated) : simulated)
   return stage
 }
 

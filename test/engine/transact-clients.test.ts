@@ -7,22 +7,23 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { TransactItem } from '../../lambdas/engine/queues.ts'
 import { createLeanDynamodb } from '../../lambdas/foundation/lean/lean-dynamodb.ts'
 import { createRequestHandler } from '../../lambdas/foundation/network/request-handler.ts'
-import { storeCredentials } from '../../local/stores/store-environment.ts'
 import { REGION } from '../../local/template/identities.ts'
 import { startServer } from '../foundation/network/a-server.ts'
 import { useEmbedded } from './stage.ts'
 
 const stage = useEmbedded()
+/** Nobody looks at them. */
+const credentials = { accessKeyId: 'KEY', secretAccessKey: 'SECRET' }
 
 const clients = {
-  SDK: (options: { endpoint: string; region: string; credentials: typeof storeCredentials }) => {
+  SDK: (options: { endpoint: string; region: string; credentials: typeof credentials }) => {
     const requestHandler = createRequestHandler()
     const client = new DynamoDBClient({ ...options, requestHandler, maxAttempts: 1 })
     onTestFinished(() => client.destroy())
     const documents = DynamoDBDocumentClient.from(client)
     return (command: TransactWriteCommand): Promise<unknown> => documents.send(command)
   },
-  lean: (options: { endpoint: string; region: string; credentials: typeof storeCredentials }) => {
+  lean: (options: { endpoint: string; region: string; credentials: typeof credentials }) => {
     const client = createLeanDynamodb(options)
     onTestFinished(() => client.destroy())
     return (command: TransactWriteCommand) => client.send(command)
@@ -42,7 +43,7 @@ describe.each(['SDK', 'lean'] as const)('transact through the %s client', (kind)
     )
     onTestFinished(() => server.close())
     const endpoint = `http://127.0.0.1:${server.port}`
-    const send = clients[kind]({ endpoint, region: REGION, credentials: storeCredentials })
+    const send = clients[kind]({ endpoint, region: REGION, credentials })
     const transaction = (entries: readonly TransactItem[]) =>
       new TransactWriteCommand({ TransactItems: [...entries] as never })
     return { send, transaction, sent: () => sent }

@@ -86,6 +86,9 @@ export const freezeAtTransaction = (): Frozen => {
   })
 }
 
+/** The same for its puts. */
+export const freezeAtPut = (): Frozen => freeze(({ name }) => name === 'PutCommand')
+
 type Frozen = Steering & { reached: Promise<void>; thaw(): void }
 
 function freeze(isIt: (request: Request, number: number) => boolean): Frozen {

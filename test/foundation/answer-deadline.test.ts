@@ -24,7 +24,8 @@ let toS3: NetworkProxy
 let dynamodb: DynamoDBClient
 let s3: S3Client
 beforeAll(async () => {
-  embedded = await startEmbedded()
+  // What is tested is our end of the wire.
+  embedded = await startEmbedded({ environment: {} })
   await Promise.all([embedded.createTable('deadline'), embedded.createBucket(Bucket)])
   await embedded.s3.send(new PutObjectCommand({ Bucket, Key: 'k', Body: 'x'.repeat(100_000) }))
   toDynamodb = await startNetworkProxy(embedded.dynamodbEndpoint)

@@ -8,15 +8,13 @@ import { type RateEndpointsOptions, rateEndpoints } from '../../lambdas/http/end
 import { httpHandler } from '../../lambdas/http/stack.ts'
 import { createLog } from '../../lambdas/runtime/log.ts'
 import { createRateLimitsOn } from '../../lambdas/runtime/rate-services.ts'
-import { type Embedded, startEmbedded } from '../../testing/index.ts'
+import { startQueues, type TestQueues } from '../../testing/index.ts'
 import { ManualClock } from '../engine/manual-clock.ts'
 import { anEvent } from './an-event.ts'
 
-const TABLE = 'limits'
-let embedded: Embedded
+let embedded: TestQueues
 beforeAll(async () => {
-  embedded = await startEmbedded()
-  await embedded.createTable(TABLE)
+  embedded = await startQueues()
 })
 afterAll(() => embedded.stop())
 
@@ -35,7 +33,7 @@ function process(clock = new ManualClock(), options: RateEndpointsOptions = {}) 
   const lines: string[] = []
   const log = createLog({ level: 'info', service: 'x', write: (line) => lines.push(line) })
   const documents = DynamoDBDocumentClient.from(embedded.dynamodb) as unknown as DocumentPort
-  const limits = createRateLimitsOn({ PUSHPOP_TABLE: TABLE }, documents, clock)
+  const limits = createRateLimitsOn({ PUSHPOP_TABLE: embedded.tableName }, documents, clock)
   const handler = httpHandler(
     'Rate',
     log,

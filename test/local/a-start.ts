@@ -1,8 +1,8 @@
-// `npm start` as a process, and what it leaves behind.
+// `npm start` as a process.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { until } from './a-stack.ts'
 import { type Shop, writeAssembly } from './an-assembly.ts'
@@ -67,30 +67,4 @@ export function writeApp(directory: string, shop: Shop): string {
     cpSync(${JSON.stringify(assembly)}, process.env.CDK_OUTDIR, { recursive: true })`,
   )
   return app
-}
-
-export const hasProc = process.platform === 'linux'
-
-/** Every process below this one, children of children too. */
-export function descendantsOf(pid: number): number[] {
-  const children = readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name) && statOf(Number(name))?.parent === pid)
-    .map(Number)
-  return [...children, ...children.flatMap(descendantsOf)]
-}
-
-export function isAlive(pid: number): boolean {
-  const stat = statOf(pid)
-  return stat !== undefined && stat.state !== 'Z'
-}
-
-function statOf(pid: number) {
-  try {
-    // "12 (a name) S 1 ...": the name may hold anything, so read from its last bracket.
-    const [state, parent] =
-      readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? []
-    return { state, parent: Number(parent) }
-  } catch {
-    return undefined
-  }
 }

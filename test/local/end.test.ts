@@ -4,9 +4,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { descendantsOf, hasProc, isAlive } from '../support/processes.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { until, withJournal } from './a-stack.ts'
-import { descendantsOf, hasProc, isAlive, type Started, start, writeApp } from './a-start.ts'
+import { type Started, start, writeApp } from './a-start.ts'
 
 let directory: string
 let temporary: string

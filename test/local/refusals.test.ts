@@ -6,8 +6,9 @@ import type { AddressInfo, Server } from 'node:net'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { hasProc } from '../support/processes.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { hasProc, type Started, start, writeApp } from './a-start.ts'
+import { type Started, start, writeApp } from './a-start.ts'
 
 let directory: string
 let app: string

@@ -6,6 +6,7 @@ import { cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node
 import { delimiter, dirname, join } from 'node:path'
 import packageJson from '../../package.json' with { type: 'json' }
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { unpack } from '../support/unpack.ts'
 
 export const root = join(import.meta.dirname, '../..')
 
@@ -125,7 +126,7 @@ export async function makeProject(
   const modules = join(folder, 'node_modules')
   const unpacked = join(modules, name)
   mkdirSync(unpacked, { recursive: true })
-  await mustRun('tar', ['-xzf', tarball, '-C', unpacked, '--strip-components=1'], { cwd: folder })
+  unpack(tarball, unpacked)
   const add = (name: string): void => link(join(root, 'node_modules', name), join(modules, name))
   others.forEach(add)
   const bin = join(modules, '.bin/pushpop')

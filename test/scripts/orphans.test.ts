@@ -4,52 +4,76 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
+import { hasProc, isAlive } from '../support/processes.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const bootstrap = join(import.meta.dirname, '../../scripts/bootstrap.mjs')
 
-let npm: ChildProcess | undefined
-afterEach(() => npm?.kill('SIGKILL'))
+const started: number[] = []
+afterEach(() => {
+  for (const pid of started.splice(0)) if (isAlive(pid)) process.kill(pid, 'SIGKILL')
+})
 
-/** As npm does: a process, its shell, and what it runs in that. */
-async function runByNpm(): Promise<number> {
+/** Ten seconds: what an npm script runs looks up five times a second. */
+async function until(holds: () => boolean): Promise<void> {
+  const deadlineMs = Date.now() + 10_000
+  while (!holds() && Date.now() < deadlineMs) await sleep(20)
+}
+
+/**
+ * As npm does: a process, its shell, and what it runs in that. With `above`, this shell command starts npm, and does
+ * not ask how npm ended.
+ */
+async function runByNpm(
+  above?: string,
+): Promise<{ readonly npm: number; readonly script: number }> {
   const folder = temporaryFolder()
-  const pidFile = join(folder, 'pid')
-  const script = join(folder, 'waits.mjs')
-  writeFileSync(
-    script,
+  const writing = (name: string) =>
     `import { renameSync, writeFileSync } from 'node:fs'
-     writeFileSync('${pidFile}.new', String(process.pid))
-     renameSync('${pidFile}.new', '${pidFile}')
-     setInterval(() => {}, 1_000)`,
-  )
+     writeFileSync('${join(folder, name)}.new', String(process.pid))
+     renameSync('${join(folder, name)}.new', '${join(folder, name)}')
+     setInterval(() => {}, 1_000)\n`
+  const script = join(folder, 'script.mjs')
+  writeFileSync(script, writing('script'))
   // The second command keeps the shell, whichever it is, from giving the first its own place.
   const command = `"${process.execPath}" "${bootstrap}" "${script}"; :`
-  const program = `require('node:child_process').spawn('sh', ['-c', ${JSON.stringify(command)}])
-    setInterval(() => {}, 1_000)`
-  npm = spawn(process.execPath, ['-e', program], {
+  const npm = join(folder, 'npm.mjs')
+  writeFileSync(
+    npm,
+    `import { spawn } from 'node:child_process'
+     spawn('/bin/sh', ['-c', ${JSON.stringify(command)}])
+     ${writing('npm')}`,
+  )
+  const asShell = ['/bin/sh', ['-c', above ?? '', process.execPath, npm]] as const
+  const [program, args] = above === undefined ? [process.execPath, [npm]] : asShell
+  const child: ChildProcess = spawn(program, args, {
     stdio: 'ignore',
-    env: { ...process.env, npm_lifecycle_event: 'start' },
+    env: {
+      ...process.env,
+      npm_lifecycle_event: 'start',
+      // A machine with Node and npm alone has no `ps`.
+      ...(hasProc && { PATH: folder }),
+    },
   })
-  while (!existsSync(pidFile)) await sleep(20)
-  return Number(readFileSync(pidFile, 'utf8'))
+  started.push(child.pid ?? 0)
+  const pidOf = (name: string) => Number(readFileSync(join(folder, name), 'utf8'))
+  await until(() => existsSync(join(folder, 'script')) && existsSync(join(folder, 'npm')))
+  const pids = { npm: pidOf('npm'), script: pidOf('script') }
+  started.push(...Object.values(pids))
+  return pids
 }
 
-const isAlive = (pid: number): boolean => {
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false
-  }
-}
-
-it.skipIf(process.platform === 'win32')(
-  'npm killed outright takes along what it ran.',
-  async () => {
-    const pid = await runByNpm()
-    expect(isAlive(pid)).toBe(true)
-    npm?.kill('SIGKILL')
-    while (isAlive(pid)) await sleep(20)
-  },
-)
+describe.skipIf(process.platform === 'win32')('npm killed outright takes along what it ran', () => {
+  it.each([
+    ['where its parent asks how it ended', undefined],
+    // As in a container, where npm's parent may know nothing of children.
+    ['where its parent never asks', '"$0" "$1" & exec /bin/sleep 60'],
+  ])('%s', async (_, above) => {
+    const { npm, script } = await runByNpm(above)
+    expect(isAlive(script)).toBe(true)
+    process.kill(npm, 'SIGKILL')
+    await until(() => !isAlive(script))
+    expect(isAlive(script)).toBe(false)
+  })
+})

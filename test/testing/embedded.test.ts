@@ -19,7 +19,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { CHECK_INDEX, DIRECTORY_INDEX } from '../../lambdas/foundation/table.ts'
 import { findDynoxide } from '../../local/stores/dynoxide-binary.ts'
 import { connectEmbedded, type Embedded, startEmbedded } from '../../testing/embedded.ts'
-import { descendantsOf, hasProc, isAlive } from '../local/a-start.ts'
+import { descendantsOf, hasProc, isAlive } from '../support/processes.ts'
 
 // Its own choice of endpoints: the tests of starting must start something.
 const environment = {}

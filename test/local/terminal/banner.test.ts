@@ -8,6 +8,20 @@ const service = {
   routes: [{ key: 'POST /queue/{id}/push', functionArn: 'arn', timeoutMs: 1_000 }],
 }
 
+const textOf = (settings: Partial<Parameters<typeof banner>[0]>): string =>
+  banner(
+    {
+      url: 'http://localhost:8000',
+      urls: {},
+      plan: planStack([]),
+      seconds: 1,
+      typed: 'pushpop start',
+      elsewhere: {},
+      ...settings,
+    },
+    (_, shown) => shown,
+  )
+
 /** The lines to paste, of an app with a consumer of these queues. */
 function linesFor(matchers: readonly unknown[] | undefined): string {
   const pattern = matchers === undefined ? { source: ['shop'] } : { detail: { queue: matchers } }
@@ -16,8 +30,7 @@ function linesFor(matchers: readonly unknown[] | undefined): string {
     apis: [service],
     eventRules: [{ id: 'Rule', busName: 'bus', pattern, targets: [] }],
   }
-  const [url, seconds] = ['http://localhost:8000', 1]
-  return banner({ url, urls: {}, plan, seconds, typed: 'pushpop start' }, (_, shown) => shown)
+  return textOf({ plan })
 }
 
 const queuesIn = (text: string): readonly string[] =>
@@ -35,4 +48,30 @@ test.each([
 test('They have no item that a consumer might fail on; without a consumer, they have one.', () => {
   expect(linesFor(['mails'])).toContain(`-d '{"item":ITEM}'\n  (for ITEM, write one that`)
   expect(linesFor(undefined)).toContain(`-d '{"item":{"order":17}}'\n  curl`)
+})
+
+const [dynamodbEndpoint, s3Endpoint] = ['http://127.0.0.1:8001', 'http://127.0.0.1:9000']
+const directory = '.pushpop'
+
+test.each([
+  [{}, 'Data is forgotten at the end.'],
+  [{ directory }, 'Data is kept in .pushpop; pushpop start --memory forgets it.'],
+  [
+    { directory, elsewhere: { dynamodbEndpoint } },
+    'Objects and messages are kept in .pushpop, the tables at http://127.0.0.1:8001 as long as they last there; they belong together.',
+  ],
+  [
+    { directory, elsewhere: { dynamodbEndpoint, s3Endpoint } },
+    'Messages are kept in .pushpop, the tables at http://127.0.0.1:8001 and the objects at http://127.0.0.1:9000 as long as they last there; they belong together.',
+  ],
+  [
+    { directory, elsewhere: { s3Endpoint } },
+    'Tables and messages are kept in .pushpop, the objects at http://127.0.0.1:9000 as long as they last there; they belong together.',
+  ],
+  [
+    { elsewhere: { dynamodbEndpoint } },
+    'Data is forgotten at the end: that includes the tables at http://127.0.0.1:8001.',
+  ],
+])('The banner says where the data is, and what becomes of it: %j.', (settings, line) => {
+  expect(textOf(settings).split('\n')).toContain(line)
 })

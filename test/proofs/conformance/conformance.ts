@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Network } from '../../../testing/simulated/simulated-client.ts'
+import { excuseOf } from './excuses.ts'
 import { outcomeOf, Place } from './place.ts'
 import { type OpenStore, openSimulated, openStore, type StoreName, storeNames } from './stores.ts'
 
@@ -59,7 +60,7 @@ export function conformance(
           test.skip(`${says} (not here: ${reason})`)
           continue
         }
-        test(says, async () => {
+        const run = async () => {
           if (store === undefined) throw new Error('The store has not opened')
           const place = new Place(store)
           try {
@@ -67,7 +68,10 @@ export function conformance(
           } finally {
             await place.clean()
           }
-        })
+        }
+        const excuse = excuseOf(says)
+        if (excuse === undefined) test(says, run)
+        else test.fails(`${says} (not here: ${excuse})`, run)
       }
     })
   }

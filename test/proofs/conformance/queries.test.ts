@@ -141,7 +141,7 @@ async function eventually(check: () => Promise<void>): Promise<void> {
     try {
       return await check()
     } catch (error) {
-      if (attempt >= 20 || process.env.PUSHPOP_CONFORMANCE_AWS !== '1') throw error
+      if (attempt >= 20 || process.env.PUSHPOP_CONFORMANCE_STORES !== 'aws') throw error
       await new Promise((resolve) => setTimeout(resolve, 100))
     }
   }

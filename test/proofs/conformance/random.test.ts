@@ -3,7 +3,7 @@ import { Random } from '../../../testing/random.ts'
 import { itemSize } from '../../../testing/simulated/dynamodb/item-size.ts'
 import type { Item } from '../../../testing/simulated/dynamodb/value.ts'
 import { type Attributes, Place } from './place.ts'
-import { type OpenStore, openStore } from './stores.ts'
+import { type OpenStore, openStore, realStore } from './stores.ts'
 
 /**
  * Both stores answer alike: we put together thousands of small updates and conditions at random
@@ -129,7 +129,7 @@ async function answerOf(place: Place, update: string, condition: string) {
 
 const stores: OpenStore[] = []
 beforeAll(async () => {
-  stores.push(await openStore('simulated'), await openStore('embedded'))
+  stores.push(await openStore('simulated'), await openStore(realStore))
 })
 afterAll(async () => {
   for (const store of stores) await store.close()

@@ -5,9 +5,9 @@ import {
   createLeanDynamodb,
   type LeanDynamodb,
 } from '../../../lambdas/foundation/lean/lean-dynamodb.ts'
-import { storeCredentials } from '../../../local/stores/store-environment.ts'
+import { credentialsOf } from '../../../local/stores/store-environment.ts'
 import { REGION } from '../../../local/template/identities.ts'
-import { type Embedded, startEmbedded } from '../../../testing/index.ts'
+import { type Embedded, startQueues } from '../../../testing/index.ts'
 import {
   createSimulatedClient,
   type DocumentSender,
@@ -20,7 +20,14 @@ import { SimulatedStore } from '../../../testing/simulated/simulated-store.ts'
 /** The stores that have to agree: all run the same cases through the same commands. */
 
 /** Those named lean are reached by the lean client, and the others by the SDK's. */
-export type StoreName = 'simulated' | 'embedded' | 'embedded, lean' | 'aws' | 'aws, lean'
+export type StoreName =
+  | 'simulated'
+  | 'embedded'
+  | 'embedded, lean'
+  | 'elsewhere'
+  | 'elsewhere, lean'
+  | 'aws'
+  | 'aws, lean'
 
 export interface OpenStore {
   readonly dynamodb: DocumentSender
@@ -32,18 +39,24 @@ export interface OpenStore {
   close(): Promise<void>
 }
 
+/** `npm run conformance` names others than the gate's. */
+const others = process.env.PUSHPOP_CONFORMANCE_STORES as 'elsewhere' | 'aws' | undefined
+
 export const storeNames: readonly StoreName[] =
-  process.env.PUSHPOP_CONFORMANCE_AWS === '1'
-    ? ['simulated', 'embedded', 'embedded, lean', 'aws', 'aws, lean']
-    : ['simulated', 'embedded', 'embedded, lean']
+  others === undefined ? ['simulated', 'embedded', 'embedded, lean'] : [others, `${others}, lean`]
+
+/** The one with which the simulated store is compared. */
+export const realStore: StoreName = others ?? 'embedded'
 
 export function openStore(name: StoreName): Promise<OpenStore> {
   switch (name) {
     case 'simulated':
       return Promise.resolve(openSimulated(perfectNetwork))
     case 'embedded':
+    case 'elsewhere':
       return openEmbedded(({ dynamodb }) => documentClient(dynamodb))
     case 'embedded, lean':
+    case 'elsewhere, lean':
       return openEmbedded(leanClient)
     case 'aws':
       return Promise.resolve(openAws(documentClient))
@@ -62,15 +75,20 @@ export function openSimulated(network: Network): OpenStore {
 }
 
 async function openEmbedded(clientOf: (store: Embedded) => DocumentSender): Promise<OpenStore> {
-  const embedded = await startEmbedded()
-  const [table, bucket] = ['conformance', 'conformance']
-  await Promise.all([embedded.createTable(table), embedded.createBucket(bucket)])
+  const embedded = await startQueues()
+  const { tableName: table, bucketName: bucket } = embedded
   const dynamodb = clientOf(embedded)
   return { dynamodb, s3: embedded.s3, table, bucket, clean: nothing, close: () => embedded.stop() }
 }
 
-const leanClient = ({ dynamodbEndpoint: endpoint }: Embedded): DocumentSender =>
-  leanSender(createLeanDynamodb({ region: REGION, credentials: storeCredentials, endpoint }))
+const leanClient = (embedded: Embedded): DocumentSender =>
+  leanSender(
+    createLeanDynamodb({
+      region: REGION,
+      credentials: credentialsOf(embedded),
+      endpoint: embedded.dynamodbEndpoint,
+    }),
+  )
 
 /** What it refuses to write has a name, by which the engine knows that nothing was sent; the SDK's has none. */
 const leanSender = (client: LeanDynamodb): DocumentSender => {

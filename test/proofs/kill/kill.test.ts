@@ -14,7 +14,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { findDynoxide } from '../../../local/stores/dynoxide-binary.ts'
-import { type Embedded, startEmbedded } from '../../../testing/index.ts'
+import { startQueues, type TestQueues } from '../../../testing/index.ts'
 import { Random } from '../../../testing/random.ts'
 import { type Deliveries, type Finding, findFaults } from '../../support/deliveries.ts'
 import { namesIn } from '../../support/delivery-account.ts'
@@ -59,14 +59,14 @@ const slots: readonly { readonly role: Role; readonly queues: readonly KillQueue
 
 const directory = mkdtempSync(join(tmpdir(), 'pushpop-kill-'))
 const journals = join(directory, 'journals')
-let embedded: Embedded
+let embedded: TestQueues
 let host: ChildProcess | undefined
 
 beforeAll(async () => {
   mkdirSync(journals)
   const binary = process.env.PUSHPOP_DYNAMODB_ENDPOINT ? undefined : findDynoxide(process)
   if (binary === undefined) {
-    embedded = await startEmbedded()
+    embedded = await startQueues()
   } else {
     const port = await freePort()
     const setting = { binary, port, file: join(directory, 'dynamodb.sqlite') }
@@ -74,10 +74,8 @@ beforeAll(async () => {
     const [message] = (await once(host, 'message')) as [HostMessage]
     expect(message).toBe('listening')
     const PUSHPOP_DYNAMODB_ENDPOINT = `http://127.0.0.1:${port}`
-    embedded = await startEmbedded({ environment: { ...process.env, PUSHPOP_DYNAMODB_ENDPOINT } })
+    embedded = await startQueues({ environment: { ...process.env, PUSHPOP_DYNAMODB_ENDPOINT } })
   }
-  await embedded.createTable('kills')
-  await embedded.createBucket('kills')
 })
 
 afterAll(async () => {
@@ -93,8 +91,8 @@ afterAll(async () => {
 test(`nothing is lost and nothing comes again, seed ${seed}`, { timeout: 300_000 }, async () => {
   const startedMs = performance.now()
   const { createQueues } = (await import(engine)) as { createQueues: CreateQueues }
-  const { dynamodb, s3 } = embedded
-  const engineHere = createQueues({ tableName: 'kills', bucketName: 'kills', dynamodb, s3 })
+  const { tableName, bucketName, dynamodb, s3 } = embedded
+  const engineHere = createQueues({ tableName, bucketName, dynamodb, s3 })
   for (const { name } of queues) {
     await engineHere.configure(name, {
       segmentSize: 5,
@@ -185,8 +183,9 @@ async function killAtRandom(): Promise<{ kills: number; dynamodbKills: number }>
     const setting: ParticipantSetting = {
       dynamodbEndpoint: embedded.dynamodbEndpoint,
       s3Endpoint: embedded.s3Endpoint,
-      tableName: 'kills',
-      bucketName: 'kills',
+      credentials: embedded.credentials,
+      tableName: embedded.tableName,
+      bucketName: embedded.bucketName,
       engine: pathToFileURL(join(bundles, 'engine.mjs')).href,
       role,
       name,

@@ -6,7 +6,7 @@
 // PUSHPOP_HISTORIES makes it longer.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Embedded, startEmbedded } from '../../../testing/index.ts'
+import { startQueues, type TestQueues } from '../../../testing/index.ts'
 import { findFaults } from '../../support/deliveries.ts'
 import { checkHistory } from './checker.ts'
 import { explain } from './explain.ts'
@@ -41,7 +41,7 @@ const STEPS_TO_EXPLAIN = 100_000
 /** Enough to see what is wrong. */
 const PROBLEMS_MAX = 10
 
-let embedded: Embedded
+let embedded: TestQueues
 let setting: Parameters<typeof startWorkers>[1]
 /** Of both tests: the second starts with code that is compiled, but with clients and engines of its own. */
 let workers: Workers
@@ -54,17 +54,10 @@ async function prepare(clockSkewMs: (worker: number) => number) {
 }
 
 beforeAll(async () => {
-  embedded = await startEmbedded()
+  embedded = await startQueues()
   stopLast.push(embedded.stop)
-  await embedded.createTable('histories')
-  await embedded.createBucket('histories')
-  setting = {
-    dynamodbEndpoint: embedded.dynamodbEndpoint,
-    s3Endpoint: embedded.s3Endpoint,
-    tableName: 'histories',
-    bucketName: 'histories',
-    engine,
-  }
+  const { dynamodbEndpoint, s3Endpoint, credentials, tableName, bucketName } = embedded
+  setting = { dynamodbEndpoint, s3Endpoint, credentials, tableName, bucketName, engine }
   workers = await startWorkers(WORKERS, setting)
   stopLast.unshift(workers.stop)
 })

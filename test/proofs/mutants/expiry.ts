@@ -26,6 +26,8 @@ export const expiryMutants: readonly Mutant[] = [
     test(racesTest, 'more behind them')),
   mutant('lost-passes-have-no-bound', '0040 no call is endless on its way through expired items',
     [passOver, '  passing.passes += 1\n', ''], test(racesTest, 'more behind them')),
+  mutant('slow-reads-pass-over-nothing-for-long', '0040 nobody begins at the same expired item for ever',
+    [passOver, 'found.isFull || isSlow || looks', 'found.isFull || looks'], test(expiryTest, 'bit by bit')),
   mutant('expires-in-thousands-of-years', '0040 milliseconds are not taken for seconds',
     ['engine/core/push-request.ts', 'checkAhead(expiresAtMs, nowMs', 'checkAhead(0, nowMs'],
     test(expiryTest, 'at a time in 2286')),

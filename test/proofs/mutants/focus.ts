@@ -40,6 +40,7 @@ const isIn = {
     later !== undefined && queues.some(({ capacity }) => capacity !== undefined),
   settling: ({ settlesMaxMs }) => settlesMaxMs > 0,
   faultless: ({ faultFree }) => faultFree,
+  crowded: ({ bulkItems: [least] }) => least === 800,
   consumed: (_, seed) => takesPart(consumer, seed),
   consumedByMany: (_, seed) => takesPart(consumeMany, seed),
   inbox: (_, seed) => takesPart(inbox, seed),

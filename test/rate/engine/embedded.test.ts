@@ -1,6 +1,6 @@
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Embedded, startEmbedded } from '../../../testing/index.ts'
+import { startQueues, type TestQueues } from '../../../testing/index.ts'
 import { counted, kinds, type LimitsOnWire, RateStage } from '../rate-stage.ts'
 
 /** On the embedded DynamoDB: the requests are ones it takes, and cost what the bars say. */
@@ -8,14 +8,14 @@ import { counted, kinds, type LimitsOnWire, RateStage } from '../rate-stage.ts'
 type Units = { writes: number; reads: number }
 type Port = { send(command: never): Promise<unknown> }
 
-let embedded: Embedded
+let embedded: TestQueues
 let stage: RateStage
 const units: Units = { writes: 0, reads: 0 }
 
 beforeAll(async () => {
-  embedded = await startEmbedded()
-  await embedded.createTable('rate')
-  stage = new RateStage('rate', counting(DynamoDBDocumentClient.from(embedded.dynamodb) as never))
+  embedded = await startQueues()
+  const documents = counting(DynamoDBDocumentClient.from(embedded.dynamodb) as never)
+  stage = new RateStage(embedded.tableName, documents)
 })
 afterAll(() => embedded.stop())
 

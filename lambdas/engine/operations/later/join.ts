@@ -169,8 +169,9 @@ async function makeWay(
   }
   if (roomForDue(record) <= 0 && doneLocks(record) > 0) {
     const folded = await foldForRoom(engine, record)
-    const isStuck = folded !== undefined && roomForDue(folded) <= 0
-    return isStuck ? without('stuck', folded) : again(folded)
+    if (folded === undefined || roomForDue(folded) > 0) return again(folded)
+    // The fold may have failed, or others may have acknowledged meanwhile.
+    return without(doneLocks(folded) > 0 ? 'lost' : 'stuck', folded)
   }
   if (roomForDue(record) <= 0) return without('stuck', record)
   if (record.lanes.size >= LANES_MAX && hasEmptyLane(record)) {

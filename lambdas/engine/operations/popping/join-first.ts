@@ -1,64 +1,89 @@
 import { QueueError } from '../../../foundation/errors.ts'
 import { hasFree } from '../../core/flags.ts'
-import { doneLocks } from '../../core/locks.ts'
 import type { QueueRecord } from '../../core/record.ts'
-import { again, asStored, type Decision, type View } from '../attempts/decision.ts'
-import { type Engine, readRecord } from '../attempts/engine.ts'
+import {
+  act,
+  again,
+  asStored,
+  type Decision,
+  lost,
+  type Outcome,
+  refuse,
+  type View,
+} from '../attempts/decision.ts'
+import { busy, type Engine, readRecord } from '../attempts/engine.ts'
 import { join, mayJoin } from '../later/join.ts'
-import type { Passing } from './pass-over.ts'
 
 /** Writes of one pop, some hundred items each. Items still left after that were due later than those. */
 const JOINS_MAX = 10
+/** So long a pop that has nothing else to deliver tries to get at items that are due. */
+const INSISTS_FOR_MS = 3_000
+
+export type Joining = {
+  /** What the pop has to do before it chooses. */
+  readonly before: (view: View) => Decision<never> | undefined
+  /** What it has to do before it may answer that there is nothing, by this record. */
+  readonly beforeEmpty: (record: QueueRecord, nowMs: number) => Decision<never> | undefined
+}
 
 /**
  * Items that are due by the pop's clock join their lanes before the pop chooses. Those that the queue has no room
- * for wait, and the pop goes on; what it acknowledges meanwhile may make room for them. A record from memory will do:
- * joining is a conditional write.
+ * for wait, and if a join is held up, the pop goes on with what is in the lanes. But if they are empty it tries again,
+ * and does not say that there is nothing. A record from memory will do: joining is a conditional write.
  */
-export function joiningBefore(
-  engine: Engine,
-  passing: Passing,
-): (view: View) => Decision<never> | undefined {
-  let stuck: Stuck | undefined
+export function startJoining(engine: Engine): Joining {
   let joins = 0
-  return ({ record, isCurrent, nowMs }) => {
-    const { itemsAcknowledged } = passing
-    if (record === undefined || joins === JOINS_MAX) return undefined
-    if (stuck?.itemsAcknowledged === itemsAcknowledged && isStill(record, stuck)) return undefined
-    if (!mayJoin(engine, record, nowMs)) return undefined
-    joins += 1
-    return {
-      kind: 'act',
-      isExtra: true,
-      async act() {
-        try {
-          const joined = await join(engine, { record, isCurrent }, nowMs, { isBrief: true })
-          const { kind } = joined
-          if (kind === 'stuck') stuck = { itemsAcknowledged, version: joined.record?.version }
-          if (kind === 'lost') stuck = { itemsAcknowledged }
-          return again(joined)
-        } catch (error) {
-          // Whatever the outcome, the pop delivers the items that are in the lanes.
-          if (!(error instanceof QueueError)) throw error
-          engine.onBackgroundError(error, { queue: record.queue, step: 'join' })
-          stuck = { itemsAcknowledged }
-          return again(asStored(await readRecord(engine, record.queue)))
-        }
-      },
+  /** By this record, nothing that is due can join; by a later one there may be room, or a lane. */
+  let stuckAt: QueueRecord | undefined
+  let isHeldUp = false
+  let error: QueueError | undefined
+  let insistsUntilMs: number | undefined
+
+  const couldJoin = (record: QueueRecord, nowMs: number): boolean =>
+    record !== stuckAt && mayJoin(engine, record, nowMs)
+
+  async function tryToJoin(
+    record: QueueRecord,
+    isCurrent: boolean,
+    nowMs: number,
+  ): Promise<Outcome<never>> {
+    try {
+      const joined = await join(engine, { record, isCurrent }, nowMs, { isBrief: true })
+      stuckAt = joined.kind === 'stuck' ? joined.record : undefined
+      isHeldUp = joined.kind === 'lost'
+      return isHeldUp ? lost(joined) : again(joined)
+    } catch (thrown) {
+      if (!(thrown instanceof QueueError)) throw thrown
+      engine.onBackgroundError(thrown, { queue: record.queue, step: 'join' })
+      isHeldUp = true
+      error = thrown.outcome === 'unknown' ? undefined : thrown
+      return lost(asStored(await readRecord(engine, record.queue)))
     }
+  }
+
+  return {
+    before({ record, isCurrent, nowMs }) {
+      if (record === undefined || isHeldUp || joins === JOINS_MAX) return undefined
+      if (!couldJoin(record, nowMs)) return undefined
+      joins += 1
+      return {
+        kind: 'act',
+        isExtra: true,
+        act: async () => asAgain(await tryToJoin(record, isCurrent, nowMs)),
+      }
+    },
+    beforeEmpty(record, nowMs) {
+      if (!couldJoin(record, nowMs)) return undefined
+      insistsUntilMs ??= nowMs + INSISTS_FOR_MS
+      if (nowMs > insistsUntilMs) return refuse(error ?? busy(record.queue))
+      return act(() => tryToJoin(record, true, nowMs))
+    },
   }
 }
 
-/** The call's last join was in vain. */
-type Stuck = Pick<Passing, 'itemsAcknowledged'> & {
-  /** Of the record that had no room or lane; absent if other writes came first too often, or the store refused. */
-  readonly version?: number | undefined
-}
-
-/** Another call may have made room or a lane since: by a write under the fence, or by acknowledging. */
-const isStill = (record: QueueRecord, stuck: Stuck | undefined): boolean =>
-  stuck !== undefined &&
-  (stuck.version === undefined || (stuck.version === record.version && doneLocks(record) === 0))
+/** The pop goes on at once with what is in the lanes. */
+const asAgain = (outcome: Outcome<never>): Outcome<never> =>
+  outcome.kind === 'lost' ? again(outcome) : outcome
 
 /** Whether another pop could get something: what is free, or what is due and would join before it. */
 export const isMoreThere = (engine: Engine, record: QueueRecord): boolean =>

@@ -31,6 +31,11 @@ import { decideTake } from './take.ts'
 export const PASSES_MAX = 20
 /** Reads before each of these writes: 100 items each, or as many as 4 MiB hold. */
 const LOOKS_PER_PASS = 8
+/**
+ * Where reading takes longer than this, it writes sooner how far it has come: a process that is stopped after some ten
+ * seconds would otherwise begin at the same item each time, and never get behind them.
+ */
+const LOOKS_FOR_MS = 2_000
 
 /** How far a call has come: through expired items, and with the lock that it acknowledges. */
 export type Passing = {
@@ -71,11 +76,12 @@ function goOn(
   entries: readonly string[],
   looks: number,
 ): Decision<PopOutcome> {
-  const { plan, command, view } = popping
+  const { engine, plan, command, view } = popping
   const read = { stretches, entries }
   const found = sortOut(plan.draft, before, read, view.nowMs, boundsOf(popping))
   if (found.over.length === 0) return takeThose(popping, found)
-  if (found.isFull || looks === LOOKS_PER_PASS) return passAndTake(popping, found)
+  const isSlow = engine.clock.nowMs() - view.nowMs > LOOKS_FOR_MS
+  if (found.isFull || isSlow || looks === LOOKS_PER_PASS) return passAndTake(popping, found)
   const all = choose(plan.draft, found.looked + LOOK_FURTHER_ITEMS, command.oneLane ?? false)
   const next = without(all, found.looked)
   if (next.length === 0) return passAndTake(popping, found)

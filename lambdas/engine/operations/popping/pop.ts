@@ -24,7 +24,7 @@ import { leaveDryQuietly } from '../attempts/leave-dry.ts'
 import type { LimitedCall } from '../attempts/pass-limit.ts'
 import { mayJoin } from '../later/join.ts'
 import { decideClaim } from './claim.ts'
-import { joiningBefore } from './join-first.ts'
+import { type Joining, startJoining } from './join-first.ts'
 import { type Passing, startPassing, takeLiving } from './pass-over.ts'
 import { passRetries } from './past-retries.ts'
 import { acknowledged, afterAcknowledging, itemsOf, lockOf } from './popped.ts'
@@ -62,16 +62,16 @@ export async function pop(
     limit,
   } as const
   const passing = startPassing()
-  const joining = joiningBefore(engine, passing)
+  const joining = startJoining(engine)
   const outcome = await attempts<PopOutcome>(engine, queue, course, (view) => {
     const { record } = view
     const { itemsAcknowledged } = passing
     const asked = itemsAcknowledged === undefined ? request : { ...request, acknowledge: undefined }
     const command = commandFor(engine, queue, asked, checked, view.losses)
     if (record === undefined) return decideNoQueue(command)
-    const underFence = () => decideFenced(engine, record, command, view, passing)
+    const underFence = () => decideFenced(engine, record, command, view, { passing, joining })
     return (
-      joining(view) ??
+      joining.before(view) ??
       decideClaim(engine, record, command, view, { passing, underFence }) ??
       underFence()
     )
@@ -91,7 +91,7 @@ function decideFenced(
   record: QueueRecord,
   command: PopCommand,
   view: View,
-  passing: Passing,
+  { passing, joining }: { readonly passing: Passing; readonly joining: Joining },
 ): Decision<PopOutcome> {
   const { nowMs } = view
   const plan = planPop(record, command, nowMs)
@@ -117,6 +117,7 @@ function decideFenced(
       return decideRepeat(engine, record, plan, command, { nowMs, passing })
     case 'empty':
       return (
+        joining.beforeEmpty(record, nowMs) ??
         acknowledgeForRoom(engine, record, plan, view, passing) ??
         decideEmpty(engine, record, plan, command, view)
       )
@@ -146,8 +147,7 @@ function acknowledgeForRoom(
   { nowMs }: View,
   passing: Passing,
 ): Decision<PopOutcome> | undefined {
-  if (draft === undefined || mayJoin(engine, record, nowMs)) return undefined
-  if (!mayJoin(engine, draft, nowMs)) return undefined
+  if (draft === undefined || !mayJoin(engine, draft, nowMs)) return undefined
   return {
     kind: 'write',
     change: changeOf(engine, record, draft, { nowMs, setsDry: engine.events }),

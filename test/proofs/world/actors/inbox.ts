@@ -11,6 +11,7 @@ import { checkInbox, type Sent } from '../checkers/check-inbox.ts'
 import type { Actor, Joining, Part } from '../harness/actor.ts'
 import { Sqs } from '../harness/sqs.ts'
 import type { Command } from './callers/command.ts'
+import { KEY_SECONDS, keysExpire } from './callers/expiring-keys.ts'
 import type { Writer } from './callers/writer.ts'
 
 /** Producers that push by way of SQS, and the function that applies what is there. */
@@ -29,6 +30,9 @@ const PATIENCE_MS = 20 * 60 * MINUTE_MS
 /** SQS keeps a message for 14 days, in which it may come again. */
 const COME_AGAIN_AFTER_DAYS = [2, 10]
 const DAY_MS = 24 * 60 * MINUTE_MS
+const DAY_SECONDS = DAY_MS / 1_000
+/** The hour by which clocks differ, and a run of the function. */
+const FORGETS_WITHIN_MS = 90 * MINUTE_MS
 
 class Inbox implements Part {
   readonly #joining: Joining
@@ -37,7 +41,7 @@ class Inbox implements Part {
   readonly #writers: Writer[]
   readonly #busy = new Set<Writer>()
   readonly #received = new Map<string, SQSRecord>()
-  readonly #keyed: { readonly queue: string; readonly push: Push }[] = []
+  readonly #keyed: { readonly queue: string; readonly push: Push; readonly keyLife: number }[] = []
   #messagesLeft: number
   #texts = 0
   #isCalm = false
@@ -104,10 +108,12 @@ class Inbox implements Part {
   }
 
   #draw(): { readonly queue: string; readonly push: Push } {
-    const { random, profile } = this.#joining
+    const { random, profile, model } = this.#joining
     const { queue: its } = random.pick(profile.queues)
     const queue = random.chance(0.05) ? deadLetterQueueOf(its) : its
-    const earlier = this.#keyed.length > 0 && random.chance(0.2) && random.pick(this.#keyed)
+    const { keyLife } = model.ledger
+    const keyed = this.#keyed.filter((one) => one.keyLife === keyLife)
+    const earlier = keyed.length > 0 && random.chance(0.2) && random.pick(keyed)
     if (earlier && random.chance(0.6)) return earlier
     const items = this.#newItems(random.pick([1, 1, 1, 2, 3, 40]))
     if (earlier) {
@@ -116,7 +122,7 @@ class Inbox implements Part {
     }
     if (!random.chance(0.3)) return { queue, push: { items } }
     const drawn = { queue, push: { items, idempotencyKey: `inbox-${this.#texts}` } }
-    this.#keyed.push(drawn)
+    this.#keyed.push({ ...drawn, keyLife })
     return drawn
   }
 
@@ -195,11 +201,38 @@ class Inbox implements Part {
   /** As Lambda does while there is something, in as many environments as there are. */
   #poll(): void {
     const writer = this.#writers.find((one) => !this.#busy.has(one))
-    const records = writer === undefined ? [] : this.#sqs.receive()
+    const records = writer === undefined ? [] : this.#receive()
     if (writer !== undefined && records.length > 0) {
       void this.#apply(writer, records)
       this.#after(20, () => this.#poll())
     } else if (!this.#isOver) this.#after(POLL_EVERY_MS, () => this.#poll())
+  }
+
+  /**
+   * A copy of a keyed push that waits here until the queue no longer knows the key is pushed once more, as the page on
+   * the inbox says. Somebody takes such copies out before.
+   */
+  #receive(): SQSRecord[] {
+    return this.#sqs.receive().filter((record) => {
+      if (!this.#isOfForgottenKey(record)) return true
+      this.#sqs.delete(record.receiptHandle)
+      this.#sqs.accepted.delete(`${numberOf(record)}`)
+      this.#received.delete(record.messageId)
+      return false
+    })
+  }
+
+  #isOfForgottenKey({ attributes, messageAttributes }: SQSRecord): boolean {
+    const { model, world } = this.#joining
+    const its = messageAttributes['idempotency-key']?.stringValue
+    if (its === undefined) return false
+    const lifeMs = 1_000 * (keysExpire(world.seed) ? KEY_SECONDS : DAY_SECONDS)
+    const usedBeforeMs = this.#nowMs - lifeMs + FORGETS_WITHIN_MS
+    for (const { key, queue, appendedMs } of model.ledger.pushes()) {
+      if (key !== its || queue !== attributes.MessageGroupId) continue
+      if (appendedMs < usedBeforeMs) return true
+    }
+    return false
   }
 
   get #isOver(): boolean {

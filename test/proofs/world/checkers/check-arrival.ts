@@ -84,6 +84,7 @@ function notePushed(model: Model, arrival: Arrival): void {
   const { pushedBy } = record
   record.appended = true
   pushedBy.appended += 1
+  pushedBy.appendedMs = Math.min(pushedBy.appendedMs, model.world.scheduler.nowMs)
   record.first = { at: model.pushed, lane: `${arrival.queue} ${arrival.priority} ${arrival.due}` }
   if (item.moved !== undefined) pushedBy.isBuried = true
   model.touchedPushes.add(pushedBy)

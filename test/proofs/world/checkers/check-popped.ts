@@ -2,7 +2,7 @@ import type { Item } from '../../../../lambdas/engine/core/entry.ts'
 import { itemId, parseItemId } from '../../../../lambdas/engine/core/keys.ts'
 import { numbersOf } from '../../../../lambdas/engine/core/ranges.ts'
 import { deliveriesOf, isDone } from '../../../../lambdas/engine/core/record.ts'
-import { isOvertaken } from '../../../../lambdas/engine/core/retry.ts'
+import { isOvertaken, isRetry } from '../../../../lambdas/engine/core/retry.ts'
 import type { PopOutcome } from '../../../../lambdas/engine/queues.ts'
 import type { CommandOf } from '../actors/callers/command.ts'
 import type { Operation, Take } from '../actors/callers/operation.ts'
@@ -33,7 +33,7 @@ export function checkPopped(answer: Answer<'pop'>): void {
     if (outcome.kind === 'locked') {
       const settled = operation.effects.settledByLock.size
       if (settled > 0) say('a definite error changed nothing', 'locked, and a lock was settled')
-      checkLocked(queueModel, operation, say)
+      checkLocked(model, queueModel, operation, say)
     } else if (outcome.more) {
       if (operation.effects.passedOver === 0) say('a pop that says “more” has met some', queue)
     } else if (!isTurnedAway(queueModel, operation, outcome)) {
@@ -120,9 +120,7 @@ function checkEmpty(model: Model, queueModel: QueueModel, operation: Pop, say: S
   // What it acknowledges makes room for what is due.
   const sinceCommit = Math.max(startedAtCommit, effects.settledAtCommit)
   const fromMs = queueModel.availability.fromMs.since(sinceCommit)
-  // The store refused a join: whoever comes next will try again.
-  const cannotJoin = fromMs > 0 && operation.isHindered
-  if (fromMs <= clockMinMs && !cannotJoin && !maySeeOld(model, operation)) {
+  if (fromMs <= clockMinMs && !maySeeOld(model, operation)) {
     const what = fromMs < 0 ? 'visible items' : `items that were due at ${fromMs}`
     say('empty is never guessed', `${queueModel.queue} had ${what} all the time`)
   }
@@ -170,10 +168,36 @@ export const isTurnedAway = (
   hasAcknowledgedAndWaited(outcome) &&
   (isLocked(queueModel, operation) || mayBeLimited(queueModel, operation))
 
-function checkLocked(queueModel: QueueModel, operation: Pop, say: Say): void {
-  if (operation.command.request.competing) say('competing pops pass by locks', queueModel.queue)
-  if (isLocked(queueModel, operation)) return
-  say('locked is never guessed', `no lock of ${queueModel.queue} was live`)
+function checkLocked(model: Model, queueModel: QueueModel, operation: Pop, say: Say): void {
+  const { queue } = queueModel
+  if (operation.command.request.competing) say('competing pops pass by locks', queue)
+  if (!isLocked(queueModel, operation)) {
+    say('locked is never guessed', `no lock of ${queue} was live`)
+  } else if (model.world.faultFree && isHeldByExpired(model, queueModel, operation)) {
+    say('what has expired holds up nothing', queue)
+  }
+}
+
+/** All that held it up, during the whole call, were items that wait for a retry that they will not live to see. */
+function isHeldByExpired(
+  model: Model,
+  { queue, current, configuredAtCommit, locks }: QueueModel,
+  { startedAtCommit, clockMinMs }: Pop,
+): boolean {
+  if (current === undefined || configuredAtCommit > startedAtCommit) return false
+  const { itemTtlSeconds } = current.record.configuration
+  const holding = [...current.record.locks].filter(
+    ([lockId, lock]) => !isDone(lock) && !isOvertaken(lockId) && lock.expiresAtMs > clockMinMs,
+  )
+  const isOver = ([lockId, { stretches }]: (typeof holding)[number]): boolean =>
+    isRetry(lockId) &&
+    (locks.get(lockId)?.changedAtCommit ?? 0) <= startedAtCommit &&
+    stretches.every(({ priority, from, to }) => {
+      const epoch = current.record.lanes.get(priority)?.epoch ?? ''
+      const places = model.log(queue, epoch, priority)?.places.slice(from, to) ?? []
+      return places.every(({ item }) => expiryMsOf(item, itemTtlSeconds) <= clockMinMs)
+    })
+  return holding.length > 0 && holding.every(isOver)
 }
 
 function isLocked({ locks }: QueueModel, { startedAtCommit, clockMinMs, command }: Pop): boolean {

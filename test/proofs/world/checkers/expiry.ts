@@ -50,7 +50,7 @@ const passing: ReadonlySet<string> = new Set([
   'runSchedule',
 ])
 /** They push what schedules owe, to any queue. */
-const sweeping: ReadonlySet<string> = new Set(['returnExpiredLocks', 'wake'])
+const sweeping: ReadonlySet<string> = new Set(['returnExpiredLocks', 'wake', 'deploySchedules'])
 
 export const passes = (operation: Operation | undefined, queue: string): operation is Operation =>
   operation !== undefined &&

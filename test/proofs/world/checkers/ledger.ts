@@ -28,6 +28,8 @@ export type PushedBy = {
   readonly operations: Operation[]
   /** Items appended so far: none or all. */
   appended: number
+  /** When its first item was. */
+  appendedMs: number
   /** Its first place was among the dead letters. */
   isBuried: boolean
 }
@@ -66,6 +68,7 @@ export class Ledger {
       queue,
       operations: operation === undefined ? [] : [operation],
       appended: 0,
+      appendedMs: Number.POSITIVE_INFINITY,
       isBuried: false,
     }
     this.#pushes.set(first, pushedBy)

@@ -4,6 +4,7 @@ import type { Random } from '../../../../../testing/random.ts'
 import { drawFaults, type FaultOdds } from '../../harness/faults.ts'
 import { SKEW_MAX_MS } from '../../harness/mortal.ts'
 import { drawMixes, type Mix, sips, waiting } from './mixes.ts'
+import { asRare } from './rare-profile.ts'
 
 /** What one seed's world is like; everything else about a run follows from it and the seed. */
 export type Profile = {
@@ -74,10 +75,8 @@ export function drawProfile(random: Random): Profile {
     random.chance(0.12) ? drawLimited(random, profile) : profile,
     random,
   )
-  return drawLater(
-    drawExpiring(drawLingering(drawWaiting(unwaiting, random), random), random),
-    random,
-  )
+  const calm = drawExpiring(drawLingering(drawWaiting(unwaiting, random), random), random)
+  return asRare(drawLater(calm, random), random)
 }
 
 type Prompt = Omit<Profile, 'later' | 'settlesMaxMs'>
