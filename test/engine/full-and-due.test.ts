@@ -86,6 +86,22 @@ describe('A pop that acknowledges', () => {
     expect(textsOf((await popItems(pops, queue)).items)).toEqual(['"due0"'])
   })
 
+  it('folds again if another write was first, so that what is due joins before it takes.', async () => {
+    const { stage, queues, queue } = await fullAndDue(2, 1)
+    const { lock } = await lockItems(queues, queue, { competing: true })
+    await queues.acknowledge(queue, { lockId: lock.id })
+    let isFirst = true
+    const pops = stage.engine({
+      async before({ name }) {
+        if (name !== 'UpdateCommand' || !isFirst) return
+        isFirst = false
+        await stage.engine().configure(queue, { maxDeliveries: 7 })
+      },
+    })
+    await popItems(pops, queue)
+    expect((await stage.record(queue)).scheduled.items).toBe(0)
+  })
+
   it('says that there is more if it made room for what is due.', async () => {
     const { queues, queue } = await fullAndDue(3, 2)
     const { lock } = await lockItems(queues, queue, { count: 2, competing: true })
