@@ -3,7 +3,7 @@ import { isPatient } from '../../lambdas/engine/core/timers.ts'
 import type { PopRequest, PushItem, Queues } from '../../lambdas/engine/queues.ts'
 import { throttling } from '../../testing/simulated/faults.ts'
 import { openSimulated } from './stage.ts'
-import { expectCode, lockItems, named, popItems, push, textsOf } from './traffic.ts'
+import { bulky, expectCode, lockItems, named, popItems, push, textsOf } from './traffic.ts'
 import { losingRaces } from './wire.ts'
 
 // Items are due in a queue that is full: they wait for room, and what becomes free is theirs.
@@ -85,6 +85,22 @@ describe('A pop that acknowledges', () => {
       },
     })
     expect(textsOf((await popItems(pops, queue)).items)).toEqual(['"due0"'])
+  })
+
+  it('folds again if another write was first, so that what is due joins before it takes.', async () => {
+    const { stage, queues, queue } = await fullAndDue(2, 1)
+    const { lock } = await lockItems(queues, queue, { competing: true })
+    await queues.acknowledge(queue, { lockId: lock.id })
+    let isFirst = true
+    const pops = stage.engine({
+      async before({ name }) {
+        if (name !== 'UpdateCommand' || !isFirst) return
+        isFirst = false
+        await stage.engine().configure(queue, { maxDeliveries: 7 })
+      },
+    })
+    await popItems(pops, queue)
+    expect((await stage.record(queue)).scheduled.items).toBe(0)
   })
 
   it('says that there is more if it made room for what is due.', async () => {
@@ -295,5 +311,80 @@ describe('Room that becomes free while something is due', () => {
     }
     expect(Math.max(...most)).toBeLessThanOrEqual(6)
     expect(taken.filter((text) => text.startsWith('"due'))).toHaveLength(40)
+  })
+})
+
+describe('An item that comes due after one that waits for room', () => {
+  /** The sweeper has put the timer off, because the queue is full. */
+  async function putOff() {
+    const stage = openSimulated()
+    const [queues, queue] = [stage.engine(), stage.queue()]
+    await queues.configure(queue, { capacity: 1 })
+    await push(queues, queue, named('a', 1))
+    const { ids } = await push(queues, queue, [{ text: '"first"', delaySeconds: 10 }])
+    await push(queues, queue, [{ text: '"next"', delaySeconds: 40 }])
+    stage.clock.pass(10_200)
+    await stage.engine().returnExpiredLocks()
+    return { stage, queues, queue, ids }
+  }
+
+  it.each<[string, (at: Awaited<ReturnType<typeof putOff>>) => Promise<unknown>]>([
+    [
+      'joins, where a process by whose clock it was not due has made the room',
+      async ({ stage, queues, queue }) => {
+        await popItems(stage.engine({ clock: stage.clock.skewed(-300) }), queue)
+        await lockItems(queues, queue)
+      },
+    ],
+    [
+      'is cancelled',
+      async ({ queues, queue, ids }) => {
+        await queues.cancel(queue, ids)
+        await popItems(queues, queue)
+      },
+    ],
+    [
+      'is moved to a later time',
+      async ({ stage, queues, queue, ids }) => {
+        await queues.move(queue, { ids, deliverAtMs: stage.clock.nowMs() + 3_600_000 })
+        await popItems(queues, queue)
+      },
+    ],
+    [
+      'is moved to another queue',
+      async ({ stage, queues, queue, ids }) => {
+        const to = stage.queue()
+        await push(queues, to, named('b', 1))
+        await queues.move(queue, { ids, queue: to })
+        await popItems(queues, queue)
+      },
+    ],
+  ])('has its timer once that one %s.', async (_, take) => {
+    const at = await putOff()
+    await take(at)
+    const { checkAtMs, scheduled } = await at.stage.record(at.queue)
+    expect(scheduled.items).toBeGreaterThan(0)
+    expect(checkAtMs).toBeLessThanOrEqual(at.stage.clock.nowMs() + 29_800)
+  })
+
+  it('has its timer once a cancel has taken all of a row that was due.', async () => {
+    const stage = openSimulated()
+    const [queues, queue] = [stage.engine(), stage.queue()]
+    await queues.configure(queue, { capacity: 2 })
+    await push(queues, queue, named('a', 2))
+    const ids: string[] = []
+    for (let n = 0; n < 20; n += 1) {
+      ids.push(...(await push(queues, queue, [{ text: bulky('x', 150), delaySeconds: 10 }])).ids)
+    }
+    await push(queues, queue, [{ text: '"next"', delaySeconds: 40 }])
+    stage.clock.pass(10_200)
+    await stage.engine().returnExpiredLocks()
+    expect((await stage.record(queue)).scheduled.nextDue).toBeDefined()
+    await queues.cancel(queue, ids)
+    // What is acknowledged makes room, so the pop looks which row is due now.
+    const { lock } = await lockItems(queues, queue, { competing: true })
+    await queues.acknowledge(queue, { lockId: lock.id })
+    await popItems(queues, queue, { competing: true })
+    expect((await stage.record(queue)).checkAtMs).toBeLessThanOrEqual(stage.clock.nowMs() + 29_800)
   })
 })

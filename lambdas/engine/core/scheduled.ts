@@ -190,7 +190,10 @@ export function purgedEra(mark: string): {
 export const isDue = (due: number, nowMs: number): boolean => 1_000 * due <= nowMs
 
 /** When the first of them is due, in the record or in rows. */
-export function earliestDue({ entries, nextDue }: Scheduled): number | undefined {
+export function earliestDue({
+  entries,
+  nextDue,
+}: Pick<Scheduled, 'entries' | 'nextDue'>): number | undefined {
   let earliest = nextDue
   for (const entry of entries) {
     const due = dueOf(entry)

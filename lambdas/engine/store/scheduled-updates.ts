@@ -3,7 +3,7 @@ import type { Append } from '../core/append.ts'
 import { type Later, scheduledBytesAllowed } from '../core/later.ts'
 import { SEALS_BEHIND_MAX, TIDY_SCHEDULED_MS } from '../core/limits.ts'
 import type { QueueRecord } from '../core/record.ts'
-import { isUntidy, type Scheduled, shortRow } from '../core/scheduled.ts'
+import { earliestDue, isDue, isUntidy, type Scheduled, shortRow } from '../core/scheduled.ts'
 import { asPrompt } from '../core/timers.ts'
 import { recordUpdate } from './record-update.ts'
 import { lowerCheckAt, setCheckAt, unlessPatientSince } from './timer-update.ts'
@@ -137,6 +137,21 @@ export function seenUpdate(
   unchanged(update, scheduled.changes)
   setUnseen(update, scheduled, unseen)
   return update.build()
+}
+
+/**
+ * The timer may be put off for what is due and finds no room, or no lane. If a write takes that out, the timer must be
+ * in time for what comes due next. `left`: the list without what is taken.
+ */
+export function timeLeft(
+  { checkAtMs = Number.POSITIVE_INFINITY }: QueueRecord,
+  left: readonly (string | undefined)[],
+  nextDue: number | undefined,
+  nowMs: number,
+): number | undefined {
+  const due = earliestDue({ entries: left.filter((entry) => entry !== undefined), nextDue })
+  if (due === undefined || isDue(due, nowMs)) return undefined
+  return checkAtMs > 1_000 * due ? 1_000 * due : undefined
 }
 
 /** Takes out room that was kept for due items, if no other write has done so. */

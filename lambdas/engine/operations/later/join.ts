@@ -174,8 +174,9 @@ async function makeWay(
   if (roomForDue(record) <= 0 && doneLocks(record) > 0) {
     const folded = await foldForRoom(engine, record)
     if (folded === undefined || roomForDue(folded) > 0) return again(folded)
-    // The fold may have failed, or others may have acknowledged meanwhile.
-    return without(doneLocks(folded) > 0 ? 'lost' : 'stuck', folded)
+    if (doneLocks(folded) === 0) return without('stuck', folded)
+    // Another write came first, or the store refused ours.
+    return folded.version === record.version ? without('lost', folded) : again(folded)
   }
   if (roomForDue(record) <= 0) return without('stuck', record)
   if (record.lanes.size >= LANES_MAX && hasEmptyLane(record)) {

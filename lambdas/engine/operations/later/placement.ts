@@ -26,14 +26,17 @@ export type Placement = {
   readonly beside: (update: Expression) => void
 }
 
-/**
- * The new rows are like those of a seal: no other write can use their keys. `left`: the target's list, without what the
- * same write takes out.
- */
+/** What the same write leaves in the target's list, if it takes items out of it, and when the timer must end for that. */
+type Own = {
+  readonly left?: readonly (string | undefined)[]
+  readonly dueMs?: number | undefined
+}
+
+/** The new rows are like those of a seal: no other write can use their keys. */
 export function placementOf(
   engine: Engine,
   { target, entries, ids, unseen }: Placing,
-  left: readonly (string | undefined)[] = target.scheduled.entries,
+  { left = target.scheduled.entries, dueMs }: Own = {},
 ): Placement {
   const { scheduled } = target
   const seals = scheduled.seals + 1
@@ -57,7 +60,8 @@ export function placementOf(
     unseen: [...unseen, ...rows.map(({ sk }) => sk)],
     beside(update) {
       update.set('tg', seals)
-      lowerTimer(update, target, 1_000 * earliest, { nowMs: engine.clock.nowMs() })
+      const atMs = Math.min(1_000 * earliest, dueMs ?? Number.POSITIVE_INFINITY)
+      lowerTimer(update, target, atMs, { nowMs: engine.clock.nowMs() })
     },
   }
 }

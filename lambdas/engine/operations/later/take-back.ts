@@ -3,7 +3,7 @@ import { recordKey } from '../../core/keys.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { scheduledBytes } from '../../core/scheduled.ts'
 import { partitionOf, rewritten } from '../../store/scheduled-rows.ts'
-import { takeUpdate } from '../../store/scheduled-updates.ts'
+import { lowerTimer, takeUpdate, timeLeft } from '../../store/scheduled-updates.ts'
 import { type Engine, readRecord, seen } from '../attempts/engine.ts'
 
 /**
@@ -46,7 +46,12 @@ export async function lookLater(
   const { queue, scheduled } = record
   const nextDue = nextDueAfter(scheduled, found, 0)
   const unseen = unseenAfter(scheduled, found)
-  const update = takeUpdate(record, { places: [], items: 0, bytes: 0, nextDue, unseen })
+  const nowMs = engine.clock.nowMs()
+  const dueMs = timeLeft(record, scheduled.entries, nextDue, nowMs)
+  const taken = { places: [], items: 0, bytes: 0, nextDue, unseen }
+  const update = takeUpdate(record, taken, (one) => {
+    if (dueMs !== undefined) lowerTimer(one, record, dueMs, { nowMs })
+  })
   const written = await engine.dynamo.update(recordKey(queue), update)
   return written.kind === 'unknown' ? readRecord(engine, queue) : seen(engine, queue, written.row)
 }

@@ -12,7 +12,7 @@ import {
 } from '../../core/take-scheduled.ts'
 import { mustSeal } from '../../core/to-seal.ts'
 import { partitionOf, rewritten } from '../../store/scheduled-rows.ts'
-import { asReadUpdate, takeUpdate } from '../../store/scheduled-updates.ts'
+import { asReadUpdate, lowerTimer, takeUpdate, timeLeft } from '../../store/scheduled-updates.ts'
 import {
   busy,
   changedAllTheSame,
@@ -170,13 +170,19 @@ async function write(
   const { queue } = record
   const { tableName: TableName } = engine.dynamo
   const isWithin = placing?.target.queue === queue
-  const placement = placing && placementOf(engine, placing, isWithin ? left : undefined)
+  const nowMs = engine.clock.nowMs()
+  const dueMs = timeLeft(record, left, taken.nextDue, nowMs)
+  const own = isWithin ? { left, dueMs } : undefined
+  const placement = placing && placementOf(engine, placing, own)
   const known = isWithin && placement ? placement.unseen : record.scheduled.unseen
   const unseen = unseenBeside(known, rows)
   const update = takeUpdate(
     record,
     isWithin && placement ? { ...withAlong(taken, placement), unseen } : { ...taken, unseen },
-    isWithin ? placement?.beside : undefined,
+    (one) => {
+      if (isWithin) placement?.beside(one)
+      else if (dueMs !== undefined) lowerTimer(one, record, dueMs, { nowMs })
+    },
   )
   const target = placing && placement && !isWithin ? targetOf(placing, placement) : undefined
   const partition = partitionOf(record)

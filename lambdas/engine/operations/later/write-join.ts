@@ -5,7 +5,7 @@ import { recordKey } from '../../core/keys.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { appendUpdate } from '../../store/append-update.ts'
 import { partitionOf, rewritten } from '../../store/scheduled-rows.ts'
-import { take, takeKeptRoom } from '../../store/scheduled-updates.ts'
+import { lowerTimer, take, takeKeptRoom, timeLeft } from '../../store/scheduled-updates.ts'
 import { type Engine, remindAtMs, tailLimits } from '../attempts/engine.ts'
 import { missingLanes } from '../lanes/lanes.ts'
 import type { ToJoin } from './entries-to-join.ts'
@@ -16,13 +16,17 @@ import type { ToJoin } from './entries-to-join.ts'
 export type JoinOptions = { readonly isBrief?: boolean | undefined }
 
 function joinUpdate(engine: Engine, record: QueueRecord, planned: Join, { addition }: ToJoin) {
+  const nowMs = engine.clock.nowMs()
+  const left = record.scheduled.entries.filter((_, place) => !planned.places.includes(place))
+  const dueMs = timeLeft(record, left, planned.nextDue, nowMs)
   return appendUpdate(addition, tailLimits(engine), {
     newLanes: missingLanes(engine, addition, record),
     // Its push took a slot of the limit.
     pass: 'free',
     keptRoom: planned.keptRoom,
-    remindAtMs: remindAtMs(engine),
+    remindAtMs: dueMs === undefined ? remindAtMs(engine) : undefined,
     beside(update) {
+      if (dueMs !== undefined) lowerTimer(update, record, dueMs, { nowMs })
       update.condition(`born=${update.value(record.born)}`)
       take(update, record.scheduled, planned)
       takeKeptRoom(update, planned.keptRoom)
