@@ -177,7 +177,7 @@ function checkLocked(model: Model, queueModel: QueueModel, operation: Pop, say: 
   if (operation.command.request.competing) say('competing pops pass by locks', queue)
   if (!isLocked(queueModel, operation)) {
     say('locked is never guessed', `no lock of ${queue} was live`)
-  } else if (model.world.faultFree && isHeldByExpired(model, queueModel, operation)) {
+  } else if (!operation.isHindered && isHeldByExpired(model, queueModel, operation)) {
     say('what has expired holds up nothing', queue)
   }
 }
