@@ -34,7 +34,9 @@ function checkNotStarved(model: Model, { queue, scheduled }: QueueModel, take: T
   const clearlyMs = 1_000 * firstDue + 2 * model.world.skewMaxMs + CLEARLY_MS
   const isPassed = take.stretches.some(({ epoch, priority, from }) => {
     const place = model.log(queue, epoch, priority)?.places[from]
-    return place?.item.scheduledId === undefined && (place?.sinceMs ?? 0) > clearlyMs
+    if (place === undefined || place.item.scheduledId !== undefined) return false
+    // What a redrive brings was pushed before, and comes in however full the queue is.
+    return place.sinceMs > clearlyMs && place.item.pushedAtMs > clearlyMs
   })
   if (!isPassed) return
   const times = first === scheduled.passed.name ? scheduled.passed.times + 1 : 1
