@@ -4,6 +4,7 @@ import type { PopRequest, PushItem, Queues } from '../../lambdas/engine/queues.t
 import { throttling } from '../../testing/simulated/faults.ts'
 import { openSimulated } from './stage.ts'
 import { bulky, expectCode, lockItems, named, popItems, push, textsOf } from './traffic.ts'
+import { losingRaces } from './wire.ts'
 
 // Items are due in a queue that is full: they wait for room, and what becomes free is theirs.
 
@@ -137,6 +138,16 @@ describe('A pop that acknowledges', () => {
       competing: true,
     })
     expect(textsOf(items)).toEqual(['"due1"'])
+  })
+
+  it('gets what is due once others have made room, though it found none at first.', async () => {
+    const { stage, queue } = await fullAndDue(2, 1, 1)
+    const other = stage.engine()
+    const late = stage.engine(losingRaces(1, () => popItems(other, queue, { count: 2 })))
+    // It remembers room for one, which an item takes that it has not seen.
+    await push(late, queue, [{ text: '"later"', delaySeconds: 1_000 }])
+    await push(other, queue, named('b', 1))
+    expect(textsOf((await popItems(late, queue)).items)).toEqual(['"due0"'])
   })
 
   it('tells what it acknowledged even if another consumer then locks what came due.', async () => {

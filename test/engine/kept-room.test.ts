@@ -75,7 +75,7 @@ describe('A push that finds no room', () => {
     const { stage, queue } = await keeping([large])
     const broken = withoutBatches(stage)
     for (let pops = 0; pops < CAPACITY; pops += 1) await popItems(broken, queue)
-    expect(await broken.pop(queue)).toMatchObject({ kind: 'empty' })
+    await expectCode(broken.pop(queue), 'STORE_UNAVAILABLE')
     expect(await stage.record(queue)).toMatchObject({ room: 0, keptRoom: CAPACITY })
     await push(broken, queue, named('b', CAPACITY))
     expect(await stage.record(queue)).toMatchObject({ room: 0, keptRoom: 0 })

@@ -81,3 +81,21 @@ it('A process that remembers an earlier timer schedules in one request while the
   await schedule(other, 20)
   expect(await producer.wire.during(() => schedule(producer, 30))).toEqual(['UpdateCommand'])
 })
+
+it('A reminder does not hide the end of a lock that a process takes by the timer before it.', async () => {
+  const stage = openSimulated()
+  const queue = stage.queue()
+  const [consumer, operator] = [stage.engine(), stage.engine({ remindAfterSeconds: 60 })]
+  const competing = { competing: true, requireAck: true, ttlSeconds: 300 }
+  await push(consumer, queue, named('a', 3))
+  const { lock } = await lockItems(consumer, queue, { competing: true, ttlSeconds: 200 })
+  await consumer.acknowledge(queue, { lockId: lock.id })
+  // That lock is in the record until a pop under the fence comes.
+  await operator.pop(queue)
+  await operator.announceWaiting()
+  expect(isPatient((await stage.record(queue)).checkAtMs as number)).toBe(true)
+  const requests = await consumer.wire.during(() => consumer.pop(queue, competing))
+  // The claim, which its condition refuses, returns the record, and the pop goes under the fence.
+  expect(requests).toEqual(['UpdateCommand', 'UpdateCommand'])
+  expect(isPatient((await stage.record(queue)).checkAtMs as number)).toBe(false)
+})

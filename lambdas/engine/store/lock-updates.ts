@@ -6,7 +6,7 @@ import { itemsIn, type Lock, type QueueRecord } from '../core/record.ts'
 import { encodeLock } from '../core/stored-lock.ts'
 import { limitAsKnown } from './limit-condition.ts'
 import { recordUpdate } from './record-update.ts'
-import { lowerCheckAt } from './timer-update.ts'
+import { lowerCheckAt, unlessPatientSince } from './timer-update.ts'
 
 /** A hold that ends later than this was set by a clock far ahead of ours: do not wait for it. */
 const HOLD_TRUSTED_MS = 2 * HOLD_MS
@@ -26,6 +26,7 @@ export function claimUpdate(claim: Claim, pass: Pass): ReturnType<Expression['bu
   update.condition(`checkAt>${update.value(nowMs)}`)
   // The sweeper would come too late for this lock.
   update.condition(`checkAt<=${update.value(expiresAtMs)}`)
+  unlessPatientSince(update, seen.checkAtMs as number)
   // The items must exist. Ends only grow, so those that we saw do.
   const frontier = claim.exact ? '=' : '<='
   update.condition(

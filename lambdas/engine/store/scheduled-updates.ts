@@ -6,7 +6,7 @@ import type { QueueRecord } from '../core/record.ts'
 import { earliestDue, isDue, isUntidy, type Scheduled, shortRow } from '../core/scheduled.ts'
 import { asPrompt } from '../core/timers.ts'
 import { recordUpdate } from './record-update.ts'
-import { lowerCheckAt, setCheckAt } from './timer-update.ts'
+import { lowerCheckAt, setCheckAt, unlessPatientSince } from './timer-update.ts'
 
 // What writes do to the scheduled entries of a record. Pushes blindly add to the end of the list. A write that takes
 // entries out names their places, which are right if no other write has taken any out: `tv` must be as seen.
@@ -52,19 +52,12 @@ export function lowerTimer(
 ): void {
   if (seen.checkAtMs !== undefined && seen.checkAtMs <= atMs) {
     lowerCheckAt(update, seen, atMs, nowMs)
+    // It has ended, so somebody may have come for it.
     if (seen.checkAtMs <= nowMs) unlessPatientSince(update, seen.checkAtMs)
     return
   }
   update.condition(`(attribute_not_exists(checkAt) OR checkAt>${update.value(atMs)})`)
   setCheckAt(update, asPrompt(Math.min(atMs, orAtMs)), nowMs)
-}
-
-/**
- * That timer has ended. Whoever came for it may have set a patient one, which would hide ours from Wake; but one that
- * the stream announces is prompt.
- */
-function unlessPatientSince(update: Expression, checkAtMs: number): void {
-  update.condition(`(checkAt=${update.value(checkAtMs)} OR attribute_exists(wk))`)
 }
 
 /** Requires that nobody has scheduled anything since, or taken anything out. */

@@ -21,6 +21,14 @@ export function lowerCheckAt(
   if (checkAtMs !== wantedMs) setCheckAt(update, wantedMs, nowMs)
 }
 
+/**
+ * For what needs Wake and does not set the timer: somebody may have moved the one that we saw, and set a patient one,
+ * which would hide ours. One that the stream announces is prompt.
+ */
+export function unlessPatientSince(update: Expression, seenMs: number): void {
+  update.condition(`(checkAt=${update.value(seenMs)} OR attribute_exists(wk))`)
+}
+
 /** The same as a separate write. */
 export function checkAtUpdate(
   seen: QueueRecord,

@@ -46,15 +46,18 @@ export async function listScheduled(
   const items: ScheduledItem[] = []
   let bytes = ANSWER_BYTES_MAX
   let last: Place | undefined
+  const met = new Set<string>()
   for await (const { sk, entries } of listed(engine, record, request, place)) {
     if (entries === undefined) return { items, cursor: cursorOf({ sk, id: '' }) }
     for (const entry of entriesBehind(entries, placeAt(place, sk))) {
+      // A seal came between our reads of the record and of the rows: the row is the newer.
+      const name = scheduledId({ ...entry, index: undefined })
+      if (met.has(name)) continue
+      met.add(name)
       const left = entry.indexes.slice(0, limit - items.length + 1)
       const texts = await textsOf(engine, queue, entry, left)
       for (const [at, text] of (texts ?? []).entries()) {
         const item = itemOf(entry, text, left[at])
-        // A seal came between our reads of the record and of the rows.
-        if (items.some(({ id }) => id === item.id)) continue
         bytes -= escapedBytes(item.text)
         if (last !== undefined && (items.length === limit || bytes < 0)) {
           return { items, cursor: cursorOf(last) }

@@ -44,8 +44,6 @@ class Consumer implements Part {
   readonly #environments: Environment[] = []
   readonly #environmentsMax: number
   readonly #waiting: Call[] = []
-  /** Nobody else locks anything here: then every wait is for this consumer. */
-  readonly #isAlone: boolean
   #runs = 0
   #underWay = 0
   #isCalm = false
@@ -55,8 +53,7 @@ class Consumer implements Part {
     const { random, profile, world } = joining
     this.#joining = joining
     this.#queue = random.pick(profile.queues).queue
-    this.#isAlone = random.chance(0.5)
-    if (this.#isAlone) world.workedBy.add(this.#queue)
+    if (random.chance(0.5)) world.workedBy.add(this.#queue)
     const competing = random.chance(0.4)
     const retry: AgainOptions = random.pick([
       {},
@@ -112,6 +109,12 @@ class Consumer implements Part {
   /** Events do not get lost, runs do not die, and nobody else keeps anything back. */
   get #mayCheck(): boolean {
     return this.#isAlone && this.#joining.world.faultFree
+  }
+
+  /** Nobody else locks anything here: then every wait is for this consumer. */
+  get #isAlone(): boolean {
+    const { world } = this.#joining
+    return world.workedBy.has(this.#queue)
   }
 
   get #hasLostEvents(): boolean {

@@ -6,13 +6,14 @@ import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
 import { checkAdmission, checkVerified } from '../checkers/rate/check-admission.ts'
 import { checkDenial } from '../checkers/rate/check-denial.ts'
 import { Openings } from '../checkers/rate/check-openings.ts'
+import type { HeldTicket, RateCall, RateCommand } from '../checkers/rate/rate-call.ts'
 import { RateRows } from '../checkers/rate/rows.ts'
 import type { Actor, Joining, Part } from '../harness/actor.ts'
 import { inLife } from '../harness/world.ts'
 import { Crowd } from './callers/crowd.ts'
 import type { Outcome } from './callers/operation.ts'
 import { drawRateCommand, drawRates, firstCommands, type RateProfile } from './rate/draw.ts'
-import { type HeldTicket, type RateCall, type RateCommand, RateProcess } from './rate/process.ts'
+import { RateProcess } from './rate/process.ts'
 
 /** Callers of the rate limiter, on the queues' table. */
 export const rateCallers: Actor = {
@@ -195,7 +196,8 @@ class RateCallers implements Part {
     const slot = checkAdmission(this.#rows, call, answer, { mayWaste: !isCalm })
     const { key } = call.command as { readonly key: string }
     if (answer.kind === 'promised') this.#held.push({ key, ...answer })
-    if (this.#profile.shards > 1) return
+    // What one shard denies another may grant.
+    if (this.#rows.of(`r#${key}#1`).states.length > 0) return
     if (answer.kind === 'denied') checkDenial(this.#rows, call, answer)
     this.#openings.check(call, answer, slot)
   }

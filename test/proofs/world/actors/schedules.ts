@@ -84,6 +84,7 @@ class Schedules implements Part {
       paused: [],
       runs: { made: 0, unknown: 0 },
       deletedMs: undefined,
+      mayBeDeleted: false,
     }
     const mayPush = (text: string): void => {
       account.texts.add(text)
@@ -110,6 +111,7 @@ class Schedules implements Part {
       const ran = await this.#call(account, 'runSchedule')
       if (ran !== 'refused') account.runs[ran] += 1
     } else if (touch === 'deletes') {
+      account.mayBeDeleted = true
       await this.#insist(account, 'deleteSchedule')
       account.deletedMs = this.#joining.world.scheduler.nowMs
     } else if (touch === 'pauses') {

@@ -7,6 +7,8 @@ import type { Model, QueueModel } from './model.ts'
 export type Availability = {
   /** From when on, by a pop's clock, it could have something: at once, or when the first that can join is due. */
   readonly fromMs: Highest
+  /** The same, if there were room for all that is due. */
+  readonly withRoomMs: Highest
   /** When the first that can join is due. */
   readonly dueMs: Highest
   /** The same below zero, so that the highest is the least room. */
@@ -17,6 +19,7 @@ const never = Number.POSITIVE_INFINITY
 
 export const noneAvailable = (): Availability => ({
   fromMs: new Highest(never),
+  withRoomMs: new Highest(never),
   dueMs: new Highest(never),
   lackOfRoom: new Highest(Number.NEGATIVE_INFINITY),
 })
@@ -26,15 +29,18 @@ export function noteAvailability(
   { commits }: Model,
   { availability, current, scheduled }: QueueModel,
 ): void {
-  const { fromMs, dueMs, lackOfRoom } = availability
+  const { fromMs, withRoomMs, dueMs, lackOfRoom } = availability
   const room = current === undefined ? never : roomIn(current.record)
   const keptRoom = current?.record.keptRoom ?? 0
   // What is kept for due items is for others only if there are none.
   lackOfRoom.set(-room - (scheduled.count === 0 ? keptRoom : 0), commits)
-  const isSomeDue = current !== undefined && scheduled.count > 0 && room + keptRoom > 0
-  const first = isSomeDue ? firstThatCanJoin(scheduled.groups, current.record) : never
+  const hasScheduled = current !== undefined && scheduled.count > 0
+  const withRoom = hasScheduled ? firstThatCanJoin(scheduled.groups, current.record) : never
+  const first = room + keptRoom > 0 ? withRoom : never
+  const orFree = (ms: number): number => (current?.hasFree() ? Number.NEGATIVE_INFINITY : ms)
   dueMs.set(1_000 * first, commits)
-  fromMs.set(current?.hasFree() ? Number.NEGATIVE_INFINITY : 1_000 * first, commits)
+  fromMs.set(orFree(1_000 * first), commits)
+  withRoomMs.set(orFree(1_000 * withRoom), commits)
 }
 
 /** Acknowledged locks take up room until the next who looks for room folds them. */

@@ -117,9 +117,13 @@ function checkExpiry(
 /** There was a moment while the pop ran at which it could have found nothing. */
 function checkEmpty(model: Model, queueModel: QueueModel, operation: Pop, say: Say): void {
   const { startedAtCommit, clockMinMs, effects } = operation
-  // What it acknowledges makes room for what is due.
+  // What it acknowledges makes room for what is due: for that it is no excuse that there was none before.
+  const { availability } = queueModel
   const sinceCommit = Math.max(startedAtCommit, effects.settledAtCommit)
-  const fromMs = queueModel.availability.fromMs.since(sinceCommit)
+  const fromMs = Math.max(
+    availability.fromMs.since(sinceCommit),
+    availability.withRoomMs.since(startedAtCommit),
+  )
   if (fromMs <= clockMinMs && !maySeeOld(model, operation)) {
     const what = fromMs < 0 ? 'visible items' : `items that were due at ${fromMs}`
     say('empty is never guessed', `${queueModel.queue} had ${what} all the time`)

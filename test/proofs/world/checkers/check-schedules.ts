@@ -24,6 +24,8 @@ export type Account = {
   readonly paused: Stretch[]
   readonly runs: { made: number; unknown: number }
   deletedMs: number | undefined
+  /** Somebody has asked for that, and may not have heard of it. */
+  mayBeDeleted: boolean
 }
 
 /** What is wrong with what one schedule pushed. `dues`: all times at which it should have been due. */
@@ -66,7 +68,7 @@ export function wrongWith(account: Account, dues: readonly number[]): string[] {
 
 /** Whether the rule for what is missed explains it: the next one was pushed when this one was minutes old. */
 function mayBeMissing(
-  { input, deletedMs, paused }: Account,
+  { input, mayBeDeleted, paused }: Account,
   dueMs: number,
   dues: readonly number[],
   occurrences: readonly (Found & { readonly dueMs: number })[],
@@ -79,7 +81,7 @@ function mayBeMissing(
   const at = occurrences.findIndex((occurrence) => occurrence.dueMs > dueMs)
   const next = occurrences[at]
   // What had not been pushed by then never is.
-  if (next === undefined && deletedMs !== undefined) return true
+  if (next === undefined && mayBeDeleted) return true
   if (input.missed === 'all') return false
   // Resumed, it begins with the last that was due.
   if (input.missed === 'one' && isPaused) return next !== undefined

@@ -6,6 +6,11 @@ import type { Statistics } from './statistics.ts'
  * so that we notice when a change of the workload loses a path.
  */
 const leastOf5000: Readonly<Record<string, number>> = {
+  'answer allowed': 7_500,
+  'answer allowed after waiting': 250,
+  'answer denied': 2_300,
+  'answer override-refused': 200,
+  'answer promised': 450,
   'path acknowledged, then waited in vain': 150,
   'path all seats taken': 2_300,
   'path announced again': 23_000,
@@ -15,6 +20,7 @@ const leastOf5000: Readonly<Record<string, number>> = {
   'path buried': 2_000,
   'path cancelled': 850,
   'path cancelled while scheduled': 1_300,
+  'path came back when a denial said': 90,
   'path claim': 8_000,
   'path combined acknowledge': 5_100,
   'path dead moved away': 3_000,
@@ -44,6 +50,8 @@ const leastOf5000: Readonly<Record<string, number>> = {
   'path note made': 9_500,
   'path offload': 500,
   'path part acknowledged': 2_000,
+  'path gave up: given-up': 20,
+  'path gave up: kept': 20,
   'path given back to its pattern': 200,
   'path partly released': 510,
   'path patterns applied': 9_000,
@@ -79,6 +87,7 @@ const leastOf5000: Readonly<Record<string, number>> = {
   'path waited, then empty': 1_300,
   'path waited, then items': 1_000,
   'path waited, then locked': 350,
+  'rows expired': 450,
   'told of batch-rows': 7_000,
   'told of batch-s3': 1_300,
   'told of recalled': 330,

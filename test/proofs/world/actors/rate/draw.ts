@@ -1,6 +1,6 @@
 import type { Overrides, SettingsInput } from '../../../../../lambdas/rate/core/settings.ts'
 import type { Random } from '../../../../../testing/random.ts'
-import type { HeldTicket, RateCommand } from './process.ts'
+import type { HeldTicket, RateCommand } from '../../checkers/rate/rate-call.ts'
 
 export type RateProfile = ReturnType<typeof drawRates>
 
@@ -32,12 +32,11 @@ export function drawRates(random: Random) {
     /** Now and then a caller rests so long. */
     restMs: random.pick([0, windowMillis * 3, windowMillis * 5 + 60_000, 1_800_000]),
     /** How many of those that are denied come back when they were told to. */
-    patient: random.pick([0, 0.3, 1]),
+    patient: random.pick([0, 0.5, 1]),
     /** One process's clock is an hour off, and it knows the gateway's time. */
     farOff: random.chance(0.1),
     /** Rows go as soon as they may, or some day. */
     expiry: random.pick(['at once', 'late']),
-    shards: Math.max(...settings.map(({ shards }) => shards)),
     /** The shortest and the longest line that any settings allow; 400 without any. */
     lines: {
       min: Math.min(overrides.length > 0 ? 2 : 400, ...lines),

@@ -1,6 +1,6 @@
 import type { TicketState } from '../../../../../lambdas/rate/operations/tickets.ts'
 import type { Admission } from '../../../../../lambdas/rate/rate-limits.ts'
-import type { RateCall } from '../../actors/rate/process.ts'
+import type { RateCall } from './rate-call.ts'
 import type { RateRows, Slot } from './rows.ts'
 
 /** Compares what a process answered with what its writes did; returns the slot that it goes on. */

@@ -1,5 +1,5 @@
 import type { Admission } from '../../../../../lambdas/rate/rate-limits.ts'
-import type { RateCall } from '../../actors/rate/process.ts'
+import type { RateCall } from './rate-call.ts'
 import { isFull, isIdle } from './read-row.ts'
 import type { RateRows } from './rows.ts'
 

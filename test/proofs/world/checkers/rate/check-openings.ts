@@ -1,5 +1,5 @@
 import type { Admission } from '../../../../../lambdas/rate/rate-limits.ts'
-import type { RateCall } from '../../actors/rate/process.ts'
+import type { RateCall } from './rate-call.ts'
 import type { RateRows, Slot } from './rows.ts'
 
 /** No process uses patterns for longer than that after they have changed, however its clock is set meanwhile. */

@@ -1,10 +1,10 @@
 import { patternsKey } from '../../../../../lambdas/rate/core/keys.ts'
 import type { Change } from '../../../../../testing/simulated/dynamodb/database.ts'
 import type { Operation } from '../../actors/callers/operation.ts'
-import type { RateCall } from '../../actors/rate/process.ts'
 import type { World } from '../../harness/world.ts'
 import { isSlotOf } from '../check-limits.ts'
 import { checkSlot } from './check-slot.ts'
+import type { RateCall } from './rate-call.ts'
 import { type ReadRow, readStoredRow, turnIn, widthIn } from './read-row.ts'
 
 /** A stretch of slots that one write took. */
@@ -49,7 +49,7 @@ export class RateRows {
   readonly #rows = new Map<string, RowHistory>()
   readonly #calls = new WeakMap<Operation, RateCall>()
   /** Of keys: the revision of settings that a process was told to hold. */
-  readonly #ruled = new Map<string, number>()
+  readonly #ruled = new Map<string, { readonly revision: number; readonly sinceMs: number }>()
   /** When the patterns changed last. */
   patternsMs = Number.NEGATIVE_INFINITY
   /** The shortest and the longest line that any settings of this world allow. */
@@ -95,7 +95,8 @@ export class RateRows {
   /** From now on no write may take slots of this key by older settings, on any shard. */
   rules(key: string, revision: number): void {
     const { row } = this.of(`r#${key}#0`).states.at(-1) ?? {}
-    if (row?.configured && row.revision >= revision) this.#ruled.set(key, revision)
+    if (row?.configured && row.revision >= revision)
+      this.#ruled.set(key, { revision, sinceMs: this.world.scheduler.nowMs })
   }
 
   /** Whoever sent the write goes on this slot: so it was taken. */
@@ -171,8 +172,10 @@ export class RateRows {
       if (slot.open === undefined) violate()
       else slot.open.push(violate)
     }
-    const ruled = this.#ruled.get(keyOf(pk)) ?? 0
-    must(row.revision >= ruled, 'new settings hold with the next write')
+    const { revision: ruled = 0, sinceMs = 0 } = this.#ruled.get(keyOf(pk)) ?? {}
+    // A shard that an earlier change has left is told of no later one: what was on its way there may still land.
+    const mayBeLeft = !pk.endsWith('#0') && operation.startedMs < sinceMs
+    must(mayBeLeft || row.revision >= ruled, 'new settings hold with the next write')
     checkSlot({ slot, before, operation, canWait, inLine: this.lines.max, must })
     if (slot.open === undefined) history.slots.push(slot)
   }
