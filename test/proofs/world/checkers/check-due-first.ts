@@ -35,8 +35,9 @@ function checkNotStarved(model: Model, { queue, scheduled }: QueueModel, take: T
   const isPassed = take.stretches.some(({ epoch, priority, from }) => {
     const place = model.log(queue, epoch, priority)?.places[from]
     if (place === undefined || place.item.scheduledId !== undefined) return false
-    // One that came back was there before.
-    return place.handouts <= 1 && place.sinceMs > clearlyMs
+    // One that came back was there before. What a redrive brings was pushed before, and no full queue keeps it out.
+    if (place.handouts > 1) return false
+    return place.sinceMs > clearlyMs && place.item.pushedAtMs > clearlyMs
   })
   if (!isPassed) return
   const times = first === scheduled.passed.name ? scheduled.passed.times + 1 : 1
