@@ -153,6 +153,8 @@ export const waiting: Mix = {
   acknowledge: 14,
   release: 3,
   extend: 1,
+  deadLetter: 1,
+  redrive: 1,
   purge: 0.5,
   returnExpiredLocks: 2,
 }
