@@ -2,17 +2,11 @@ import { isRetry } from '../../../../lambdas/engine/core/retry.ts'
 import { transitionsOf } from '../../../../lambdas/engine/core/transitions.ts'
 import type { PopOutcome } from '../../../../lambdas/engine/queues.ts'
 import type { Answer } from './answer.ts'
-import type { Model, QueueModel } from './model.ts'
-import type { Snapshot } from './snapshot.ts'
+import type { Model } from './model.ts'
+import type { Commit, Snapshot } from './snapshot.ts'
 
 /** The marks that events are made of, by the record before and after a write. */
-export function checkMarks(
-  model: Model,
-  queueModel: QueueModel,
-  before: Snapshot | undefined,
-  after: Snapshot | undefined,
-): void {
-  const { queue } = queueModel
+export function checkMarks({ model, queue, queueModel, before, after }: Commit): void {
   if (after === undefined) {
     queueModel.silence = undefined
     return
@@ -32,13 +26,11 @@ export function checkMarks(
   if (silent && before?.record.dry && before.record.born === after.record.born) {
     model.violated('a dry queue stays marked until something comes', queue)
   }
-  if (before !== undefined && queueModel.silence === undefined) {
-    const wakes =
-      before.record.dry || dry || after.record.notable || before.record.born !== after.record.born
-    const [missed] = wakes ? [] : transitionsOf(before.record, after.record)
-    if (missed !== undefined) {
-      model.violated('every transition wakes the stream', `${queue}: ${missed.kind}`)
-    }
+  const was = before?.record
+  if (was !== undefined && queueModel.silence === undefined) {
+    const wakes = was.dry || dry || after.record.notable || was.born !== after.record.born
+    const [missed] = wakes ? [] : transitionsOf(was, after.record)
+    if (missed) model.violated('every transition wakes the stream', `${queue}: ${missed.kind}`)
   }
   if (!silent) queueModel.silence = undefined
   else queueModel.silence ??= { sinceCommit: model.commits, by: model.operation }

@@ -12,6 +12,7 @@ export function checkPushed(answer: Answer<'push'>): void {
   const { items, idempotencyKey } = request
   const { ids, repeated = false } = value
   const { appended } = operation.effects
+  if (repeated) model.world.statistics.count('path repeated push by key')
   if (repeated && appended > 0) say('a repetition changes nothing', `it appended ${appended}`)
   if (ids.length !== items.length) say('a push answers an id for each item', `${ids.length}`)
   const last = new Map<string, number>()

@@ -1,14 +1,8 @@
 import { isDone, itemsIn } from '../../../../lambdas/engine/core/record.ts'
-import type { Model, QueueModel } from './model.ts'
-import type { Snapshot } from './snapshot.ts'
+import type { Put } from './snapshot.ts'
 
 /** Keeps what became of every lock, so that answers about locks can be judged. */
-export function noteLocks(
-  model: Model,
-  queueModel: QueueModel,
-  before: Snapshot | undefined,
-  after: Snapshot,
-): void {
+export function noteLocks({ model, queueModel, before, after }: Put): void {
   const { operation } = model
   if (before?.stored.K === after.stored.K) return
   for (const [lockId, lock] of after.record.locks) {

@@ -14,15 +14,10 @@ import { endItem } from './check-settling.ts'
 import type { Fate } from './ledger.ts'
 import type { Model, QueueModel } from './model.ts'
 import { groupOf, nameOf, type ScheduledItem } from './scheduled-items.ts'
-import type { Snapshot } from './snapshot.ts'
+import type { Commit, Snapshot } from './snapshot.ts'
 
 /** What a write to the record did to its own list, and to the rows that count. */
-export function noteScheduledInRecord(
-  model: Model,
-  queueModel: QueueModel,
-  before: Snapshot | undefined,
-  after: Snapshot | undefined,
-): void {
+export function noteScheduledInRecord({ model, queueModel, before, after }: Commit): void {
   const [was, is] = [before?.stored.T ?? [], after?.stored.T ?? []]
   const [rowsBefore, rowsAfter] = [partitionOf(before), partitionOf(after)]
   if (was.length + is.length === 0 && rowsBefore === rowsAfter) return

@@ -39,7 +39,7 @@ export function observeChange(model: Model, change: Change): void {
   const after = change.newItem === undefined ? undefined : new Snapshot(change.newItem)
   queueModel.current = after
   model.changed.add(queueModel)
-  checkChange(model, queueModel, before, after)
+  checkChange({ model, queue: queueModel.queue, queueModel, before, after })
   noteCrossings(model, queueModel)
   if (after === undefined || !after.hasFree()) queueModel.freeSinceCommit = undefined
   else if (queueModel.freeSinceCommit === undefined) {

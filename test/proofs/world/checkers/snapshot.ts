@@ -3,15 +3,22 @@ import type { StoredRecord } from '../../../../lambdas/engine/core/stored-record
 import { decodeRecord } from '../../../../lambdas/engine/core/stored-record.ts'
 import type { Item } from '../../../../testing/simulated/dynamodb/value.ts'
 import { type LaneView, viewLane } from './lane-view.ts'
-import type { Model } from './model.ts'
+import type { Model, QueueModel } from './model.ts'
 
-/** One write to a queue record that was there and still is. */
-export type Write = {
+/** One write to a queue record. */
+export type Commit = {
   readonly model: Model
   readonly queue: string
-  readonly before: Snapshot
-  readonly after: Snapshot
+  readonly queueModel: QueueModel
+  readonly before: Snapshot | undefined
+  readonly after: Snapshot | undefined
 }
+
+/** One whose record is there after it. */
+export type Put = Commit & { readonly after: Snapshot }
+
+/** One whose record was there before it too. */
+export type Write = Put & { readonly before: Snapshot }
 
 /** A queue record at one moment: as stored, decoded, and its lanes as the model sees them. */
 export class Snapshot {

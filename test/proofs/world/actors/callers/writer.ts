@@ -1,7 +1,6 @@
 import { createQueues } from '../../../../../lambdas/engine/queues.ts'
 import { checkAnswer } from '../../checkers/check-answer.ts'
 import { checkWaiter } from '../../checkers/check-waiting.ts'
-import { countOperationPaths } from '../../checkers/count-paths.ts'
 import { announcePush } from '../../checkers/ledger.ts'
 import type { Model } from '../../checkers/model.ts'
 import { featuresOf } from '../../harness/crossings.ts'
@@ -155,7 +154,6 @@ export class Writer {
     })
     const code = outcome.kind === 'refused' || outcome.kind === 'unknown' ? outcome.error.code : ''
     this.#count(operation, `${outcome.kind} ${code}`.trim())
-    countOperationPaths(this.#world, operation)
     for (const feature of featuresOf(operation, this.#world.seed)) {
       this.#world.crossings.note(operation.command.queue, feature)
     }
