@@ -8,17 +8,10 @@ import { createLog } from '../../../../lambdas/runtime/log.ts'
 import { Tally } from '../../../../lambdas/runtime/tally.ts'
 import { requestTimeout, throttling } from '../../../../testing/simulated/faults.ts'
 import { checkInbox, type Sent } from '../checkers/check-inbox.ts'
-import type { Actor, Joining, Part } from '../harness/actor.ts'
+import type { Joining, Part } from '../harness/actor.ts'
 import { Sqs } from '../harness/sqs.ts'
 import type { Command } from './callers/command.ts'
 import type { Writer } from './callers/writer.ts'
-
-/** Producers that push by way of SQS, and the function that applies what is there. */
-export const inbox: Actor = {
-  name: 'inbox',
-  share: 0.2,
-  join: (joining) => new Inbox(joining),
-}
 
 const MINUTE_MS = 60_000
 /** Lambda's, for a batch. */
@@ -30,7 +23,8 @@ const PATIENCE_MS = 20 * 60 * MINUTE_MS
 const COME_AGAIN_AFTER_DAYS = [2, 10]
 const DAY_MS = 24 * 60 * MINUTE_MS
 
-class Inbox implements Part {
+/** Producers that push by way of SQS, and the function that applies what is there. */
+export class Inbox implements Part {
   readonly #joining: Joining
   readonly #sqs: Sqs<Sent>
   readonly #producer: Writer
@@ -189,7 +183,8 @@ class Inbox implements Part {
 
   readonly #clock = {
     nowMs: () => this.#nowMs,
-    sleep: (ms: number): Promise<void> => new Promise((resolve) => this.#after(ms, resolve)),
+    sleep: (ms: number): Promise<void> =>
+      new Promise((resolve) => this.#joining.after(ms, resolve)),
   }
 
   /** As Lambda does while there is something, in as many environments as there are. */
@@ -198,8 +193,8 @@ class Inbox implements Part {
     const records = writer === undefined ? [] : this.#sqs.receive()
     if (writer !== undefined && records.length > 0) {
       void this.#apply(writer, records)
-      this.#after(20, () => this.#poll())
-    } else if (!this.#isOver) this.#after(POLL_EVERY_MS, () => this.#poll())
+      this.#joining.after(20, () => this.#poll())
+    } else if (!this.#isOver) this.#joining.after(POLL_EVERY_MS, () => this.#poll())
   }
 
   get #isOver(): boolean {
@@ -212,7 +207,7 @@ class Inbox implements Part {
     this.#busy.add(writer)
     const endMs = this.#nowMs + BATCH_MS
     const { life } = writer
-    this.#after(BATCH_MS, () => {
+    this.#joining.after(BATCH_MS, () => {
       if (this.#busy.has(writer) && !life.dead) writer.crash()
     })
     const log = createLog({ level: 'error', service: 'world', write: () => {} })
@@ -237,13 +232,8 @@ class Inbox implements Part {
     }
   }
 
-  #after(ms: number, run: () => void): void {
-    const { world, random } = this.#joining
-    world.scheduler.at(world.scheduler.nowMs + ms, random.next(), true, run)
-  }
-
   #later(withinMs: number, run: () => void): void {
-    this.#after(withinMs * this.#joining.random.next(), run)
+    this.#joining.after(withinMs * this.#joining.random.next(), run)
   }
 }
 
@@ -251,15 +241,11 @@ type Push = { readonly items: readonly PushItem[]; readonly idempotencyKey?: str
 
 /** The one verb that the function calls, as an operation like any other. */
 const applying = (writer: Writer): Pick<Queues, 'apply'> => ({
-  apply: (queue, messages: readonly InboxMessage[], request) =>
-    new Promise((resolve, reject) => {
-      const pushes = messages.map(({ items }) => items)
-      const command = { verb: 'apply', queue, rest: [messages, request], pushes } as Command
-      writer.run(command, ({ outcome }) => {
-        if (outcome?.kind === 'success') resolve(outcome.value as never)
-        else if (outcome !== undefined && 'error' in outcome) reject(outcome.error)
-      })
-    }),
+  apply: (queue, messages: readonly InboxMessage[], request) => {
+    const pushes = messages.map(({ items }) => items)
+    const command = { verb: 'apply', queue, rest: [messages, request], pushes } as Command
+    return writer.call(command) as ReturnType<Queues['apply']>
+  },
 })
 
 /** As they came: ten of one queue at a time, in order. */

@@ -3,17 +3,10 @@ import { timesOf } from '../../../../lambdas/engine/operations/scheduling/times-
 import type { Missed, ScheduleInput } from '../../../../lambdas/engine/queues.ts'
 import type { Random } from '../../../../testing/random.ts'
 import { type Account, wrongWith } from '../checkers/check-schedules.ts'
-import type { Actor, Joining, Part } from '../harness/actor.ts'
+import type { Joining, Part } from '../harness/actor.ts'
 import type { PlainCallVerb } from './callers/command.ts'
 import type { Outcome } from './callers/operation.ts'
 import type { Writer } from './callers/writer.ts'
-
-/** Schedules of the callers' queues, a sweeper that comes for them, and callers who change them. */
-export const schedules: Actor = {
-  name: 'schedules',
-  share: 0.15,
-  join: (joining) => new Schedules(joining),
-}
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
@@ -23,7 +16,8 @@ const SWEEPS_MAX = 6
 
 const touches = ['nothing', 'nothing', 'puts', 'pauses', 'runs', 'deletes'] as const
 
-class Schedules implements Part {
+/** Schedules of the callers' queues, a sweeper that comes for them, and callers who change them. */
+export class Schedules implements Part {
   readonly #joining: Joining
   readonly #caller: Writer
   readonly #sweeper: Writer
@@ -42,7 +36,7 @@ class Schedules implements Part {
     const { random } = this.#joining
     const count = random.between(1, 3)
     for (let number = 0; number < count; number += 1) void this.#work(`s${number}`)
-    this.#after(SWEEP_EVERY_MS * random.next(), () => this.#sweep())
+    this.#joining.after(SWEEP_EVERY_MS * random.next(), () => this.#sweep())
   }
 
   stop(): void {
@@ -157,7 +151,7 @@ class Schedules implements Part {
     if (this.#isCalm || this.#sweeps === SWEEPS_MAX) return
     this.#sweeps += 1
     this.#sweeper.run({ verb: 'returnExpiredLocks', queue: '' }, () => {})
-    this.#after(SWEEP_EVERY_MS, () => this.#sweep())
+    this.#joining.after(SWEEP_EVERY_MS, () => this.#sweep())
   }
 
   /** All times at which it should have been due. */
@@ -173,12 +167,7 @@ class Schedules implements Part {
 
   /** Whoever plans outlives the process that asks. */
   #sleep(ms: number): Promise<void> {
-    return new Promise((resolve) => this.#after(ms, resolve))
-  }
-
-  #after(ms: number, run: () => void): void {
-    const { world, random } = this.#joining
-    world.scheduler.at(world.scheduler.nowMs + ms, random.next(), true, run)
+    return new Promise((resolve) => this.#joining.after(ms, resolve))
   }
 }
 

@@ -1,10 +1,9 @@
 import type { Item } from '../../../../lambdas/engine/core/entry.ts'
 import { itemId } from '../../../../lambdas/engine/core/keys.ts'
 import type { PushItem } from '../../../../lambdas/engine/queues.ts'
-import type { Command } from '../actors/callers/command.ts'
 import type { Operation } from '../actors/callers/operation.ts'
 import type { LaneLog } from './lane-view.ts'
-import type { ItemRecord, PushedBy } from './ledger.ts'
+import { type ItemRecord, itemsIn, type PushedBy } from './ledger.ts'
 import type { Model, QueueModel } from './model.ts'
 import type { ScheduledItem } from './scheduled-items.ts'
 
@@ -161,19 +160,6 @@ function checkItsTime(
   const wanted = dueMs > item.pushedAtMs ? Math.ceil(dueMs / 1_000) : undefined
   if (wanted === due) return
   model.violated('an item is due when it was asked to be', `${item.text} at ${at(arrival)}`)
-}
-
-export function itemsIn(command: Command): readonly PushItem[] {
-  switch (command.verb) {
-    case 'push':
-      return command.request.items
-    case 'transact':
-      return command.items
-    case 'pushTransactItem':
-      return [command.item]
-    default:
-      return 'rest' in command ? (command.pushes ?? []).flat() : []
-  }
 }
 
 function noteMoved(model: Model, arrival: Arrival, operation: Operation): void {

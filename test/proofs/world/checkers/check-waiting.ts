@@ -175,7 +175,6 @@ export function noteSeats(model: Model, { pk, sk, newItem }: Change): void {
     if (is > nowMs + world.skewMaxMs + waitSeconds * 1_000 + LATER_MS + APART_MS) {
       model.violated('every seat expires', `${seat} is taken until ${is}`)
     }
-    operation.effects.seatsTaken += 1
     seats.take(seat, operation, is)
   }
 }

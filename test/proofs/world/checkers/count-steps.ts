@@ -18,8 +18,9 @@ const steps: Readonly<Record<string, (lane: Lane, old: Lane) => boolean>> = {
 export function countSteps({ model, queueModel, before, after }: Commit): void {
   const { statistics } = model.world
   const count = (name: string): void => statistics.count(`path ${name}`)
-  if (after === undefined) return count('record forgotten')
-  if (before === undefined) return count(`record made${queueModel.births > 0 ? ' again' : ''}`)
+  if (after === undefined) count('record forgotten')
+  else if (before === undefined) count(`record made${queueModel.births > 0 ? ' again' : ''}`)
+  if (before === undefined || after === undefined) return
   const isFenced = after.record.version > before.record.version
   if (after.record.appends > before.record.appends)
     count(isFenced ? 'seal before an append' : 'append')

@@ -1,8 +1,9 @@
 import type { BatchReference } from '../../../../lambdas/engine/core/entry.ts'
 import type { Range } from '../../../../lambdas/engine/core/ranges.ts'
+import type { Lock } from '../../../../lambdas/engine/core/record.ts'
 import type { Operation } from '../actors/callers/operation.ts'
 import type { World } from '../harness/world.ts'
-import { type Availability, noneAvailable } from './availability.ts'
+import { Availability } from './availability.ts'
 import { PatternsHistory } from './check-configuration.ts'
 import { Seats } from './check-waiting.ts'
 import { type LaneLog, laneKey } from './lane-view.ts'
@@ -52,23 +53,8 @@ export class Model {
   }
 
   queue(queue: string): QueueModel {
-    let known = this.#queues.get(queue)
-    if (known === undefined) {
-      known = {
-        queue,
-        current: undefined,
-        births: 0,
-        freeSinceCommit: undefined,
-        freeSinceMs: 0,
-        takenMs: 0,
-        configuredAtCommit: 0,
-        silence: undefined,
-        locks: new Map(),
-        scheduled: new ScheduledItems(),
-        availability: noneAvailable(),
-      }
-      this.#queues.set(queue, known)
-    }
+    const known = this.#queues.get(queue) ?? new QueueModel(queue)
+    this.#queues.set(queue, known)
     return known
   }
 
@@ -128,26 +114,30 @@ type AppendedBatch = {
   readonly reference: BatchReference
 }
 
-export type QueueModel = {
+export class QueueModel {
   readonly queue: string
   current: Snapshot | undefined
-  births: number
+  births = 0
   /** The commit since which something has been free all the time. */
   freeSinceCommit: number | undefined
   /** When that was. */
-  freeSinceMs: number
+  freeSinceMs = 0
   /** When a pop took something last. */
-  takenMs: number
-  configuredAtCommit: number
+  takenMs = 0
+  configuredAtCommit = 0
   /** Since when, and by whom, there has been nothing to pop and no mark that says so. */
   silence: { readonly sinceCommit: number; readonly by: Operation | undefined } | undefined
   /** Every lock ever made here. */
-  readonly locks: Map<string, LockModel>
-  readonly scheduled: ScheduledItems
-  readonly availability: Availability
+  readonly locks = new Map<string, LockModel>()
+  readonly scheduled = new ScheduledItems()
+  readonly availability = new Availability()
+
+  constructor(queue: string) {
+    this.queue = queue
+  }
 }
 
-type LockModel = {
+export class LockModel {
   readonly lockId: string
   readonly keyHash: string | undefined
   changedAtCommit: number
@@ -155,9 +145,17 @@ type LockModel = {
   /** The latest expiry it ever had. */
   longestMs: number
   /** All that it ever had. */
-  readonly expiries: Set<number>
+  readonly expiries = new Set<number>()
   endedAtCommit: number | undefined
-  acknowledged: boolean
+  acknowledged = false
   /** What the first acknowledge of the whole lock answered. */
   answered: number | undefined
+
+  constructor(lockId: string, { keyHash, expiresAtMs }: Lock, commit: number) {
+    this.lockId = lockId
+    this.keyHash = keyHash
+    this.changedAtCommit = commit
+    this.expiresAtMs = this.longestMs = expiresAtMs
+    this.expiries.add(expiresAtMs)
+  }
 }

@@ -1,12 +1,11 @@
 import { deadLetterQueueOf } from '../../../../../lambdas/foundation/queue-id.ts'
 import type { Random } from '../../../../../testing/random.ts'
 import type { Command } from './command.ts'
-import { drawPatterns } from './draw-patterns.ts'
 import { drawBulk, drawKeyedPush, drawListing, drawPushItem } from './draw-push.ts'
 import { drawBrowse, drawByIds, drawPop, drawSettling } from './draw-settling.ts'
 import type { Knowledge } from './knowledge.ts'
 import type { Drawn, Mix } from './mixes.ts'
-import { drawLimit, type Profile, type QueueProfile } from './profile.ts'
+import { drawLimit, drawPatterns, type Profile, type QueueProfile } from './profile.ts'
 
 export type Draw = {
   readonly profile: Profile

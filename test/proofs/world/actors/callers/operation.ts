@@ -36,31 +36,29 @@ export type Outcome =
   | { readonly kind: 'broken'; readonly error: unknown }
 
 /** The effects of an operation's requests, by the record before and after each of them. */
-type Effects = {
-  appended: number
-  readonly takes: Take[]
+class Effects {
+  appended = 0
+  readonly takes: Take[] = []
   /** All of it may have expired while it ran: it is a take only if the answer says so. */
   maybeTaken: Take | undefined
   /** Expired items that it took out of its queue. */
-  passedOver: number
+  passedOver = 0
   /** Items settled out of the locks it named. */
-  readonly settledByLock: Map<string, number>
+  readonly settledByLock = new Map<string, number>()
   /** When it last did. */
-  settledAtCommit: number
-  readonly releasedByLock: Map<string, number>
-  readonly buriedByLock: Map<string, number>
-  readonly extended: Set<string>
+  settledAtCommit = 0
+  readonly releasedByLock = new Map<string, number>()
+  readonly buriedByLock = new Map<string, number>()
+  readonly extended = new Set<string>()
   /** The rules of its queue's limits of which it has slots. */
-  readonly slots: Set<string>
-  purged: number
-  redriven: number
+  readonly slots = new Set<string>()
+  purged = 0
+  redriven = 0
   /** The ids of items that it took out by their ids: cancelled, or to be moved. */
-  readonly takenOut: Set<string>
+  readonly takenOut = new Set<string>()
   /** Where items came that it moved, by their texts. */
-  readonly movedTo: Map<string, string>
-  configured: number
-  /** Of those in which pops wait. */
-  seatsTaken: number
+  readonly movedTo = new Map<string, string>()
+  configured = 0
 }
 
 export type Take = {
@@ -93,24 +91,7 @@ export function startOperation(
     requests: 0,
     isHindered: false,
     outcome: undefined,
-    effects: {
-      appended: 0,
-      takes: [],
-      maybeTaken: undefined,
-      passedOver: 0,
-      settledByLock: new Map(),
-      settledAtCommit: 0,
-      releasedByLock: new Map(),
-      buriedByLock: new Map(),
-      extended: new Set(),
-      slots: new Set(),
-      purged: 0,
-      redriven: 0,
-      takenOut: new Set(),
-      movedTo: new Map(),
-      configured: 0,
-      seatsTaken: 0,
-    },
+    effects: new Effects(),
   }
 }
 

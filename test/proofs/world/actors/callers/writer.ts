@@ -1,4 +1,4 @@
-import { createQueues } from '../../../../../lambdas/engine/queues.ts'
+import { createQueues, type Queues } from '../../../../../lambdas/engine/queues.ts'
 import { checkAnswer } from '../../checkers/check-answer.ts'
 import { checkWaiter } from '../../checkers/check-waiting.ts'
 import { announcePush } from '../../checkers/ledger.ts'
@@ -8,7 +8,7 @@ import { show } from '../../harness/history.ts'
 import { Mortal, type MortalOptions, type Surroundings } from '../../harness/mortal.ts'
 import { inLife, type Life, type World } from '../../harness/world.ts'
 import type { Command } from './command.ts'
-import { KEY_SECONDS, keysExpire } from './expiring-keys.ts'
+import { KEY_SECONDS, keysExpire } from './profile.ts'
 import { asOlderEngine, isOlder } from './older-engine.ts'
 import {
   currentOperation,
@@ -136,6 +136,31 @@ export class Writer {
       )
     })
     return operation
+  }
+
+  /** As a promise; of a process that dies it never ends. */
+  call(command: Command): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      this.run(command, ({ outcome }) => {
+        if (outcome?.kind === 'success') resolve(outcome.value)
+        else if (outcome !== undefined && 'error' in outcome) reject(outcome.error)
+      })
+    })
+  }
+
+  /**
+   * As the engine's interface, for code of ours that calls it (consumers, the inbox): each call is an operation like
+   * any other, so the checkers judge it. It ends with this life of the process.
+   */
+  asQueues(verbs: readonly Command['verb'][]): Queues {
+    const { life } = this
+    const call = (verb: Command['verb'], given: readonly unknown[]): Promise<unknown> => {
+      if (life.dead) return new Promise(() => {})
+      const [queue, request = {}] = verb === 'list' ? ['', ...given] : given
+      return this.call({ verb, queue, request } as Command)
+    }
+    const calls = verbs.map((verb) => [verb, (...given: unknown[]) => call(verb, given)])
+    return Object.fromEntries(calls) as Queues
   }
 
   #pushes(queue: string): Operation[] {
