@@ -4,7 +4,13 @@ import { Crowd } from './actors/callers/crowd.ts'
 import { drawCommand } from './actors/callers/draw-command.ts'
 import { Knowledge, learn } from './actors/callers/knowledge.ts'
 import type { Mix } from './actors/callers/mixes.ts'
-import { drawPatterns, drawProfile, KEY_SECONDS, keysExpire, type Profile } from './actors/callers/profile.ts'
+import {
+  drawPatterns,
+  drawProfile,
+  KEY_SECONDS,
+  keysExpire,
+  type Profile,
+} from './actors/callers/profile.ts'
 import { actors } from './actors/index.ts'
 import { checkEnd } from './checkers/check-end.ts'
 import { checkAllReadable } from './checkers/observer.ts'
@@ -46,7 +52,14 @@ export function drawWorld(seed: number) {
 export async function runSeed(options: RunOptions): Promise<RunResult> {
   const { seed } = options
   const { random, profile, worldSeed } = drawWorld(seed)
-  const built = buildWorld(worldSeed, profile, { history: options.history ?? false })
+  const built = buildWorld({
+    seed: worldSeed,
+    history: options.history ?? false,
+    profile,
+    faultFree: profile.faultFree,
+    stream: true,
+    stale: profile.faults['stale-read'] > 0,
+  })
   const { world, model, newWriter } = built
   const driver = new Driver(world)
   const joining = actors.filter(({ name }) => !options.without?.includes(name))
@@ -129,11 +142,11 @@ async function work(
     await letKeysExpire(built, driver, knowledge)
     if (era.restMs === 0) continue
     await driver.advance(era.restMs / 2)
-    housekeeper.sweep()
+    housekeeper?.sweep()
     await driver.advance(era.restMs / 2)
     // The next era begins while the sweeper is at work and forgets empty queues.
-    housekeeper.sweep()
-    housekeeper.sweep()
+    housekeeper?.sweep()
+    housekeeper?.sweep()
     await driver.advance(random.next() * 30 * profile.latencyMaxMs)
   }
 }
@@ -149,7 +162,7 @@ async function letKeysExpire(
 ): Promise<void> {
   if (!keysExpire(world.seed)) return
   await driver.advance(REST_MS)
-  if (world.seed % 8 === 1) housekeeper.sweep()
+  if (world.seed % 8 === 1) housekeeper?.sweep()
   world.history.add('', () => 'the time of all keys is over')
   world.statistics.count('path keys expired')
   knowledge.forgetPushKeys()

@@ -4,15 +4,15 @@ import type { TicketState } from '../../../../lambdas/rate/operations/tickets.ts
 import type { Admission } from '../../../../lambdas/rate/rate-limits.ts'
 import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
 import { checkAdmission, checkVerified } from '../checkers/rate/check-admission.ts'
-import { checkDenial } from '../checkers/rate/check-denial.ts'
-import { Openings } from '../checkers/rate/check-openings.ts'
+import { checkDenial, Openings } from '../checkers/rate/check-denial.ts'
+import type { HeldTicket, RateCall, RateCommand } from '../checkers/rate/rate-call.ts'
 import { RateRows } from '../checkers/rate/rows.ts'
 import type { Joining, Part } from '../harness/actor.ts'
 import { inLife } from '../harness/world.ts'
 import { Crowd } from './callers/crowd.ts'
 import type { Outcome } from './callers/operation.ts'
 import { drawRateCommand, drawRates, firstCommands, type RateProfile } from './rate/draw.ts'
-import { type HeldTicket, type RateCall, type RateCommand, RateProcess } from './rate/process.ts'
+import { RateProcess } from './rate/process.ts'
 
 /** The rows that count calls under queues' own limits are judged in any world. */
 export function queueLimits({ world }: Joining): Part {

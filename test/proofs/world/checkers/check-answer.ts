@@ -1,7 +1,6 @@
 import type { QueuePatternInput } from '../../../../lambdas/engine/queues.ts'
 import type { Verb } from '../actors/callers/command.ts'
 import type { Operation } from '../actors/callers/operation.ts'
-import type { Answer, Refusal, Say } from './answer.ts'
 import { checkCancelled, checkMoved } from './check-by-id.ts'
 import { settingsBy } from './check-configuration.ts'
 import {
@@ -21,7 +20,7 @@ import {
 } from './check-pushed.ts'
 import { checkBrowsed, checkInspected, checkListed } from './check-read-answer.ts'
 import { checkSeatLeft, checkWaited } from './check-waiting.ts'
-import type { Model } from './model.ts'
+import type { Answer, Model, Refusal, Say } from './model.ts'
 
 /** By verb; a verb that is not here answers nothing that a model could judge. */
 const checks: { readonly [V in Verb]?: (answer: Answer<V>) => void } = {

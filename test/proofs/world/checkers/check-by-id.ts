@@ -2,9 +2,8 @@ import { parseItemId } from '../../../../lambdas/engine/core/keys.ts'
 import { includes } from '../../../../lambdas/engine/core/ranges.ts'
 import type { CommandOf } from '../actors/callers/command.ts'
 import type { Operation } from '../actors/callers/operation.ts'
-import type { Answer, Say } from './answer.ts'
 import type { Place } from './lane-view.ts'
-import type { Model } from './model.ts'
+import type { Answer, Model, Say } from './model.ts'
 
 /** A call answers `cancelled` for exactly the items that it cancelled, and `gone` only for items that are gone. */
 export function checkCancelled(answer: Answer<'cancel'>): void {

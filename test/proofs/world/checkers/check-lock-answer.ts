@@ -1,5 +1,5 @@
 import { locksNamedBy } from '../actors/callers/command.ts'
-import type { Answer, Refusal, Say } from './answer.ts'
+import type { Answer, Refusal, Say } from './model.ts'
 
 export function checkAcknowledged(answer: Answer<'acknowledge'>): void {
   const { lockId, ids } = answer.operation.command.request

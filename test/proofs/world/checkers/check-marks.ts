@@ -1,8 +1,7 @@
 import { isRetry } from '../../../../lambdas/engine/core/retry.ts'
 import { transitionsOf } from '../../../../lambdas/engine/core/transitions.ts'
 import type { PopOutcome } from '../../../../lambdas/engine/queues.ts'
-import type { Answer } from './answer.ts'
-import type { Model } from './model.ts'
+import type { Answer, Model } from './model.ts'
 import type { Commit, Snapshot } from './snapshot.ts'
 
 /** The marks that events are made of, by the record before and after a write. */

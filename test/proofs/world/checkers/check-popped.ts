@@ -6,11 +6,10 @@ import { isOvertaken } from '../../../../lambdas/engine/core/retry.ts'
 import type { PopOutcome } from '../../../../lambdas/engine/queues.ts'
 import type { CommandOf } from '../actors/callers/command.ts'
 import type { Operation, Take } from '../actors/callers/operation.ts'
-import type { Answer, Say } from './answer.ts'
 import { maySeeOld } from './availability.ts'
 import { noteHandouts } from './check-taking.ts'
 import { expiryMsOf } from './expiry.ts'
-import type { Model, QueueModel } from './model.ts'
+import type { Answer, Model, QueueModel, Say } from './model.ts'
 
 type Pop = Operation<CommandOf<'pop'>>
 type Items = Extract<PopOutcome, { kind: 'items' }>

@@ -1,9 +1,8 @@
 import { parseItemId } from '../../../../lambdas/engine/core/keys.ts'
 import type { PushItem } from '../../../../lambdas/engine/queues.ts'
 import type { Operation } from '../actors/callers/operation.ts'
-import type { Answer, Refusal } from './answer.ts'
 import { itemsIn } from './ledger.ts'
-import type { Model } from './model.ts'
+import type { Answer, Model, Refusal } from './model.ts'
 
 /** The ids of a push lead to its items; repeats of one key all give the same ids. */
 export function checkPushed(answer: Answer<'push'>): void {

@@ -199,7 +199,8 @@ function takesExpired(
 
 function acknowledges(operation: Operation | undefined, queue: string, lockId: string): boolean {
   const command = operation?.command
-  if (command?.queue !== queue || !/^(acknowledge|acknowledgeMany|pop)$/.test(command.verb)) return false
+  if (command?.queue !== queue || !/^(acknowledge|acknowledgeMany|pop)$/.test(command.verb))
+    return false
   return locksNamedBy(command).includes(lockId)
 }
 

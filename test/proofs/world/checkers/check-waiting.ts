@@ -2,9 +2,8 @@ import { seatsKey } from '../../../../lambdas/engine/core/keys.ts'
 import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
 import type { CommandOf } from '../actors/callers/command.ts'
 import type { Operation } from '../actors/callers/operation.ts'
-import type { Answer, Say } from './answer.ts'
 import { hasAcknowledgedAndWaited, mayBeLimited } from './check-popped.ts'
-import type { Model } from './model.ts'
+import type { Answer, Model, Say } from './model.ts'
 
 /** Looks come every 0.4 s at most; the rest is for races that a pop loses, and for its way there. */
 const NOTICED_WITHIN_MS = 5_000

@@ -13,11 +13,22 @@ import { Scheduler } from './scheduler.ts'
 import { Statistics } from './statistics.ts'
 import type { World } from './world.ts'
 
+type WorldOptions = {
+  readonly seed: number
+  readonly history: boolean
+  readonly profile: Partial<Profile> & Pick<Profile, 'latencyMaxMs' | 'skewMaxMs' | 'clockJumps'>
+  readonly faultFree: boolean
+  /** Whether a stream wakes a housekeeper. */
+  readonly stream: boolean
+  /** Whether eventually consistent reads may see the past. */
+  readonly stale: boolean
+}
+
 export type Built = {
   readonly world: World
   readonly model: Model
   readonly newWriter: (name: string) => Writer
-  readonly housekeeper: Housekeeper
+  readonly housekeeper: Housekeeper | undefined
   /** Also shows each committed change to this, once the checkers have judged it. */
   readonly watch: (observe: (change: Change) => void) => void
 }
@@ -31,22 +42,26 @@ function settlingMs(mostMs: number, random: Random): number {
 }
 
 /** A store, the model that watches it, and the writers' factory; faults are off at first. */
-export function buildWorld(seed: number, profile: Profile, { history }: { history: boolean }): Built {
+export function buildWorld(options: WorldOptions): Built {
+  const { seed, history, profile, faultFree, stream, stale } = options
   const random = new Random(seed)
   const staleRandom = random.fork()
   // Drawn from the seed alone: what the other forks give stays as it is.
   const batchRandom = new Random(~seed)
   const settlingRandom = new Random(seed ^ 0x5e771e)
-  const { settlesMaxMs } = profile
+  const { settlesMaxMs = 0 } = profile
   const scheduler = new Scheduler(START_MS)
+  let housekeeper: Housekeeper | undefined
   const observers: ((change: Change) => void)[] = []
   const store = new SimulatedStore({
     nowMs: () => scheduler.nowMs,
-    staleness: () => {
-      if (!staleRandom.chance(world.odds['stale-read'])) return 0
-      world.statistics.count('fault stale-read')
-      return staleRandom.between(1, 8)
-    },
+    ...(stale && {
+      staleness: () => {
+        if (!staleRandom.chance(world.odds['stale-read'])) return 0
+        world.statistics.count('fault stale-read')
+        return staleRandom.between(1, 8)
+      },
+    }),
     staleMsMax: profile.staleMs,
     settlesAfterMs: settlesMaxMs > 0 ? () => settlingMs(settlesMaxMs, settlingRandom) : undefined,
     throttle: profile.throttle,
@@ -58,7 +73,7 @@ export function buildWorld(seed: number, profile: Profile, { history }: { histor
     },
     onChange: (change) => {
       observeChange(model, change)
-      housekeeper.observe(change)
+      housekeeper?.observe(change)
       for (const observe of observers) observe(change)
     },
   })
@@ -71,12 +86,12 @@ export function buildWorld(seed: number, profile: Profile, { history }: { histor
     history: log,
     statistics: new Statistics(),
     crossings: new Crossings(() => scheduler.nowMs),
-    faultFree: profile.faultFree,
+    faultFree,
     odds: noFaults,
     latencyMaxMs: profile.latencyMaxMs,
     skewMaxMs: profile.skewMaxMs,
     waitingPopsMax: profile.waiting?.seats,
-    transactionMaxMs: profile.transactionMaxMs,
+    transactionMaxMs: profile.transactionMaxMs ?? 0,
     linger: profile.linger,
     workedBy: new Set(),
     applying: undefined,
@@ -92,7 +107,7 @@ export function buildWorld(seed: number, profile: Profile, { history }: { histor
   const { skewMaxMs, clockJumps } = profile
   const newWriter = (name: string): Writer =>
     new Writer(world, model, { name, skewMaxMs, clockJumps })
-  const housekeeper = new Housekeeper(world, newWriter('stream'))
+  if (stream) housekeeper = new Housekeeper(world, newWriter('stream'))
   const watch: Built['watch'] = (observe) => void observers.push(observe)
   return { world, model, newWriter, housekeeper, watch }
 }

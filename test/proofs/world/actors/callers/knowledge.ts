@@ -137,15 +137,18 @@ export function learn(knowledge: Knowledge, { command, outcome }: Operation): vo
   if (outcome?.kind !== 'success') {
     // A lock that is refused for good is of no more use.
     const isOver = outcome?.kind === 'refused' && !outcome.error.retryable
-    if (isOver && command.verb !== 'pop' && command.verb !== 'extend') forgetNamed(knowledge, command)
+    if (isOver && command.verb !== 'pop' && command.verb !== 'extend')
+      forgetNamed(knowledge, command)
     return
   }
   const { queue } = command
   switch (command.verb) {
     case 'push':
-      return knowledge.learnIds(queue, (outcome.value as Pushed).ids)
+      knowledge.learnIds(queue, (outcome.value as Pushed).ids)
+      return
     case 'browse':
-      return knowledge.learnIds(queue, idsOf(outcome.value as BrowsePage))
+      knowledge.learnIds(queue, idsOf(outcome.value as BrowsePage))
+      return
     case 'scheduled': {
       const { items, cursor } = outcome.value as ScheduledPage
       knowledge.learnIds(queue, idsOf({ items }))
@@ -158,7 +161,8 @@ export function learn(knowledge: Knowledge, { command, outcome }: Operation): vo
       const ids = (outcome.value as readonly MoveResult[]).flatMap((one) =>
         'newId' in one && one.newId ? [one.newId] : [],
       )
-      return knowledge.learnIds(command.request.queue ?? queue, ids)
+      knowledge.learnIds(command.request.queue ?? queue, ids)
+      return
     }
     case 'pop': {
       const popped = outcome.value as PopOutcome
@@ -166,13 +170,15 @@ export function learn(knowledge: Knowledge, { command, outcome }: Operation): vo
       if (popped.kind !== 'locked') forgetNamed(knowledge, command)
       if (popped.kind !== 'items' || popped.lock === undefined) return
       knowledge.forgetLock(popped.lock.id)
-      return knowledge.learnLock({ queue, lockId: popped.lock.id, ids: idsOf(popped) })
+      knowledge.learnLock({ queue, lockId: popped.lock.id, ids: idsOf(popped) })
+      return
     }
     case 'acknowledgeMany':
     case 'acknowledge':
     case 'release':
     case 'deadLetter':
-      return forgetNamed(knowledge, command)
+      forgetNamed(knowledge, command)
+      return
     default:
   }
 }
@@ -182,6 +188,7 @@ const idsOf = ({ items }: { readonly items: readonly { readonly id: string }[] }
 
 function forgetNamed(knowledge: Knowledge, command: Operation['command']): void {
   // A part: the rest of the lock is still there to be used.
-  if ('request' in command && command.request && 'ids' in command.request) return
+  const isPart = 'request' in command && command.request && 'ids' in command.request
+  if (isPart) return
   for (const lockId of locksNamedBy(command)) if (lockId) knowledge.forgetLock(lockId)
 }

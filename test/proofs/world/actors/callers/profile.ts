@@ -124,7 +124,12 @@ function drawLingering(profile: Profile, random: Random): Profile {
 
 function drawExpiring(profile: Profile, random: Random): Profile {
   if (!random.chance(0.2)) return profile
-  const seconds = random.pick([[0, 1, 2], [1, 30], [5, 60, 3_600], [120, 720]] as const)
+  const seconds = random.pick([
+    [0, 1, 2],
+    [1, 30],
+    [5, 60, 3_600],
+    [120, 720],
+  ] as const)
   return {
     ...profile,
     expiring: { seconds, odds: random.pick([0.1, 0.5, 0.9, 1]) },
@@ -189,7 +194,13 @@ function drawBasic(random: Random): Profile {
     skewMaxMs: calm ? 0 : random.pick([10, 500, SKEW_MAX_MS]),
     clockJumps: calm ? 0 : random.pick([0, 0, 0.01, 0.1]),
     itemBytes: random.pick([[0], [0], [0, 50], [40, 400], [300], [200, 900, 1_500], [150]]),
-    bulkItems: random.pick([[2, 5], [2, 12], [5, 40], [20, 120], [100, 300]] as const),
+    bulkItems: random.pick([
+      [2, 5],
+      [2, 12],
+      [5, 40],
+      [20, 120],
+      [100, 300],
+    ] as const),
     itemsMax: random.pick([300, 600, 600, 1_500]),
     popCounts: random.pick([[1], [1, 2, 3], [1, 5, 10], [10, 100], [100]]),
     competing: random.pick([0, 0.5, 0.9, 1]),

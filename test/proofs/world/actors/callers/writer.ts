@@ -8,7 +8,6 @@ import { show } from '../../harness/history.ts'
 import { Mortal, type MortalOptions, type Surroundings } from '../../harness/mortal.ts'
 import { inLife, type Life, type World } from '../../harness/world.ts'
 import type { Command } from './command.ts'
-import { KEY_SECONDS, keysExpire } from './profile.ts'
 import { asOlderEngine, isOlder } from './older-engine.ts'
 import {
   currentOperation,
@@ -19,6 +18,7 @@ import {
   startOperation,
 } from './operation.ts'
 import { businessTransaction, perform, type Service, transactionInLoop } from './perform.ts'
+import { KEY_SECONDS, keysExpire } from './profile.ts'
 
 /** A process with an engine, which does what callers ask of it. */
 export class Writer {

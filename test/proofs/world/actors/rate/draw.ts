@@ -1,6 +1,6 @@
 import type { Overrides, SettingsInput } from '../../../../../lambdas/rate/core/settings.ts'
 import type { Random } from '../../../../../testing/random.ts'
-import type { HeldTicket, RateCommand } from './process.ts'
+import type { HeldTicket, RateCommand } from '../../checkers/rate/rate-call.ts'
 
 export type RateProfile = ReturnType<typeof drawRates>
 

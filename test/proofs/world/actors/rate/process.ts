@@ -1,46 +1,17 @@
-import type { PatternInput } from '../../../../../lambdas/rate/core/patterns.ts'
-import type { SettingsInput } from '../../../../../lambdas/rate/core/settings.ts'
-import type { Turn } from '../../../../../lambdas/rate/core/turn.ts'
-import {
-  type AdmitRequest,
-  createRateLimits,
-  type RateLimits,
-} from '../../../../../lambdas/rate/rate-limits.ts'
+import { createRateLimits, type RateLimits } from '../../../../../lambdas/rate/rate-limits.ts'
 import type { DocumentSender } from '../../../../../testing/simulated/simulated-client.ts'
-import type { RateRows, Slot } from '../../checkers/rate/rows.ts'
+import type { RateCall, RateCommand } from '../../checkers/rate/rate-call.ts'
+import type { RateRows } from '../../checkers/rate/rows.ts'
 import type { Joining } from '../../harness/actor.ts'
 import { show } from '../../harness/history.ts'
 import { Mortal } from '../../harness/mortal.ts'
 import type { Life } from '../../harness/world.ts'
 import {
   currentOperation,
-  type Operation,
   type Outcome,
   outcomeOfError,
   startOperation,
 } from '../callers/operation.ts'
-
-export type HeldTicket = { readonly key: string; readonly ticket: string; readonly turn: Turn }
-
-/** One call, as data: what is drawn, the history shows and a process performs. */
-export type RateCommand =
-  | { readonly verb: 'admit'; readonly key: string; readonly request: AdmitRequest }
-  | ({ readonly verb: 'giveUp' | 'verify' } & HeldTicket)
-  | { readonly verb: 'configure'; readonly key: string; readonly settings: SettingsInput }
-  | { readonly verb: 'unconfigure' | 'state'; readonly key: string }
-  | { readonly verb: 'configurePatterns'; readonly patterns: readonly PatternInput[] }
-
-export type RateCall = {
-  readonly command: RateCommand
-  /** What the network and the clock know of it. */
-  readonly operation: Operation
-  /** What its writes took: all slots but the last were wasted by lost answers. */
-  readonly slots: Slot[]
-  /** Its process's clock is far off: it may change nothing. */
-  readonly farOff: boolean
-  /** Whether its process knows the row as it is. */
-  readonly knows: (row: string) => boolean
-}
 
 const HOUR_MS = 3_600_000
 const secret = new TextEncoder().encode('the secret of a simulation')

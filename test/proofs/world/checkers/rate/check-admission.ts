@@ -1,7 +1,7 @@
 import type { TicketState } from '../../../../../lambdas/rate/operations/tickets.ts'
 import type { Admission } from '../../../../../lambdas/rate/rate-limits.ts'
-import type { RateCall } from '../../actors/rate/process.ts'
-import type { RateRows, Slot } from './rows.ts'
+import type { RateCall, Slot } from './rate-call.ts'
+import type { RateRows } from './rows.ts'
 
 /** Compares what a process answered with what its writes did; returns the slot that it goes on. */
 export function checkAdmission(

@@ -1,6 +1,6 @@
 import type { Operation } from '../../actors/callers/operation.ts'
+import type { Slot } from './rate-call.ts'
 import { pastMs, type ReadRow, widthIn } from './read-row.ts'
-import type { Slot } from './rows.ts'
 
 type Taking = {
   readonly slot: Slot

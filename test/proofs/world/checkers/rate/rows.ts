@@ -1,39 +1,11 @@
 import { patternsKey } from '../../../../../lambdas/rate/core/keys.ts'
 import type { Change } from '../../../../../testing/simulated/dynamodb/database.ts'
 import type { Operation } from '../../actors/callers/operation.ts'
-import type { RateCall } from '../../actors/rate/process.ts'
 import type { World } from '../../harness/world.ts'
 import { isSlotOf } from '../check-limits.ts'
 import { checkSlot } from './check-slot.ts'
+import type { RateCall, RowHistory, Slot } from './rate-call.ts'
 import { type ReadRow, readStoredRow, turnIn, widthIn } from './read-row.ts'
-
-/** A stretch of slots that one write took. */
-export type Slot = {
-  readonly by: number
-  readonly row: ReadRow
-  readonly position: number
-  readonly cost: number
-  readonly turnMs: number
-  /** How many states its row had had before. */
-  readonly at: number
-  /** The latest that its caller's clock had shown by then. */
-  readonly clockMs: number
-  /** It landed so long after its window that its row may have been forgotten: it may be another's, and is nobody's. */
-  readonly late: boolean
-  /**
-   * The write brought newer settings, so it may have taken nothing, because by these there was no room. The answer
-   * shows which; until then, here is what the slot would violate.
-   */
-  open: (() => void)[] | undefined
-  givenUp: boolean
-  readonly history: RowHistory
-}
-
-export type RowHistory = {
-  /** Every state, with the time from which it was so; `row` is undefined while it was not there. */
-  readonly states: { fromMs: number; row: ReadRow | undefined; by: Operation | undefined }[]
-  readonly slots: Slot[]
-}
 
 const SKEW_MS = 5_000
 /** By no clock of this world is that still in time: the grace and twice the skew. */
