@@ -68,15 +68,8 @@ function checkFirstOwn(model: Model, configuration: Configuration, changed: stri
   const { command } = model.operation ?? {}
   if (command?.verb !== 'configure') return
   const { request } = command
-  const names = [
-    'maxDeliveries',
-    'capacity',
-    'pushLimit',
-    'popLimit',
-    'itemTtlSeconds',
-    'expired',
-  ] as const
-  for (const name of names) {
+  const limits = ['capacity', 'pushLimit', 'popLimit'] as const
+  for (const name of [...limits, 'maxDeliveries', 'itemTtlSeconds', 'expired'] as const) {
     if (configuration[name] === undefined || request[name]) continue
     model.violated('own settings count whole', `${name} of ${changed}`)
   }

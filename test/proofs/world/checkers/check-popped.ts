@@ -199,9 +199,7 @@ function checkCombined(
   }
   const settled = effects.settledByLock.get(lockId)
   if (settled === undefined) {
-    if (!lock?.acknowledged) {
-      say('a success has its effect', `lock ${lockId} was not acknowledged`)
-    }
+    if (!lock?.acknowledged) say('a success has its effect', `lock ${lockId} was not acknowledged`)
   } else if (settled !== answered) {
     say('an acknowledge counts exactly', `${answered}, in truth ${settled}`)
   }

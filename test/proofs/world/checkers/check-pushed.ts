@@ -118,7 +118,5 @@ export function checkRefusedTimes({ model, operation, code, say }: Refusal): voi
   const isEarlier = pushedBy.operations.some(
     ({ outcome }) => outcome?.kind === 'success' && outcome.atCommit <= startedAtCommit,
   )
-  if (isEarlier) {
-    say('a key has one answer', `${code} after a success`)
-  }
+  if (isEarlier) say('a key has one answer', `${code} after a success`)
 }

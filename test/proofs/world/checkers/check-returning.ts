@@ -134,9 +134,7 @@ export function checkDelayed(write: Write, change: LaneChange): void {
     if (change.after !== undefined && deliveriesOf(change.after.lane, n) !== count) {
       say('a delivery counts when its item is back', `number ${n}`)
     }
-    if (count + 1 >= most) {
-      say('what was delivered for the last time does not wait', `number ${n}`)
-    }
+    if (count + 1 >= most) say('what was delivered for the last time does not wait', `number ${n}`)
   }
   for (const retryId of delayed.keys()) {
     const dueMs = after.record.locks.get(retryId)?.expiresAtMs ?? 0

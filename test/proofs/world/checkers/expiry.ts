@@ -41,21 +41,14 @@ function overAt(
 }
 
 /** Verbs that take expired items out of a queue: a pop that meets them, and a push that finds no room. */
-const passing: ReadonlySet<string> = new Set([
-  'pop',
-  'push',
-  'pushTransactItem',
-  'transact',
-  'apply',
-  'runSchedule',
-])
+const passing = /^(pop|push|pushTransactItem|transact|apply|runSchedule)$/
 /** They push what schedules owe, to any queue. */
-const sweeping: ReadonlySet<string> = new Set(['returnExpiredLocks', 'wake'])
+const sweeping = /^(returnExpiredLocks|wake)$/
 
 export const passes = (operation: Operation | undefined, queue: string): operation is Operation =>
   operation !== undefined &&
-  (sweeping.has(operation.command.verb) ||
-    (passing.has(operation.command.verb) && operation.command.queue === queue))
+  (sweeping.test(operation.command.verb) ||
+    (passing.test(operation.command.verb) && operation.command.queue === queue))
 
 /** Pushes that go together go by the clock readings of one of them, which the others do not know. */
 const latestMs = ({ model: { world } }: Write, { together, clockMaxMs }: Operation): number =>

@@ -14,37 +14,27 @@ export function drawSettling(
   verb: 'acknowledge' | 'acknowledgeMany' | 'extend' | 'release' | 'deadLetter',
 ): Command {
   const { knowledge, random, profile } = draw
-  if (random.chance(0.02)) {
-    return { verb: 'acknowledge', queue, request: { lockId: unknownLock } }
-  }
+  if (random.chance(0.02)) return { verb: 'acknowledge', queue, request: { lockId: unknownLock } }
   const lock = knowledge.lock(random)
   if (lock === undefined) return drawPop(draw, queue, 'pop')
+  const its = { queue: lock.queue }
   switch (verb) {
     case 'acknowledge':
-      return { verb, queue: lock.queue, request: drawPart(draw, lock, 0.2) }
+      return { verb, ...its, request: drawPart(draw, lock, 0.2) }
     case 'release':
-      return {
-        verb,
-        queue: lock.queue,
-        request: { ...drawPart(draw, lock, 0.4), ...drawDelay(draw) },
-      }
-    case 'deadLetter':
-      return {
-        verb,
-        queue: lock.queue,
-        request: { ...drawPart(draw, lock, 0.4), ...(random.chance(0.5) && { reason: 'broken' }) },
-      }
-    case 'extend':
-      return {
-        verb,
-        queue: lock.queue,
-        request: { lockId: lock.lockId, ttlSeconds: random.pick(profile.ttlSeconds) },
-      }
+      return { verb, ...its, request: { ...drawPart(draw, lock, 0.4), ...drawDelay(draw) } }
+    case 'deadLetter': {
+      const part = drawPart(draw, lock, 0.4)
+      return { verb, ...its, request: { ...part, ...(random.chance(0.5) && { reason: 'broken' }) } }
+    }
+    case 'extend': {
+      const ttlSeconds = random.pick(profile.ttlSeconds)
+      return { verb, ...its, request: { lockId: lock.lockId, ttlSeconds } }
+    }
     case 'acknowledgeMany': {
       const others = [1, 2, 3].map(() => knowledge.lock(random, lock.queue)?.lockId)
       const lockIds = [lock.lockId, ...others, random.chance(0.1) ? unknownLock : undefined]
-      const request = [...new Set(lockIds.filter((id) => id !== undefined))]
-      return { verb, queue: lock.queue, request }
+      return { verb, ...its, request: [...new Set(lockIds.filter((id) => id !== undefined))] }
     }
     default:
       return verb satisfies never
@@ -142,16 +132,11 @@ export function drawByIds(
       const isElsewhere = random.chance(0.4)
       const time = drawMoveTime(draw)
       const to = random.chance(0.2) && !isDeadLetterQueue(other) ? deadLetterQueueOf(other) : other
-      return {
-        verb: 'move',
-        queue,
-        request: {
-          ids,
-          ...(isElsewhere && { queue: to }),
-          ...((!isElsewhere || random.chance(0.5)) && { priority }),
-          ...time,
-        },
+      const where = {
+        ...(isElsewhere && { queue: to }),
+        ...((!isElsewhere || random.chance(0.5)) && { priority }),
       }
+      return { verb: 'move', queue, request: { ids, ...where, ...time } }
     }
     default:
       return drawn satisfies never

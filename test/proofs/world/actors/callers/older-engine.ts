@@ -25,9 +25,7 @@ export const asOlderEngine = (sender: DocumentSender): DocumentSender => ({
     } catch (error) {
       // A condition that failed shows the record as it was.
       const { Item } = error as { Item?: unknown }
-      if (Item !== undefined) {
-        Object.defineProperty(error, 'Item', { value: withoutRuns(Item) })
-      }
+      if (Item !== undefined) Object.defineProperty(error, 'Item', { value: withoutRuns(Item) })
       throw error
     }
   },
