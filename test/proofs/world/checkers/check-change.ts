@@ -41,7 +41,7 @@ function checkPut(put: Put, pushedBefore: number): void {
     checkTail(model, queue, priority, before?.record.lanes.get(priority), lane)
   }
   if (before !== undefined) {
-    if (model.pushed !== pushedBefore) checkLimit(model, before, 'pushLimit', model.operation)
+    if (model.pushed !== pushedBefore) checkLimit(model, before, 'pushLimit')
     checkItems({ ...put, before })
   }
   noteConfiguration(model, before, after)

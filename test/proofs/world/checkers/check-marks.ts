@@ -1,11 +1,12 @@
 import { isRetry } from '../../../../lambdas/engine/core/retry.ts'
 import { transitionsOf } from '../../../../lambdas/engine/core/transitions.ts'
 import type { PopOutcome } from '../../../../lambdas/engine/queues.ts'
-import type { Answer, Model } from './model.ts'
+import type { Answer } from './model.ts'
 import type { Commit, Snapshot } from './snapshot.ts'
 
 /** The marks that events are made of, by the record before and after a write. */
-export function checkMarks({ model, queue, queueModel, before, after }: Commit): void {
+export function checkMarks(commit: Commit): void {
+  const { model, queue, queueModel, before, after } = commit
   if (after === undefined) {
     queueModel.silence = undefined
     return
@@ -19,7 +20,7 @@ export function checkMarks({ model, queue, queueModel, before, after }: Commit):
   if (before === undefined && hasFree && !after.record.notable) {
     model.violated('every transition wakes the stream', `${queue}: its first items`)
   }
-  checkReminder(model, before, after, hasFree)
+  checkReminder(commit, after, hasFree)
   const silent = !dry && !hasFree
   if (silent && before === undefined) model.violated('a record without items is dry', queue)
   if (silent && before?.record.dry && before.record.born === after.record.born) {
@@ -36,12 +37,7 @@ export function checkMarks({ model, queue, queueModel, before, after }: Commit):
 }
 
 /** The sweeper announces a queue again only if a consumer could take something and none has. */
-function checkReminder(
-  model: Model,
-  before: Snapshot | undefined,
-  { record }: Snapshot,
-  hasFree: boolean,
-): void {
+function checkReminder({ model, before }: Commit, { record }: Snapshot, hasFree: boolean): void {
   const last = before?.record.reminder
   const { reminder } = record
   if (reminder === undefined || reminder.times === 0 || reminder.sinceMs === last?.sinceMs) return

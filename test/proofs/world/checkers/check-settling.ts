@@ -29,7 +29,7 @@ export function checkSettling(write: Write, change: LaneChange, log: LaneLog): v
   const { expired } = before.record.configuration
   const mayDie = expired === 'dead_letter' && !queue.endsWith('-deadletter')
   const died = mayDie ? mayBeOver(write, change.priority, change.deadUnlocked) : none
-  notePassed(model, operation, died, 'died')
+  notePassed(model, died, 'died')
   const deadUnlocked = subtract(change.deadUnlocked, died)
   if (change.undead.length > 0 || deadUnlocked.length > 0) {
     const which = showRanges([...change.undead, ...deadUnlocked])
@@ -40,7 +40,7 @@ export function checkSettling(write: Write, change: LaneChange, log: LaneLog): v
     if (mayDie)
       model.violated('what expires goes where that is set', `${showRanges(over)} of ${where}`)
     settle(model, log, over, 'expired')
-    notePassed(model, operation, over, 'discarded')
+    notePassed(model, over, 'discarded')
   }
   const settledFree = subtract(change.settledFree, over)
   if (settledFree.length > 0) settleFree(write, change.priority, settledFree, log)
@@ -82,18 +82,11 @@ export function checkSettling(write: Write, change: LaneChange, log: LaneLog): v
   }
 }
 
-function notePassed(
-  model: Model,
-  operation: Operation | undefined,
-  numbers: Ranges,
-  how: string,
-): void {
+function notePassed({ operation, world }: Model, numbers: Ranges, how: string): void {
   if (operation === undefined || numbers.length === 0) return
-  operation.effects.passedOver += countOf(numbers)
-  model.world.statistics.count(
-    `path expired, ${how} by ${operation.command.verb}`,
-    countOf(numbers),
-  )
+  const count = countOf(numbers)
+  operation.effects.passedOver += count
+  world.statistics.count(`path expired, ${how} by ${operation.command.verb}`, count)
 }
 
 /** What becomes of items that a call takes from no lock, by its verb. */

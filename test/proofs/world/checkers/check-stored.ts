@@ -15,7 +15,7 @@ import {
 import { type Lane, segmentOf } from '../../../../lambdas/engine/core/record.ts'
 import { laneView } from '../../../../lambdas/engine/core/views.ts'
 import { isOfTwoAges } from '../actors/callers/older-engine.ts'
-import { type LaneLog, showRanges } from './lane-view.ts'
+import { type Kept, showRanges } from './lane-view.ts'
 import type { Model } from './model.ts'
 import { hasBatchPart } from './rows.ts'
 
@@ -23,7 +23,8 @@ import { hasBatchPart } from './rows.ts'
 const TOLD_MAX = 200
 
 /** What an inspection would tell now of these unsettled numbers: they lie there, and it leaves none out. */
-export function checkStored(model: Model, log: LaneLog, lane: Lane, unsettled: Ranges): void {
+export function checkStored(kept: Kept, unsettled: Ranges): void {
+  const { model, log, lane } = kept
   const record = model.queue(log.queue).current?.record
   if (record === undefined) return
   const { stored, headOffloadedSegment, tailOffloadedSegment } = laneView(record, lane)
@@ -33,7 +34,7 @@ export function checkStored(model: Model, log: LaneLog, lane: Lane, unsettled: R
     for (const { from, to } of intersect(unsettled, [stretch])) {
       model.world.statistics.count(`told of ${place}`)
       for (let n = from; n < to; n += 1) {
-        if (liesIn(model, log, lane, n, place)) continue
+        if (liesIn(kept, n, place)) continue
         model.violated('what an inspection tells is true', `${log.queue} ${n} is not in ${place}`)
         return
       }
@@ -60,7 +61,7 @@ const joinedRuns = ({ runs }: Lane): Ranges => {
 }
 
 /** Whether a number of a lane lies there, by the rows and objects themselves. */
-function liesIn(model: Model, log: LaneLog, lane: Lane, n: number, place: string): boolean {
+function liesIn({ model, log, lane }: Kept, n: number, place: string): boolean {
   const { queue, epoch, priority } = log
   const at = [queue, epoch, priority, segmentOf(lane, n)] as const
   const isInObject = () => model.world.store.objects.bytes(segmentObjectKey(...at)) !== undefined
@@ -81,7 +82,8 @@ function liesIn(model: Model, log: LaneLog, lane: Lane, n: number, place: string
   return [...inBatches, ...(inTail ? [inTail] : [])].some(({ reference: entry, index }) => {
     const reference = entry === null ? undefined : decodeReference(entry)
     if (reference?.storage !== (place === 'batch-s3' ? 's3' : 'rows')) return false
-    return hasBatchPart(model, queue, reference, Math.floor(index / reference.partItems))
+    const part = Math.floor(index / reference.partItems)
+    return hasBatchPart(model, { queue, reference, part })
   })
 }
 

@@ -17,6 +17,7 @@ import {
 } from '../../../../lambdas/engine/core/record.ts'
 import { isRetry } from '../../../../lambdas/engine/core/retry.ts'
 import type { ItemRecord } from './ledger.ts'
+import type { Model } from './model.ts'
 
 /** A lane as the plain model sees it: what is settled, locked by whom, dead, and free. */
 export type LaneView = {
@@ -109,11 +110,8 @@ export function changeOfLane(
   const handed = new Map<string, Ranges>()
   const delayed = new Map<string, Ranges>()
   for (const [lockId, numbers] of lockedAfter) {
-    add(
-      isRetry(lockId) ? delayed : handed,
-      lockId,
-      subtract(numbers, before.locked.get(lockId) ?? none),
-    )
+    const gained = subtract(numbers, before.locked.get(lockId) ?? none)
+    add(isRetry(lockId) ? delayed : handed, lockId, gained)
   }
   const deadNew = subtract(deadAfter, before.dead)
   return {
@@ -144,6 +142,9 @@ export type LaneLog = {
   readonly priority: number
   readonly places: Place[]
 }
+
+/** A lane as it is stored, and what the model knows of it. */
+export type Kept = { readonly model: Model; readonly log: LaneLog; readonly lane: Lane }
 
 export type Place = {
   /** The entry as it was appended, or as its batch holds it. */

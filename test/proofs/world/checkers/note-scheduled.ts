@@ -23,20 +23,12 @@ export function noteScheduledInRecord({ model, queueModel, before, after }: Comm
   if (was.length + is.length === 0 && rowsBefore === rowsAfter) return
   noteList(model, queueModel, was, is, undefined)
   if (rowsBefore === rowsAfter) return
-  noteRows(model, queueModel, rowsBefore, 'left')
-  noteRows(model, queueModel, rowsAfter, 'come')
-}
-
-function noteRows(
-  model: Model,
-  queueModel: QueueModel,
-  partition: string | undefined,
-  how: 'left' | 'come',
-): void {
-  for (const [sk, row] of model.rows.partition(partition ?? '') ?? []) {
-    const entries = entriesIn(model, row)
-    if (how === 'left') noteList(model, queueModel, entries, [], sk)
-    else noteList(model, queueModel, [], entries, sk)
+  const rowsOf = (partition = '') => model.rows.partition(partition) ?? []
+  for (const [sk, row] of rowsOf(rowsBefore)) {
+    noteList(model, queueModel, entriesIn(model, row), [], sk)
+  }
+  for (const [sk, row] of rowsOf(rowsAfter)) {
+    noteList(model, queueModel, [], entriesIn(model, row), sk)
   }
 }
 
@@ -152,11 +144,8 @@ export function isBatchScheduled({ scheduled }: QueueModel, batch: string): bool
 }
 
 /** What the record says of its scheduled items: how many, how large, when the first is due, which rows are new. */
-export function checkScheduledRecord(
-  model: Model,
-  { queue, scheduled }: QueueModel,
-  { record }: Snapshot,
-): void {
+function checkScheduledRecord(model: Model, queueModel: QueueModel, { record }: Snapshot): void {
+  const { queue, scheduled } = queueModel
   const { entries, items, bytes, nextDue, unseen } = record.scheduled
   const say = (rule: string, what: string) => model.violated(rule, `${queue}: ${what}`)
   if (items !== scheduled.count) {

@@ -57,7 +57,7 @@ export function observeRequest(model: Model, request: SimulatedRequest): void {
   }
   for (const [log, ranges] of model.toRead) {
     const lane = model.queue(log.queue).current?.record.lanes.get(log.priority)
-    if (lane?.epoch === log.epoch) checkReadable(model, log, lane, ranges)
+    if (lane?.epoch === log.epoch) checkReadable({ model, log, lane }, ranges)
   }
   model.toRead.clear()
   for (const queueModel of model.changed) {
@@ -73,7 +73,8 @@ export function checkAllReadable(model: Model): void {
   for (const { queue, current } of model.queues()) {
     for (const [priority, lane] of current?.record.lanes ?? []) {
       const log = model.log(queue, lane.epoch, priority)
-      if (log !== undefined) checkReadable(model, log, lane, [{ from: 0, to: log.places.length }])
+      const all = [{ from: 0, to: log?.places.length ?? 0 }]
+      if (log !== undefined) checkReadable({ model, log, lane }, all)
     }
   }
 }
@@ -112,35 +113,24 @@ function noteCrossings({ world, operation }: Model, { queue, current }: QueueMod
 }
 
 /** Notes which items must still be readable after a row or an object was deleted. */
-export function noteDeletedRow(model: Model, pk: string, sk: string): void {
+function noteDeletedRow(model: Model, pk: string, sk: string): void {
   const [kind, queue, ...rest] = pk.split('#') as [string, string, ...string[]]
-  if (kind === 's') {
-    const [epoch, priority, segment] = rest as [string, string, string]
-    noteSegment(model, queue, epoch, Number(priority), Number(segment))
-  } else if (kind === 'b') {
-    noteBatchPart(model, queue, rest[0] as string, Number(sk))
+  if (kind === 's') noteSegment(model, queue, rest)
+  else if (kind === 'b') noteBatchPart(model, queue, rest[0] as string, Number(sk))
+}
+
+function noteDeletedObjects(model: Model, { name, input }: SimulatedRequest): void {
+  if (name !== 'DeleteObjectsCommand') return
+  const { Delete } = input as { Delete: { Objects: readonly { Key: string }[] } }
+  for (const { Key } of Delete.Objects) {
+    const [queue, ...rest] = Key.split('/') as [string, ...string[]]
+    if (rest[0] === 'batch') noteBatchPart(model, queue, rest[1] as string, undefined)
+    else noteSegment(model, queue, rest)
   }
 }
 
-export function noteDeletedObjects(model: Model, { name, input }: SimulatedRequest): void {
-  if (name !== 'DeleteObjectsCommand') return
-  const { Delete } = input as { Delete: { Objects: readonly { Key: string }[] } }
-  for (const { Key } of Delete.Objects) noteObject(model, Key)
-}
-
-function noteObject(model: Model, key: string): void {
-  const [queue, epoch, priority, segment] = key.split('/') as [string, string, string, string?]
-  if (epoch === 'batch') noteBatchPart(model, queue, priority, undefined)
-  else noteSegment(model, queue, epoch, Number(priority), Number(segment))
-}
-
-function noteSegment(
-  model: Model,
-  queue: string,
-  epoch: string,
-  priority: number,
-  segment: number,
-): void {
+function noteSegment(model: Model, queue: string, rest: readonly string[]): void {
+  const [epoch = '', priority, segment] = [rest[0], Number(rest[1]), Number(rest[2])]
   const lane = model.queue(queue).current?.record.lanes.get(priority)
   const log = model.log(queue, epoch, priority)
   if (log === undefined || lane?.epoch !== epoch) return

@@ -25,17 +25,11 @@ export class Rows {
   readonly #unpacked = new WeakMap<object, readonly string[]>()
 
   apply({ pk, sk, newItem }: Change): void {
-    let partition = this.#partitions.get(pk)
-    if (newItem === undefined) {
-      partition?.delete(sk)
-      if (partition?.size === 0) this.#partitions.delete(pk)
-      return
-    }
-    if (partition === undefined) {
-      partition = new Map()
-      this.#partitions.set(pk, partition)
-    }
-    partition.set(sk, newItem)
+    const partition = this.#partitions.get(pk) ?? new Map<string, Item>()
+    if (newItem === undefined) partition.delete(sk)
+    else partition.set(sk, newItem)
+    if (partition.size === 0) this.#partitions.delete(pk)
+    else this.#partitions.set(pk, partition)
   }
 
   partition(pk: string): ReadonlyMap<string, Item> | undefined {
@@ -67,45 +61,34 @@ export class Rows {
   }
 
   unpacked(packed: Uint8Array): readonly string[] {
-    let entries = this.#unpacked.get(packed)
-    if (entries === undefined) {
-      entries = unpack(packed)
-      this.#unpacked.set(packed, entries)
-    }
+    const entries = this.#unpacked.get(packed) ?? unpack(packed)
+    this.#unpacked.set(packed, entries)
     return entries
   }
 }
 
+/** A part of a batch in some queue. */
+type Part = { readonly queue: string; readonly reference: BatchReference; readonly part: number }
+
 /** The entries of a batch as the store holds them now; undefined where a part is not there. */
-export function batchPart(
-  { rows, world }: Model,
-  queue: string,
-  reference: BatchReference,
-  part: number,
-): readonly string[] | undefined {
-  if (reference.storage === 's3') {
-    const bytes = world.store.objects.bytes(batchObjectKey(queue, reference.batch))
-    if (bytes === undefined) return undefined
-    let from = 0
-    for (let i = 0; i < part; i += 1) from += reference.partBytes[i] as number
-    return unpack(bytes.subarray(from, from + (reference.partBytes[part] as number)))
-  }
-  const { pk, sk } = batchPartKey(queue, reference.batch, part)
-  const row = rows.row(pk, sk)
-  return row && rows.unpacked(row.d as Uint8Array)
+export function batchPart(model: Model, its: Part): readonly string[] | undefined {
+  const { reference, part } = its
+  const bytes = bytesOf(model, its)
+  if (bytes === undefined || reference.storage !== 's3') return bytes && model.rows.unpacked(bytes)
+  let from = 0
+  for (let i = 0; i < part; i += 1) from += reference.partBytes[i] as number
+  return unpack(bytes.subarray(from, from + (reference.partBytes[part] as number)))
 }
 
-export function hasBatchPart(
-  { rows, world }: Model,
-  queue: string,
-  reference: BatchReference,
-  part: number,
-): boolean {
-  if (reference.storage === 's3') {
-    return world.store.objects.bytes(batchObjectKey(queue, reference.batch)) !== undefined
-  }
-  const { pk, sk } = batchPartKey(queue, reference.batch, part)
-  return rows.row(pk, sk) !== undefined
+export const hasBatchPart = (model: Model, part: Part): boolean =>
+  bytesOf(model, part) !== undefined
+
+/** Of its row, or of the whole object in S3. */
+function bytesOf({ rows, world }: Model, { queue, reference, part }: Part): Uint8Array | undefined {
+  const { storage, batch } = reference
+  if (storage === 's3') return world.store.objects.bytes(batchObjectKey(queue, batch))
+  const { pk, sk } = batchPartKey(queue, batch, part)
+  return rows.row(pk, sk)?.d as Uint8Array | undefined
 }
 
 /** All items that a reference makes part of a queue. */
@@ -118,7 +101,7 @@ export function batchEntries(
   const entries: string[] = []
   const parts = Math.ceil(reference.count / reference.partItems)
   for (let part = 0; part < parts; part += 1) {
-    const some = batchPart(model, queue, reference, part)
+    const some = batchPart(model, { queue, reference, part })
     if (some === undefined) return undefined
     entries.push(...some)
   }

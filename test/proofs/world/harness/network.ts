@@ -72,7 +72,7 @@ export class Network {
       statistics.count('path heard late of a lost answer')
       this.#life.pausedUntilMs = scheduler.nowMs + random.pick(heardLateMs)
     }
-    this.#note(sender, request, plan.fault, dies, freezes)
+    this.#note(sender, request, plan.fault, dies && 'DIES', freezes && 'FREEZES')
     const departsMs = freezes && !left ? this.#life.pausedUntilMs : scheduler.nowMs
     return new Promise((resolve, reject) => {
       if (!(dies && !left) && plan.applyAfterMs !== undefined) {
@@ -91,7 +91,7 @@ export class Network {
 
   #intervene(request: SimulatedRequest, sender: Sender, how: Intervention): Promise<unknown> {
     const { scheduler } = this.#world
-    this.#note(sender, request, how, false, false)
+    this.#note(sender, request, how)
     return new Promise((resolve, reject) => {
       const outcome = how.startsWith('applied') ? this.#carryOut(request, sender) : undefined
       if (how === 'applied, answered, die' && outcome !== undefined) {
@@ -190,15 +190,9 @@ export class Network {
     }
   }
 
-  #note(
-    sender: Sender,
-    request: SimulatedRequest,
-    fault: string | undefined,
-    dies: boolean,
-    freezes: boolean,
-  ): void {
+  #note(sender: Sender, request: SimulatedRequest, ...hows: readonly unknown[]): void {
     this.#world.history.add(sender.writer, () => {
-      const how = [fault, dies && 'DIES', freezes && 'FREEZES'].filter(Boolean).join(', ')
+      const how = hows.filter(Boolean).join(', ')
       const what = show({ ...request.input, TableName: undefined, Bucket: undefined })
       return `  ${operationName(sender)} ${request.name}${how ? ` [${how}]` : ''} ${what}`
     })
