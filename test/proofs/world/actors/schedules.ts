@@ -2,9 +2,9 @@ import { definitionOf } from '../../../../lambdas/engine/core/schedule.ts'
 import { timesOf } from '../../../../lambdas/engine/operations/scheduling/times-of.ts'
 import type { Missed, ScheduleInput } from '../../../../lambdas/engine/queues.ts'
 import type { Random } from '../../../../testing/random.ts'
-import { type Account, wrongWith } from '../checkers/check-schedules.ts'
+import { Account, wrongWith } from '../checkers/check-schedules.ts'
 import type { Joining, Part } from '../harness/actor.ts'
-import type { PlainCallVerb } from './callers/command.ts'
+import type { Command, PlainCallVerb } from './callers/command.ts'
 import type { Outcome } from './callers/operation.ts'
 import type { Writer } from './callers/writer.ts'
 
@@ -13,6 +13,8 @@ const MINUTE_MS = 60_000
 const SWEEP_EVERY_MS = 30_000
 /** While faults last, there are few sweeps; the rest of the occurrences comes in the calm. */
 const SWEEPS_MAX = 6
+
+type Told = 'made' | 'unknown' | 'refused'
 
 const touches = ['nothing', 'nothing', 'puts', 'pauses', 'runs', 'deletes'] as const
 
@@ -30,6 +32,10 @@ export class Schedules implements Part {
     this.#joining = joining
     this.#caller = joining.newWriter('planner')
     this.#sweeper = joining.newWriter('clock')
+  }
+
+  get #nowMs(): number {
+    return this.#joining.world.scheduler.nowMs
   }
 
   start(): void {
@@ -66,19 +72,9 @@ export class Schedules implements Part {
   async #work(name: string): Promise<void> {
     const { random, profile, model } = this.#joining
     const { queue } = random.pick(profile.queues)
-    const nowMs = this.#joining.world.scheduler.nowMs
-    const input = drawInput(random, name, nowMs)
+    const input = drawInput(random, name, this.#nowMs)
     this.#endMs = Math.max(this.#endMs, input.endsAtMs ?? 0)
-    const account: Account = {
-      queue,
-      name,
-      input,
-      found: [],
-      texts: new Set(),
-      paused: [],
-      runs: { made: 0, unknown: 0 },
-      deletedMs: undefined,
-    }
+    const account = new Account(queue, name, input)
     const mayPush = (text: string): void => {
       account.texts.add(text)
       model.ledger.announceSchedule(queue, text, ({ dueMs, pushedAtMs }) => {
@@ -105,44 +101,36 @@ export class Schedules implements Part {
       if (ran !== 'refused') account.runs[ran] += 1
     } else if (touch === 'deletes') {
       await this.#insist(account, 'deleteSchedule')
-      account.deletedMs = this.#joining.world.scheduler.nowMs
+      account.deletedMs = this.#nowMs
     } else if (touch === 'pauses') {
-      const fromMs = this.#joining.world.scheduler.nowMs
+      const fromMs = this.#nowMs
       await this.#call(account, 'pauseSchedule')
       await this.#sleep(120_000 * random.next())
       await this.#insist(account, 'resumeSchedule')
-      account.paused.push({ fromMs, toMs: this.#joining.world.scheduler.nowMs })
+      account.paused.push({ fromMs, toMs: this.#nowMs })
     }
   }
 
   async #insist(account: Account, verb: PlainCallVerb, ...rest: unknown[]): Promise<string> {
-    const { world } = this.#joining
-    const startsAtMs = account.input.startsAtMs ?? 0
+    const untilMs = (account.input.startsAtMs ?? 0) - 10_000
+    const isTooLate = () => verb === 'putSchedule' && this.#nowMs > untilMs
     while ((await this.#call(account, verb, ...rest)) !== 'made') {
-      if (verb === 'putSchedule' && world.scheduler.nowMs > startsAtMs - 10_000) return 'too late'
+      if (isTooLate()) return 'too late'
       await this.#sleep(2_000)
     }
-    return world.scheduler.nowMs > startsAtMs - 10_000 && verb === 'putSchedule'
-      ? 'too late'
-      : 'made'
+    return isTooLate() ? 'too late' : 'made'
   }
 
   /** Of a process that dies nobody hears: that is "unknown". */
-  #call(
-    { queue, name }: Account,
-    verb: PlainCallVerb,
-    ...rest: unknown[]
-  ): Promise<'made' | 'unknown' | 'refused'> {
+  #call({ queue, name }: Account, verb: PlainCallVerb, ...rest: unknown[]): Promise<Told> {
     const writer = this.#caller
     return new Promise((resolve) => {
       const told = (outcome: Outcome | undefined): void => {
         if (outcome?.kind === 'success') resolve('made')
         else resolve(outcome?.kind === 'refused' ? 'refused' : 'unknown')
       }
-      const operation = writer.run(
-        { verb, queue, rest: [name, ...rest] } as Parameters<Writer['run']>[0],
-        ({ outcome }) => told(outcome),
-      )
+      const command = { verb, queue, rest: [name, ...rest] } as Command
+      const operation = writer.run(command, ({ outcome }) => told(outcome))
       writer.onCrash = () => told(operation.outcome)
     })
   }

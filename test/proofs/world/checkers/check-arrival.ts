@@ -4,16 +4,12 @@ import type { PushItem } from '../../../../lambdas/engine/queues.ts'
 import type { Operation } from '../actors/callers/operation.ts'
 import type { LaneLog } from './lane-view.ts'
 import { type ItemRecord, itemsIn, type PushedBy } from './ledger.ts'
-import type { Model, QueueModel } from './model.ts'
+import type { Model } from './model.ts'
 import type { ScheduledItem } from './scheduled-items.ts'
 
 /** Where an item has come to: to the end of a lane, or among those that wait for their time. */
-type Arrival = {
-  readonly item: Item
-  readonly record: ItemRecord
+type Arrival = Pick<ScheduledItem, 'item' | 'record' | 'priority' | 'id'> & {
   readonly queue: string
-  readonly priority: number
-  readonly id: string
   /** The second in which it is due, if that is ahead. */
   readonly due: number | undefined
 }
@@ -36,12 +32,8 @@ export function noteInLane(model: Model, log: LaneLog, item: Item, record: ItemR
   noteArrival(model, { item, record, queue, priority, id, due: undefined })
 }
 
-export function noteScheduled(
-  model: Model,
-  { queue }: QueueModel,
-  { item, record, priority, due, id }: ScheduledItem,
-): void {
-  noteArrival(model, { item, record, queue, priority, id, due })
+export function noteScheduled(model: Model, queue: string, one: ScheduledItem): void {
+  noteArrival(model, { ...one, queue })
   model.world.statistics.count('path scheduled')
 }
 

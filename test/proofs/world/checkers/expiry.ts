@@ -9,6 +9,7 @@ import {
   union,
 } from '../../../../lambdas/engine/core/ranges.ts'
 import type { Operation } from '../actors/callers/operation.ts'
+import type { World } from '../harness/world.ts'
 import type { LaneChange } from './lane-view.ts'
 import type { Write } from './snapshot.ts'
 
@@ -51,8 +52,11 @@ export const passes = (operation: Operation | undefined, queue: string): operati
     (passing.test(operation.command.verb) && operation.command.queue === queue))
 
 /** Pushes that go together go by the clock readings of one of them, which the others do not know. */
-const latestMs = ({ model: { world } }: Write, { together, clockMaxMs }: Operation): number =>
-  together === undefined ? clockMaxMs : world.scheduler.nowMs + world.skewMaxMs
+export const latestFor = (world: World, { together }: Operation, itsMs: number): number =>
+  together === undefined ? itsMs : world.scheduler.nowMs + world.skewMaxMs
+
+const latestMs = ({ model }: Write, operation: Operation): number =>
+  latestFor(model.world, operation, operation.clockMaxMs)
 
 /** Of these, what the operation may have passed over: their time has come by the latest that its clock showed. */
 export function mayBeOver(write: Write, priority: number, numbers: Ranges): Ranges {

@@ -66,7 +66,7 @@ function noteList(
     scheduled.gain(text, row, isNew)
     if (!isNew) continue
     const group = groupOf(model, queue, text, row)
-    for (const one of group?.items.values() ?? []) noteScheduled(model, queueModel, one)
+    for (const one of group?.items.values() ?? []) noteScheduled(model, queue, one)
   }
 }
 

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Stretch } from '../../../../../lambdas/engine/core/record.ts'
 import { QueueError } from '../../../../../lambdas/foundation/errors.ts'
+import type { Model } from '../../checkers/model.ts'
 import type { Command } from './command.ts'
 
 /** One call of a verb by a writer, from its start to what became of it. */
@@ -72,19 +73,13 @@ export type Take = {
 /** Tells a request which operation sent it, however many one engine has under way. */
 export const currentOperation = new AsyncLocalStorage<Operation>()
 
-export function startOperation(
-  id: number,
-  writer: string,
-  command: Command,
-  startedMs: number,
-  startedAtCommit: number,
-): Operation {
+export function startOperation(model: Model, writer: string, command: Command): Operation {
   return {
-    id,
+    id: model.nextOperationId(),
     writer,
     command,
-    startedMs,
-    startedAtCommit,
+    startedMs: model.world.scheduler.nowMs,
+    startedAtCommit: model.commits,
     clockMinMs: Number.POSITIVE_INFINITY,
     clockMaxMs: Number.NEGATIVE_INFINITY,
     latestMs: Number.NEGATIVE_INFINITY,
@@ -95,10 +90,24 @@ export function startOperation(
   }
 }
 
-export function outcomeOfError(error: unknown, atCommit: number): Outcome {
+/** Carries out a call in the name of its operation; `done` hears what became of it. */
+export function carryOut(
+  operation: Operation,
+  act: () => Promise<unknown>,
+  atCommit: () => number,
+  done: (outcome: Outcome) => void,
+): void {
+  currentOperation.run(operation, () => {
+    act().then(
+      (value) => done({ kind: 'success', value, atCommit: atCommit() }),
+      (error: unknown) => done(outcomeOfError(error, atCommit())),
+    )
+  })
+}
+
+function outcomeOfError(error: unknown, atCommit: number): Outcome {
   if (!(error instanceof QueueError)) return { kind: 'broken', error }
-  if (error.outcome === 'unknown') return { kind: 'unknown', error, atCommit }
-  return { kind: 'refused', error, atCommit }
+  return { kind: error.outcome === 'unknown' ? 'unknown' : 'refused', error, atCommit }
 }
 
 export function readClock(nowMs: number): void {

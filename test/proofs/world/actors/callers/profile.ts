@@ -2,37 +2,16 @@ import type { LimitInput } from '../../../../../lambdas/engine/core/configuratio
 import type { LingerOptions } from '../../../../../lambdas/engine/index.ts'
 import type { QueuePatternInput } from '../../../../../lambdas/engine/queues.ts'
 import type { Random } from '../../../../../testing/random.ts'
-import { drawFaults, type FaultOdds } from '../../harness/faults.ts'
+import { drawFaults } from '../../harness/faults.ts'
 import { SKEW_MAX_MS } from '../../harness/mortal.ts'
 import { drawMixes, type Mix, sips, waiting } from './mixes.ts'
 
 /** What one seed's world is like; everything else about a run follows from it and the seed. */
-export type Profile = {
-  readonly faults: FaultOdds
-  readonly faultFree: boolean
-  readonly writers: number
-  /** Operations one writer has under way at once, on one engine and its memory. */
-  readonly concurrency: number
-  readonly queues: readonly QueueProfile[]
-  readonly priorities: readonly number[]
-  /** Each era has its own mix of operations; between eras the world may rest. */
-  readonly eras: readonly { readonly mix: Mix; readonly restMs: number }[]
-  readonly latencyMaxMs: number
-  readonly thinkMaxMs: number
-  readonly ttlSeconds: readonly number[]
-  readonly skewMaxMs: number
-  readonly clockJumps: number
-  readonly itemBytes: readonly number[]
+export type Profile = Readonly<Omit<ReturnType<typeof drawBasic>, keyof Kinds>> & Kinds
+
+/** What only some worlds have. */
+type Kinds = {
   readonly bulkItems: readonly [number, number]
-  /** After so many items, bulk pushes are small, so that a run comes to its end. */
-  readonly itemsMax: number
-  readonly popCounts: readonly number[]
-  readonly competing: number
-  readonly combined: number
-  /** How far back an eventually consistent read may see. */
-  readonly staleMs: number
-  /** How long a transaction may hold its items, as on AWS; 0 where the store is kinder. */
-  readonly transactionMaxMs: number
   /** Queues have push and pop limits, and are given others. */
   readonly limited: boolean
   /** Prefixes have settings, and are given others. */
@@ -47,10 +26,10 @@ export type Profile = {
   readonly settlesMaxMs: number
   /** Pushes of one process that come together go together. */
   readonly linger: LingerOptions | undefined
-  readonly throttle:
-    | { readonly writeUnitsPerSecond: number; readonly burstUnits: number }
-    | undefined
 }
+
+/** Each has its own mix of operations; between eras the world may rest. */
+type Eras = readonly { readonly mix: Mix; readonly restMs: number }[]
 
 export type QueueProfile = {
   readonly queue: string
@@ -68,9 +47,8 @@ const MINUTE_MS = 60_000
 
 /** What was drawn first is drawn as ever: each kind of world that came later draws after all others. */
 export function drawProfile(random: Random): Profile {
-  const basic = drawBasic(random)
   const kinds = [drawLimited, drawPatterned, drawWaiting, drawLingering, drawExpiring, drawLater]
-  return kinds.reduce((profile, draw) => draw(profile, random), basic)
+  return kinds.reduce<Profile>((profile, draw) => draw(profile, random), drawBasic(random))
 }
 
 function drawLimited(profile: Profile, random: Random): Profile {
@@ -163,7 +141,7 @@ function drawLater(profile: Profile, random: Random): Profile {
   }
 }
 
-const withMore = ({ eras }: Profile, more: (mix: Mix) => Mix): Profile['eras'] =>
+const withMore = ({ eras }: Profile, more: (mix: Mix) => Mix): Eras =>
   eras.map(({ mix, restMs }) => ({ mix: { ...mix, ...more(mix) }, restMs }))
 
 /** Windows that many calls fall into, and that a drain can wait for. */
@@ -175,7 +153,7 @@ export function drawLimit(random: Random): LimitInput {
   }
 }
 
-function drawBasic(random: Random): Profile {
+function drawBasic(random: Random) {
   const faultFree = random.chance(0.15)
   const calm = random.chance(0.3)
   // A queue that is emptied, forgotten and made again, under memories of the one before.
@@ -184,6 +162,7 @@ function drawBasic(random: Random): Profile {
     faults: drawFaults(random, faultFree),
     faultFree,
     writers: random.between(1, random.pick([1, 2, 3, 4, 8])),
+    /** Operations one writer has under way at once, on one engine and its memory. */
     concurrency: random.pick([1, 1, 2, 3]),
     queues: reuse ? [{ queue: 'q0' }] : drawQueues(random),
     priorities: random.pick([[0], [0], [0, 1], [0, 1, 2], [5, 0, 2_147_483_647], [3, 2, 1, 0, 9]]),
@@ -201,13 +180,16 @@ function drawBasic(random: Random): Profile {
       [20, 120],
       [100, 300],
     ] as const),
+    /** After so many items, bulk pushes are small, so that a run comes to its end. */
     itemsMax: random.pick([300, 600, 600, 1_500]),
     popCounts: random.pick([[1], [1, 2, 3], [1, 5, 10], [10, 100], [100]]),
     competing: random.pick([0, 0.5, 0.9, 1]),
     combined: random.pick([0, 0.3, 0.9]),
+    /** How far back an eventually consistent read may see. */
     staleMs: random.pick([100, 2_000, 30_000]),
     limited: false,
     throttle: faultFree ? undefined : drawThrottle(random),
+    /** How long a transaction may hold its items, as on AWS; 0 where the store is kinder. */
     transactionMaxMs: random.pick([0, 10, 15, 30, 200]),
     patterned: false,
     waiting: undefined,
@@ -219,7 +201,9 @@ function drawBasic(random: Random): Profile {
 }
 
 /** Write units a second for one item: as on AWS, or a third of that, so that a few writers feel it. */
-function drawThrottle(random: Random): Profile['throttle'] {
+function drawThrottle(
+  random: Random,
+): { writeUnitsPerSecond: number; burstUnits: number } | undefined {
   if (random.chance(0.6)) return undefined
   return {
     writeUnitsPerSecond: random.pick([300, 1_000]),
@@ -227,14 +211,14 @@ function drawThrottle(random: Random): Profile['throttle'] {
   }
 }
 
-function drawEras(random: Random): Profile['eras'] {
+function drawEras(random: Random): Eras {
   return drawMixes(random).map((mix) => ({
     mix,
     restMs: random.pick([0, 0, 5_000, 2 * MINUTE_MS, 12 * MINUTE_MS, 30 * MINUTE_MS]),
   }))
 }
 
-function reuseEras(random: Random): Profile['eras'] {
+function reuseEras(random: Random): Eras {
   const mix = random.pick(sips)
   return [12, 11, 15, 12, 11, 13].map((minutes) => ({ mix, restMs: minutes * MINUTE_MS }))
 }

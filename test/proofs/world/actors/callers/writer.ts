@@ -10,11 +10,11 @@ import { inLife, type Life, type World } from '../../harness/world.ts'
 import type { Command } from './command.ts'
 import { asOlderEngine, isOlder } from './older-engine.ts'
 import {
+  carryOut,
   currentOperation,
   judgeFromHere,
   type Operation,
   type Outcome,
-  outcomeOfError,
   startOperation,
 } from './operation.ts'
 import { businessTransaction, perform, type Service, transactionInLoop } from './perform.ts'
@@ -106,14 +106,8 @@ export class Writer {
   }
 
   run(command: Command, done: (operation: Operation) => void): Operation {
-    const { scheduler, history } = this.#world
-    const operation = startOperation(
-      this.#model.nextOperationId(),
-      this.life.name,
-      command,
-      scheduler.nowMs,
-      this.#model.commits,
-    )
+    const { history } = this.#world
+    const operation = startOperation(this.#model, this.life.name, command)
     announcePush(this.#model, operation)
     this.#running.add(operation)
     if (this.#world.linger !== undefined && command.verb === 'push') {
@@ -128,13 +122,8 @@ export class Writer {
       this.#finish(operation, outcome)
       done(operation)
     }
-    currentOperation.run(operation, () => {
-      const atCommit = (): number => this.#model.commits
-      perform(service, command).then(
-        (value) => finish({ kind: 'success', value, atCommit: atCommit() }),
-        (error: unknown) => finish(outcomeOfError(error, atCommit())),
-      )
-    })
+    const atCommit = () => this.#model.commits
+    carryOut(operation, () => perform(service, command), atCommit, finish)
     return operation
   }
 

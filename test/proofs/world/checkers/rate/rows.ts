@@ -3,9 +3,8 @@ import type { Change } from '../../../../../testing/simulated/dynamodb/database.
 import type { Operation } from '../../actors/callers/operation.ts'
 import type { World } from '../../harness/world.ts'
 import { isSlotOf } from '../check-limits.ts'
-import { checkSlot } from './check-slot.ts'
 import type { RateCall, RowHistory, Slot } from './rate-call.ts'
-import { type ReadRow, readStoredRow, turnIn, widthIn } from './read-row.ts'
+import { pastMs, type ReadRow, readStoredRow, turnIn, widthIn } from './read-row.ts'
 
 const SKEW_MS = 5_000
 /** By no clock of this world is that still in time: the grace and twice the skew. */
@@ -145,7 +144,14 @@ export class RateRows {
     }
     const ruled = this.#ruled.get(keyOf(pk)) ?? 0
     must(row.revision >= ruled, 'new settings hold with the next write')
-    checkSlot({ slot, before, operation, canWait, inLine: this.lines.max, must })
+    checkSlot(slot, must)
+    const itemMs = before?.atMs ?? 0
+    const { clockMinMs, clockMaxMs } = operation
+    const isOpen = pastMs(row, position) > Math.max(itemMs, clockMinMs)
+    must(isOpen, 'never a slot in a past window')
+    const lineMs = (Math.ceil(this.lines.max / row.max) + 1) * row.windowMs + 1
+    must(turnMs - Math.max(clockMaxMs, itemMs) <= lineMs, 'waits are bounded')
+    must(canWait || turnMs <= Math.max(clockMaxMs, row.atMs), 'who does not wait goes now')
     if (slot.open === undefined) history.slots.push(slot)
   }
 
@@ -187,3 +193,24 @@ export class RateRows {
 
 /** `k` of `r#k#0`. */
 const keyOf = (pk: string): string => pk.slice(2, pk.lastIndexOf('#'))
+
+/** A slot is issued once, in order, and no more of them than the limit allows. */
+function checkSlot(slot: Slot, must: (holds: boolean, rule: string, other?: Slot) => void): void {
+  const { row, position, cost, turnMs, history } = slot
+  let used = cost
+  for (const other of history.slots) {
+    if (other.givenUp) continue
+    const isApart =
+      other.row.ruler !== row.ruler ||
+      position >= other.position + widthIn(row, other.cost) ||
+      other.position >= position + widthIn(row, cost)
+    must(isApart, 'a slot is issued once', other)
+    must(turnMs >= other.turnMs, 'order of arrival is order of turn', other)
+    if (other.turnMs >= turnMs && other.turnMs < turnMs + row.windowMs) used += other.cost
+  }
+  if (!row.window) return
+  const isWhole = Math.floor(position / row.max) === Math.floor((position + cost - 1) / row.max)
+  must(isWhole, 'a request is whole in one window')
+  // What other rules allowed before counts; it may be more than these allow, but then nothing is added.
+  must(used <= row.max, 'at most max a window')
+}
