@@ -3,8 +3,12 @@ import type { RateState } from '../../../../lambdas/rate/operations/rate-state.t
 import type { TicketState } from '../../../../lambdas/rate/operations/tickets.ts'
 import type { Admission } from '../../../../lambdas/rate/rate-limits.ts'
 import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
-import { checkAdmission, checkVerified } from '../checkers/rate/check-admission.ts'
-import { checkDenial, Openings } from '../checkers/rate/check-denial.ts'
+import {
+  checkAdmission,
+  checkDenial,
+  checkVerified,
+  Openings,
+} from '../checkers/rate/check-admission.ts'
 import type { HeldTicket, RateCall, RateCommand } from '../checkers/rate/rate-call.ts'
 import { RateRows } from '../checkers/rate/rows.ts'
 import type { Joining, Part } from '../harness/actor.ts'

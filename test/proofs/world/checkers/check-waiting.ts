@@ -65,12 +65,8 @@ export function checkWaited({ model, operation, value: outcome, say }: Answer<'p
   // A clock that is set anew while it runs may end the wait early; and clocks show whole milliseconds.
   const lengthMs = waitSeconds * 1_000
   const isRefused = hasAcknowledgedAndWaited(outcome) && mayBeLimited(model.queue(queue), operation)
-  if (
-    kind !== 'items' &&
-    !isCancelled &&
-    !isRefused &&
-    tookMs < lengthMs - 2 * world.skewMaxMs - 1
-  ) {
+  const isShort = tookMs < lengthMs - 2 * world.skewMaxMs - 1
+  if (kind !== 'items' && !isCancelled && !isRefused && isShort) {
     say('who waits in vain waits to the end', `${tookMs} of ${lengthMs} ms`)
   }
   const mostMs = Math.min(cancelAfterMs, lengthMs + 2 * world.skewMaxMs) + NOTICED_WITHIN_MS
@@ -103,8 +99,7 @@ export function checkSeatLeft({ seats, world }: Model, operation: Operation, say
 export class Seats {
   readonly #takers = new Map<string, Operation>()
   readonly #displaced = new WeakSet<Operation>()
-  /** When each seat was last occupied, as far as that is over. */
-  readonly #endedMs = new Map<string, number>()
+  /** Until when each seat is occupied, or was. */
   readonly #untilMs = new Map<string, number>()
 
   take(seat: string, operation: Operation, untilMs: number): void {
@@ -118,7 +113,7 @@ export class Seats {
   leave(seat: string, nowMs: number): Operation | undefined {
     const taker = this.#takers.get(seat)
     this.#takers.delete(seat)
-    this.#endedMs.set(seat, nowMs)
+    this.#untilMs.set(seat, nowMs)
     return taker
   }
 
@@ -133,8 +128,7 @@ export class Seats {
 
   /** Whether this seat was taken at some moment since then. */
   wasTakenSince(seat: string, sinceMs: number): boolean {
-    const untilMs = this.#takers.has(seat) ? this.#untilMs.get(seat) : this.#endedMs.get(seat)
-    return untilMs !== undefined && untilMs >= sinceMs
+    return (this.#untilMs.get(seat) ?? Number.NEGATIVE_INFINITY) >= sinceMs
   }
 }
 

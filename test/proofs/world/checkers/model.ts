@@ -4,6 +4,7 @@ import type { Lock } from '../../../../lambdas/engine/core/record.ts'
 import type { Queues } from '../../../../lambdas/engine/queues.ts'
 import type { CommandOf, Verb } from '../actors/callers/command.ts'
 import type { Operation } from '../actors/callers/operation.ts'
+import { getOrMake } from '../harness/get-or-make.ts'
 import type { World } from '../harness/world.ts'
 import { Availability } from './availability.ts'
 import { PatternsHistory } from './check-configuration.ts'
@@ -55,9 +56,7 @@ export class Model {
   }
 
   queue(queue: string): QueueModel {
-    const known = this.#queues.get(queue) ?? new QueueModel(queue)
-    this.#queues.set(queue, known)
-    return known
+    return getOrMake(this.#queues, queue, () => new QueueModel(queue))
   }
 
   queues(): IterableIterator<QueueModel> {
@@ -78,9 +77,7 @@ export class Model {
   }
 
   mustRead(log: LaneLog, from: number, to: number): void {
-    const ranges = this.toRead.get(log)
-    if (ranges === undefined) this.toRead.set(log, [{ from, to }])
-    else ranges.push({ from, to })
+    getOrMake(this.toRead, log, () => []).push({ from, to })
   }
 
   makeLog(queue: string, epoch: string, priority: number): LaneLog {

@@ -103,13 +103,9 @@ function judgeTouched(model: Model): void {
 }
 
 function noteCrossings({ world, operation }: Model, { queue, current }: QueueModel): void {
-  const { crossings } = world
-  for (const feature of operation === undefined ? [] : featuresOf(operation, world.seed)) {
-    crossings.note(queue, feature)
-  }
-  for (const feature of current === undefined ? [] : featuresIn(current.record)) {
-    crossings.note(queue, feature)
-  }
+  const acting = operation === undefined ? [] : featuresOf(operation, world.seed)
+  const there = current === undefined ? [] : featuresIn(current.record)
+  for (const feature of [...acting, ...there]) world.crossings.note(queue, feature)
 }
 
 /** Notes which items must still be readable after a row or an object was deleted. */

@@ -7,6 +7,7 @@ import {
 import { unpack } from '../../../../lambdas/engine/store/codec.ts'
 import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
 import type { Item } from '../../../../testing/simulated/dynamodb/value.ts'
+import { getOrMake } from '../harness/get-or-make.ts'
 import type { Model } from './model.ts'
 
 /** A row of a segment: it holds the entries themselves, or says where in a batch they are. */
@@ -25,11 +26,10 @@ export class Rows {
   readonly #unpacked = new WeakMap<object, readonly string[]>()
 
   apply({ pk, sk, newItem }: Change): void {
-    const partition = this.#partitions.get(pk) ?? new Map<string, Item>()
+    const partition = getOrMake(this.#partitions, pk, () => new Map())
     if (newItem === undefined) partition.delete(sk)
     else partition.set(sk, newItem)
     if (partition.size === 0) this.#partitions.delete(pk)
-    else this.#partitions.set(pk, partition)
   }
 
   partition(pk: string): ReadonlyMap<string, Item> | undefined {
@@ -45,25 +45,19 @@ export class Rows {
   }
 
   chunk(row: Item): ChunkRow {
-    const known = this.#chunks.get(row)
-    if (known !== undefined) return known
-    const { from, to, recalled } = parseChunkSortKey(row.sk as string)
-    const reference = row.b as string | undefined
-    const chunk: ChunkRow = {
-      from,
-      to,
-      recalled,
-      entries: reference === undefined ? this.unpacked(row.d as Uint8Array) : undefined,
-      reference: reference === undefined ? undefined : { entry: reference, index: row.i as number },
-    }
-    this.#chunks.set(row, chunk)
-    return chunk
+    return getOrMake(this.#chunks, row, () => {
+      const { from, to, recalled } = parseChunkSortKey(row.sk as string)
+      const its = { from, to, recalled }
+      if (row.b === undefined) {
+        return { ...its, entries: this.unpacked(row.d as Uint8Array), reference: undefined }
+      }
+      const reference = { entry: row.b as string, index: row.i as number }
+      return { ...its, entries: undefined, reference }
+    })
   }
 
   unpacked(packed: Uint8Array): readonly string[] {
-    const entries = this.#unpacked.get(packed) ?? unpack(packed)
-    this.#unpacked.set(packed, entries)
-    return entries
+    return getOrMake(this.#unpacked, packed, () => unpack(packed))
   }
 }
 

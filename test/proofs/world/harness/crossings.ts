@@ -3,6 +3,7 @@ import type { PushItem } from '../../../../lambdas/engine/queues.ts'
 import type { Verb } from '../actors/callers/command.ts'
 import { isOlder } from '../actors/callers/older-engine.ts'
 import type { Operation } from '../actors/callers/operation.ts'
+import { getOrMake } from './get-or-make.ts'
 import type { Statistics } from './statistics.ts'
 
 /** What may meet in a queue: who acts, by which way, and what the queue is like meanwhile. */
@@ -55,12 +56,8 @@ export class Crossings {
   }
 
   #of(queue: string): Float64Array {
-    let seen = this.#seen.get(queue)
-    if (seen === undefined) {
-      seen = new Float64Array(features.length).fill(Number.NEGATIVE_INFINITY)
-      this.#seen.set(queue, seen)
-    }
-    return seen
+    const make = () => new Float64Array(features.length).fill(Number.NEGATIVE_INFINITY)
+    return getOrMake(this.#seen, queue, make)
   }
 }
 

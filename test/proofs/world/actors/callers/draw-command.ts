@@ -1,8 +1,16 @@
 import { deadLetterQueueOf } from '../../../../../lambdas/foundation/queue-id.ts'
 import type { Random } from '../../../../../testing/random.ts'
 import type { Command } from './command.ts'
-import { drawBulk, drawKeyedPush, drawListing, drawPushItem } from './draw-push.ts'
-import { drawBrowse, drawByIds, drawPop, drawSettling } from './draw-settling.ts'
+import {
+  drawBrowse,
+  drawBulk,
+  drawByIds,
+  drawKeyedPush,
+  drawListing,
+  drawPop,
+  drawPushItem,
+  drawSettling,
+} from './draw-calls.ts'
 import type { Knowledge } from './knowledge.ts'
 import type { Drawn, Mix } from './mixes.ts'
 import { drawLimit, drawPatterns, type Profile, type QueueProfile } from './profile.ts'

@@ -1,7 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Stretch } from '../../../../../lambdas/engine/core/record.ts'
 import { QueueError } from '../../../../../lambdas/foundation/errors.ts'
-import type { Model } from '../../checkers/model.ts'
 import type { Command } from './command.ts'
 
 /** One call of a verb by a writer, from its start to what became of it. */
@@ -73,7 +72,14 @@ export type Take = {
 /** Tells a request which operation sent it, however many one engine has under way. */
 export const currentOperation = new AsyncLocalStorage<Operation>()
 
-export function startOperation(model: Model, writer: string, command: Command): Operation {
+/** The model, as far as it counts. */
+type Counts = {
+  nextOperationId(): number
+  readonly commits: number
+  readonly world: { readonly scheduler: { readonly nowMs: number } }
+}
+
+export function startOperation(model: Counts, writer: string, command: Command): Operation {
   return {
     id: model.nextOperationId(),
     writer,

@@ -1,6 +1,7 @@
 import { patternsKey } from '../../../../../lambdas/rate/core/keys.ts'
 import type { Change } from '../../../../../testing/simulated/dynamodb/database.ts'
 import type { Operation } from '../../actors/callers/operation.ts'
+import { getOrMake } from '../../harness/get-or-make.ts'
 import type { World } from '../../harness/world.ts'
 import { isSlotOf } from '../check-limits.ts'
 import type { RateCall, RowHistory, Slot } from './rate-call.ts'
@@ -31,9 +32,7 @@ export class RateRows {
   }
 
   of(pk: string): RowHistory {
-    const history = this.#rows.get(pk) ?? { states: [], slots: [] }
-    this.#rows.set(pk, history)
-    return history
+    return getOrMake(this.#rows, pk, () => ({ states: [], slots: [] }))
   }
 
   begin(call: RateCall): void {
