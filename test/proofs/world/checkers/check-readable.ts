@@ -48,10 +48,8 @@ function checkStretch(kept: Kept, segment: number, stretch: Range): void {
   }
   const missing = subtract([stretch], normalised(covered))
   if (missing.length > 0) {
-    model.violated(
-      'every unsettled item is readable',
-      `${showRanges(missing)} of ${pk} have no rows${isOffloaded ? ' (recalled)' : ''}`,
-    )
+    const what = `${showRanges(missing)} of ${pk} have no rows${isOffloaded ? ' (recalled)' : ''}`
+    model.violated('every unsettled item is readable', what)
   }
 }
 

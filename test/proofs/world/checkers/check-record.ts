@@ -24,10 +24,8 @@ function checkTimer({ queue, checkAtMs, locks }: QueueRecord, broken: Broken): v
   const waited = [...locks].find(([, lock]) => !isDone(lock))
   if (waited === undefined) return
   const [lockId, { expiresAtMs }] = waited
-  broken(
-    'a patient timer hides no prompt one',
-    `${queue}: ${checkAtMs} hides ${lockId}, ${expiresAtMs}`,
-  )
+  const what = `${queue}: ${checkAtMs} hides ${lockId}, ${expiresAtMs}`
+  broken('a patient timer hides no prompt one', what)
 }
 
 /** The fence: what changes the structure moves the version by one and leaves its mark. */

@@ -21,10 +21,8 @@ export function checkSettling(write: Write, change: LaneChange, log: LaneLog): v
   const { operation } = model
   const where = `lane ${change.priority} of ${queue}`
   if (change.unsettled.length > 0) {
-    model.violated(
-      'what was acknowledged is never delivered again',
-      `${showRanges(change.unsettled)} of ${where} were settled and are back`,
-    )
+    const what = `${showRanges(change.unsettled)} of ${where} were settled and are back`
+    model.violated('what was acknowledged is never delivered again', what)
   }
   const { expired } = before.record.configuration
   const mayDie = expired === 'dead_letter' && !queue.endsWith('-deadletter')

@@ -187,10 +187,8 @@ function checkLocksAtPop(
     const kept = after.record.locks.get(otherId)
     if (kept === undefined || isDone(kept) || otherId === lockId) continue
     if (!request.competing && !isOvertaken(otherId)) {
-      model.violated(
-        'an exclusive pop waits for a live lock',
-        `${queue}: lock ${otherId} until ${lock.expiresAtMs} is still there`,
-      )
+      const what = `${queue}: lock ${otherId} until ${lock.expiresAtMs} is still there`
+      model.violated('an exclusive pop waits for a live lock', what)
     }
     // Expired by every clock the pop has read: its items were visible, and were passed over. An
     // extension by another clock may have shortened it after the pop had looked.

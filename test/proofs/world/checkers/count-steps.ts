@@ -2,7 +2,7 @@ import type { Lane } from '../../../../lambdas/engine/core/record.ts'
 import type { Commit } from './snapshot.ts'
 
 /** What the engine does inside a lane, which no crossing of features shows. */
-const steps: Readonly<Record<string, (lane: Lane, old: Lane) => boolean>> = {
+const steps = Object.entries<(lane: Lane, old: Lane) => boolean>({
   seal: (lane, old) => lane.sealed > old.sealed && lane.sealed > lane.head,
   offload: (lane, old) => lane.offloaded.to > old.offloaded.to,
   recall: (lane, old) => lane.recalled > old.recalled,
@@ -12,7 +12,7 @@ const steps: Readonly<Record<string, (lane: Lane, old: Lane) => boolean>> = {
   buried: (lane, old) => lane.dead.length > old.dead.length,
   'dead moved away': (lane, old) => lane.dead.length < old.dead.length,
   'deliveries counted': (lane, old) => lane.deliveries.length > old.deliveries.length,
-}
+})
 
 /** For the proof of coverage. */
 export function countSteps({ model, queueModel, before, after }: Commit): void {
@@ -30,6 +30,6 @@ export function countSteps({ model, queueModel, before, after }: Commit): void {
   for (const [priority, lane] of after.record.lanes) {
     const old = before.record.lanes.get(priority)
     if (old === undefined || before.stored.L[priority] === after.stored.L[priority]) continue
-    for (const [name, isTaken] of Object.entries(steps)) if (isTaken(lane, old)) count(name)
+    for (const [name, isTaken] of steps) if (isTaken(lane, old)) count(name)
   }
 }

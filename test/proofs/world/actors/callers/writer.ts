@@ -17,7 +17,7 @@ import {
   type Outcome,
   startOperation,
 } from './operation.ts'
-import { businessTransaction, perform, type Service, transactionInLoop } from './perform.ts'
+import { perform, type Service } from './perform.ts'
 import { KEY_SECONDS, keysExpire } from './profile.ts'
 
 /** A process with an engine, which does what callers ask of it. */
@@ -93,8 +93,8 @@ export class Writer {
     })
     return {
       queues,
-      sendTransaction: businessTransaction(dynamodb, tableName),
-      sendInLoop: transactionInLoop(dynamodb, tableName),
+      dynamodb,
+      tableName,
       abortAfter: (ms) => {
         const ended = new AbortController()
         if (ms === undefined) return ended.signal
