@@ -65,33 +65,10 @@ export const showRanges = (ranges: Ranges): string =>
   ranges.map(({ from, to }) => `[${from},${to})`).join(' ') || 'none'
 
 /** What one write did to the items of a lane, by where they were and where they went. */
-export type LaneChange = {
-  readonly priority: number
-  readonly before: LaneView
-  /** Absent: the lane was dropped. */
-  readonly after: LaneView | undefined
-  readonly settledFree: Ranges
-  readonly settledDead: Ranges
-  readonly settledLocked: ReadonlyMap<string, Ranges>
-  /** Newly in a lock. */
-  readonly handed: ReadonlyMap<string, Ranges>
-  /** Newly in a retry lock. */
-  readonly delayed: ReadonlyMap<string, Ranges>
-  /** Out of a lock, and visible again, handed out anew, or waiting for a retry. */
-  readonly givenBack: ReadonlyMap<string, Ranges>
-  /** Out of a lock, and dead. */
-  readonly buried: ReadonlyMap<string, Ranges>
-  /** What must never happen: settled and back, dead and back, dead without a lock. */
-  readonly unsettled: Ranges
-  readonly undead: Ranges
-  readonly deadUnlocked: Ranges
-}
+export type LaneChange = Readonly<ReturnType<typeof changeOfLane>>
 
-export function changeOfLane(
-  priority: number,
-  before: LaneView,
-  after: LaneView | undefined,
-): LaneChange {
+/** `after` is absent where the lane was dropped. */
+export function changeOfLane(priority: number, before: LaneView, after: LaneView | undefined) {
   const all: Ranges = before.end > 0 ? [{ from: 0, to: before.end }] : none
   const settledAfter = after?.settled ?? all
   const deadAfter = after?.dead ?? none
@@ -121,10 +98,15 @@ export function changeOfLane(
     settledFree: subtract(subtract(settled, before.lockedByAny), before.dead),
     settledDead: intersect(settled, before.dead),
     settledLocked,
+    /** Newly in a lock. */
     handed,
+    /** Newly in a retry lock. */
     delayed,
+    /** Out of a lock, and visible again, handed out anew, or waiting for a retry. */
     givenBack,
+    /** Out of a lock, and dead. */
     buried,
+    // What must never happen: settled and back, dead and back, dead without a lock.
     unsettled: subtract(before.settled, settledAfter),
     undead: subtract(subtract(before.dead, deadAfter), settledAfter),
     deadUnlocked: subtract(deadNew, before.lockedByAny),
