@@ -1,10 +1,5 @@
 import type { Profile } from '../world/actors/callers/profile.ts'
-import { consumeMany } from '../world/actors/consume-many.ts'
-import { consumer } from '../world/actors/consumer.ts'
-import { inbox } from '../world/actors/inbox.ts'
-import { rateCallers } from '../world/actors/rate-callers.ts'
-import { schedules } from '../world/actors/schedules.ts'
-import { takesPart } from '../world/harness/actor.ts'
+import { hasActor } from '../world/actors/index.ts'
 import { drawWorld } from '../world/run-seed.ts'
 
 /** Worlds in which a kind of fault shows soon: seeds whose drawn profile is none of them are passed by. */
@@ -41,11 +36,11 @@ const isIn = {
   settling: ({ settlesMaxMs }) => settlesMaxMs > 0,
   faultless: ({ faultFree }) => faultFree,
   crowded: ({ bulkItems: [least] }) => least === 800,
-  consumed: (_, seed) => takesPart(consumer, seed),
-  consumedByMany: (_, seed) => takesPart(consumeMany, seed),
-  inbox: (_, seed) => takesPart(inbox, seed),
-  scheduled: (_, seed) => takesPart(schedules, seed),
-  rates: (_, seed) => takesPart(rateCallers, seed),
+  consumed: (_, seed) => hasActor('consumer', seed),
+  consumedByMany: (_, seed) => hasActor('consume-many', seed),
+  inbox: (_, seed) => hasActor('inbox', seed),
+  scheduled: (_, seed) => hasActor('schedules', seed),
+  rates: (_, seed) => hasActor('rate-callers', seed),
 } as const satisfies Readonly<Record<string, (profile: Profile, seed: number) => boolean>>
 
 export type Focus = keyof typeof isIn

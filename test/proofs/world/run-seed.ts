@@ -2,11 +2,15 @@ import { Random } from '../../../testing/random.ts'
 import type { Command } from './actors/callers/command.ts'
 import { Crowd } from './actors/callers/crowd.ts'
 import { drawCommand } from './actors/callers/draw-command.ts'
-import { drawPatterns } from './actors/callers/draw-patterns.ts'
-import { KEY_SECONDS, keysExpire } from './actors/callers/expiring-keys.ts'
 import { Knowledge, learn } from './actors/callers/knowledge.ts'
 import type { Mix } from './actors/callers/mixes.ts'
-import { drawProfile, type Profile } from './actors/callers/profile.ts'
+import {
+  drawPatterns,
+  drawProfile,
+  KEY_SECONDS,
+  keysExpire,
+  type Profile,
+} from './actors/callers/profile.ts'
 import { actors } from './actors/index.ts'
 import { checkEnd } from './checkers/check-end.ts'
 import { checkAllReadable } from './checkers/observer.ts'

@@ -4,18 +4,10 @@ import { lookerOf } from '../../../../lambdas/consumer/core/look.ts'
 import { type ManyOptions, manySettingsOf } from '../../../../lambdas/consumer/core/many-options.ts'
 import { workMany } from '../../../../lambdas/consumer/core/work-many.ts'
 import { late } from '../../../../lambdas/consumer/edge.ts'
-import { checkIdle, checkTurns } from '../checkers/check-turns.ts'
-import type { Actor, Joining, Part } from '../harness/actor.ts'
-import { asQueues } from './callers/as-queues.ts'
+import { checkIdle, checkTurns } from '../checkers/check-consumers.ts'
+import type { Joining, Part } from '../harness/actor.ts'
 import type { Writer } from './callers/writer.ts'
 import { failSome } from './consumer.ts'
-
-/** A process that works all queues of the callers: it lives for a while, and dies, or stops and gives back. */
-export const consumeMany: Actor = {
-  name: 'consume-many',
-  share: 0.12,
-  join: (joining) => new ConsumeMany(joining),
-}
 
 const verbs = ['list', 'pop', 'acknowledge', 'extend', 'release', 'deadLetter', 'browse'] as const
 /** So that a seed has no more looks than operations of callers. */
@@ -23,7 +15,8 @@ const LIFE_MS_MAX = 20_000
 const LIVES_MAX = 4
 const IDLE_MS = 40_000
 
-class ConsumeMany implements Part {
+/** A process that works all queues of the callers: it lives for a while, and dies, or stops and gives back. */
+export class ConsumeMany implements Part {
   readonly #joining: Joining
   readonly #writer: Writer
   readonly #options: ManyOptions
@@ -84,7 +77,7 @@ class ConsumeMany implements Part {
     this.#work({ queues }, options, async (_, { queue }) => {
       handled += 1
       called.set(queue, [...(called.get(queue) ?? []), world.scheduler.nowMs])
-      await this.#sleep(500)
+      await this.#writer.sleep(500)
     })
     const sinceMs = world.scheduler.nowMs
     await driver.until(() => handled === 36 || world.scheduler.nowMs > sinceMs + 300_000)
@@ -101,7 +94,7 @@ class ConsumeMany implements Part {
   }
 
   #workAgain(withinMs: number): void {
-    this.#later(withinMs * this.#joining.random.next(), () => {
+    this.#joining.after(withinMs * this.#joining.random.next(), () => {
       if (this.#isCalm || this.#lives === LIVES_MAX) return
       this.#lives += 1
       this.#work()
@@ -120,9 +113,9 @@ class ConsumeMany implements Part {
     this.#stop = new AbortController()
     this.#isAtWork = true
     const stop = this.#stop
-    const queues = asQueues(this.#writer, verbs)
+    const queues = this.#writer.asQueues(verbs)
     world.history.add(life.name, () => `works many: ${JSON.stringify({ ...which, ...options })}`)
-    if (!this.#isCalm) this.#later(LIFE_MS_MAX * random.next(), () => this.#halt(stop))
+    if (!this.#isCalm) this.#joining.after(LIFE_MS_MAX * random.next(), () => this.#halt(stop))
     const graceOver = new AbortController().signal
     workMany(
       manySettingsOf(options),
@@ -135,7 +128,7 @@ class ConsumeMany implements Part {
         }, which),
         clock: {
           nowMs: () => world.scheduler.nowMs,
-          sleep: (ms, signal) => this.#sleep(ms, signal),
+          sleep: (ms, signal) => this.#writer.sleep(ms, signal),
         },
         random: () => random.next(),
         newKey: () => `${life.name}-${random.next()}`,
@@ -161,17 +154,8 @@ class ConsumeMany implements Part {
 
   async #handle(...[items, context]: Parameters<Handler>): Promise<Awaited<ReturnType<Handler>>> {
     const { random } = this.#joining
-    await this.#sleep(random.next() ** 4 * this.#slowMs)
+    await this.#writer.sleep(random.next() ** 4 * this.#slowMs)
     if (this.#isCalm || !random.chance(this.#failing)) return undefined
     return failSome(random, items, context)
-  }
-
-  #sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    return this.#writer.sleep(ms, signal)
-  }
-
-  #later(ms: number, run: () => void): void {
-    const { world, random } = this.#joining
-    world.scheduler.at(world.scheduler.nowMs + ms, random.next(), true, run)
   }
 }

@@ -7,22 +7,10 @@ import { createLog } from '../../../../lambdas/runtime/log.ts'
 import type { Random } from '../../../../testing/random.ts'
 import { announcementsOf } from '../../../../testing/simulated/announcements.ts'
 import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
-import { checkHandled, isWorkedOff } from '../checkers/check-handled.ts'
-import type { Actor, Joining, Part } from '../harness/actor.ts'
+import { checkHandled, isWorkedOff } from '../checkers/check-consumers.ts'
+import type { Joining, Part } from '../harness/actor.ts'
 import { sendEvent } from '../harness/world.ts'
-import { asQueues } from './callers/as-queues.ts'
 import type { Writer } from './callers/writer.ts'
-
-/**
- * A function of a user's that works a queue, on the real code of consumers. Its runs are as Lambda has them: an
- * environment handles one event at a time and keeps its engine, an event waits for a free one, a run is killed at the
- * end of its time, and what failed is repeated twice.
- */
-export const consumer: Actor = {
-  name: 'consumer',
-  share: 0.25,
-  join: (joining) => new Consumer(joining),
-}
 
 const LOOK_EVERY_MS = 10_000
 const REPEATS_MAX = 2
@@ -34,7 +22,12 @@ type Call = { readonly failures: number }
 type Environment = { readonly writer: Writer; busy: Run | undefined }
 type Run = { readonly call: Call; readonly name: string }
 
-class Consumer implements Part {
+/**
+ * A function of a user's that works a queue, on the real code of consumers. Its runs are as Lambda has them: an
+ * environment handles one event at a time and keeps its engine, an event waits for a free one, a run is killed at the
+ * end of its time, and what failed is repeated twice.
+ */
+export class Consumer implements Part {
   readonly #joining: Joining
   readonly #queue: string
   readonly #settings: Settings
@@ -126,7 +119,7 @@ class Consumer implements Part {
   #look(): void {
     if (this.#isCalm || this.#isOver) return
     this.#check()
-    this.#later(LOOK_EVERY_MS, () => this.#look())
+    this.#joining.after(LOOK_EVERY_MS, () => this.#look())
   }
 
   #check(): void {
@@ -138,7 +131,7 @@ class Consumer implements Part {
   #send(call: Call): void {
     sendEvent(this.#joining.world, (afterMs) => {
       this.#underWay += 1
-      this.#later(afterMs, () => {
+      this.#joining.after(afterMs, () => {
         this.#underWay -= 1
         this.#waiting.push(call)
         this.#next()
@@ -194,7 +187,7 @@ class Consumer implements Part {
         handler: this.#handlerOf(clock),
       },
       {
-        queues: asQueues(writer, verbs),
+        queues: writer.asQueues(verbs),
         clock,
         random: () => random.next(),
         log: createLog({
@@ -225,13 +218,13 @@ class Consumer implements Part {
     const { world } = this.#joining
     world.history.add(environment.writer.life.name, () => `${run.name} ends: ${how}`)
     environment.busy = undefined
-    this.#later(0, () => this.#next())
+    this.#joining.after(0, () => this.#next())
   }
 
   /** As Lambda repeats asynchronous calls. */
   #repeat({ failures }: Call): void {
     if (failures === REPEATS_MAX) this.#gaveUp = true
-    else this.#later(1_000, () => this.#send({ failures: failures + 1 }))
+    else this.#joining.after(1_000, () => this.#send({ failures: failures + 1 }))
   }
 
   #handlerOf(clock: { sleep(ms: number): Promise<void> }): Handler {
@@ -242,11 +235,6 @@ class Consumer implements Part {
       if (this.#isCalm || !random.chance(this.#failing)) return undefined
       return failSome(random, items, context)
     }
-  }
-
-  #later(ms: number, run: () => void): void {
-    const { world, random } = this.#joining
-    world.scheduler.at(world.scheduler.nowMs + ms, random.next(), true, run)
   }
 }
 

@@ -1,15 +1,8 @@
 import type { DeployedSchedule, DeployedSchedules } from '../../../../lambdas/engine/queues.ts'
-import type { Actor, Joining, Part } from '../harness/actor.ts'
+import type { Joining, Part } from '../harness/actor.ts'
 import type { Command } from './callers/command.ts'
-import { drawPatterns } from './callers/draw-patterns.ts'
+import { drawPatterns } from './callers/profile.ts'
 import type { Writer } from './callers/writer.ts'
-
-/** Sweepers of two deployments, the older of which may come last: each brings its own schedules and patterns. */
-export const deployments: Actor = {
-  name: 'deployments',
-  share: 0.1,
-  join: (joining) => new Deployments(joining),
-}
 
 const MINUTE_MS = 60_000
 const RUNS_MAX = 8
@@ -22,7 +15,8 @@ type Deployment = {
   runs: number
 }
 
-class Deployments implements Part {
+/** Sweepers of two deployments, the older of which may come last: each brings its own schedules and patterns. */
+export class Deployments implements Part {
   readonly #joining: Joining
   readonly #older: Deployment
   readonly #newer: Deployment
@@ -37,7 +31,7 @@ class Deployments implements Part {
 
   start(): void {
     this.#run(this.#older)
-    this.#after(40_000, () => this.#run(this.#newer))
+    this.#joining.after(40_000 * this.#joining.random.next(), () => this.#run(this.#newer))
   }
 
   stop(): void {
@@ -99,20 +93,15 @@ class Deployments implements Part {
   #run(deployment: Deployment): void {
     if (this.#isCalm || deployment.runs === RUNS_MAX) return
     deployment.runs += 1
-    const { profile, random } = this.#joining
+    const { profile, random, after } = this.#joining
     const { sweeper, hash, patterns } = deployment
     sweeper.run(deploying(deployment), () => {})
     if (profile.patterned) {
       const rest = [patterns, hash]
       sweeper.run({ verb: 'deployPatterns', queue: '', rest } as Command, () => {})
     }
-    this.#after(random.pick([5_000, MINUTE_MS, 5 * MINUTE_MS]), () => this.#run(deployment))
-  }
-
-  #after(withinMs: number, run: () => void): void {
-    const { world, random } = this.#joining
-    const { scheduler } = world
-    scheduler.at(scheduler.nowMs + withinMs * random.next(), random.next(), true, run)
+    const withinMs = random.pick([5_000, MINUTE_MS, 5 * MINUTE_MS])
+    after(withinMs * random.next(), () => this.#run(deployment))
   }
 }
 

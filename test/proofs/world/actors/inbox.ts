@@ -8,18 +8,11 @@ import { createLog } from '../../../../lambdas/runtime/log.ts'
 import { Tally } from '../../../../lambdas/runtime/tally.ts'
 import { requestTimeout, throttling } from '../../../../testing/simulated/faults.ts'
 import { checkInbox, type Sent } from '../checkers/check-inbox.ts'
-import type { Actor, Joining, Part } from '../harness/actor.ts'
+import type { Joining, Part } from '../harness/actor.ts'
 import { Sqs } from '../harness/sqs.ts'
 import type { Command } from './callers/command.ts'
-import { KEY_SECONDS, keysExpire } from './callers/expiring-keys.ts'
+import { KEY_SECONDS, keysExpire } from './callers/profile.ts'
 import type { Writer } from './callers/writer.ts'
-
-/** Producers that push by way of SQS, and the function that applies what is there. */
-export const inbox: Actor = {
-  name: 'inbox',
-  share: 0.2,
-  join: (joining) => new Inbox(joining),
-}
 
 const MINUTE_MS = 60_000
 /** Lambda's, for a batch. */
@@ -34,7 +27,8 @@ const DAY_SECONDS = DAY_MS / 1_000
 /** The hour by which clocks differ, and a run of the function. */
 const FORGETS_WITHIN_MS = 90 * MINUTE_MS
 
-class Inbox implements Part {
+/** Producers that push by way of SQS, and the function that applies what is there. */
+export class Inbox implements Part {
   readonly #joining: Joining
   readonly #sqs: Sqs<Sent>
   readonly #producer: Writer
@@ -195,7 +189,8 @@ class Inbox implements Part {
 
   readonly #clock = {
     nowMs: () => this.#nowMs,
-    sleep: (ms: number): Promise<void> => new Promise((resolve) => this.#after(ms, resolve)),
+    sleep: (ms: number): Promise<void> =>
+      new Promise((resolve) => this.#joining.after(ms, resolve)),
   }
 
   /** As Lambda does while there is something, in as many environments as there are. */
@@ -204,8 +199,8 @@ class Inbox implements Part {
     const records = writer === undefined ? [] : this.#receive()
     if (writer !== undefined && records.length > 0) {
       void this.#apply(writer, records)
-      this.#after(20, () => this.#poll())
-    } else if (!this.#isOver) this.#after(POLL_EVERY_MS, () => this.#poll())
+      this.#joining.after(20, () => this.#poll())
+    } else if (!this.#isOver) this.#joining.after(POLL_EVERY_MS, () => this.#poll())
   }
 
   /**
@@ -245,7 +240,7 @@ class Inbox implements Part {
     this.#busy.add(writer)
     const endMs = this.#nowMs + BATCH_MS
     const { life } = writer
-    this.#after(BATCH_MS, () => {
+    this.#joining.after(BATCH_MS, () => {
       if (this.#busy.has(writer) && !life.dead) writer.crash()
     })
     const log = createLog({ level: 'error', service: 'world', write: () => {} })
@@ -270,13 +265,8 @@ class Inbox implements Part {
     }
   }
 
-  #after(ms: number, run: () => void): void {
-    const { world, random } = this.#joining
-    world.scheduler.at(world.scheduler.nowMs + ms, random.next(), true, run)
-  }
-
   #later(withinMs: number, run: () => void): void {
-    this.#after(withinMs * this.#joining.random.next(), run)
+    this.#joining.after(withinMs * this.#joining.random.next(), run)
   }
 }
 
@@ -284,15 +274,11 @@ type Push = { readonly items: readonly PushItem[]; readonly idempotencyKey?: str
 
 /** The one verb that the function calls, as an operation like any other. */
 const applying = (writer: Writer): Pick<Queues, 'apply'> => ({
-  apply: (queue, messages: readonly InboxMessage[], request) =>
-    new Promise((resolve, reject) => {
-      const pushes = messages.map(({ items }) => items)
-      const command = { verb: 'apply', queue, rest: [messages, request], pushes } as Command
-      writer.run(command, ({ outcome }) => {
-        if (outcome?.kind === 'success') resolve(outcome.value as never)
-        else if (outcome !== undefined && 'error' in outcome) reject(outcome.error)
-      })
-    }),
+  apply: (queue, messages: readonly InboxMessage[], request) => {
+    const pushes = messages.map(({ items }) => items)
+    const command = { verb: 'apply', queue, rest: [messages, request], pushes } as Command
+    return writer.call(command) as ReturnType<Queues['apply']>
+  },
 })
 
 /** As they came: ten of one queue at a time, in order. */

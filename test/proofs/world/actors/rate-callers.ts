@@ -3,33 +3,25 @@ import type { RateState } from '../../../../lambdas/rate/operations/rate-state.t
 import type { TicketState } from '../../../../lambdas/rate/operations/tickets.ts'
 import type { Admission } from '../../../../lambdas/rate/rate-limits.ts'
 import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
-import { checkAdmission, checkVerified } from '../checkers/rate/check-admission.ts'
-import { checkDenial } from '../checkers/rate/check-denial.ts'
-import { Openings } from '../checkers/rate/check-openings.ts'
+import {
+  checkAdmission,
+  checkDenial,
+  checkVerified,
+  Openings,
+} from '../checkers/rate/check-admission.ts'
 import type { HeldTicket, RateCall, RateCommand } from '../checkers/rate/rate-call.ts'
 import { RateRows } from '../checkers/rate/rows.ts'
-import type { Actor, Joining, Part } from '../harness/actor.ts'
+import type { Joining, Part } from '../harness/actor.ts'
 import { inLife } from '../harness/world.ts'
 import { Crowd } from './callers/crowd.ts'
 import type { Outcome } from './callers/operation.ts'
 import { drawRateCommand, drawRates, firstCommands, type RateProfile } from './rate/draw.ts'
 import { RateProcess } from './rate/process.ts'
 
-/** Callers of the rate limiter, on the queues' table. */
-export const rateCallers: Actor = {
-  name: 'rate-callers',
-  share: 0.15,
-  join: (joining) => new RateCallers(joining),
-}
-
 /** The rows that count calls under queues' own limits are judged in any world. */
-export const queueLimits: Actor = {
-  name: 'queue-limits',
-  share: 1,
-  join({ world }) {
-    const rows = new RateRows(world)
-    return { observe: (change) => isOfQueue(change) && rows.observe(change) }
-  },
+export function queueLimits({ world }: Joining): Part {
+  const rows = new RateRows(world)
+  return { observe: (change) => isOfQueue(change) && rows.observe(change) }
 }
 
 /** By its key, which no caller of the limiter can name. */
@@ -42,7 +34,8 @@ const PROBES_MAX = 7
 /** Who is told to come back later than that does not. */
 const PATIENCE_MS = 60_000
 
-class RateCallers implements Part {
+/** Callers of the rate limiter, on the queues' table. */
+export class RateCallers implements Part {
   readonly #joining: Joining
   readonly #rows: RateRows
   readonly #openings: Openings

@@ -2,18 +2,11 @@ import { definitionOf } from '../../../../lambdas/engine/core/schedule.ts'
 import { timesOf } from '../../../../lambdas/engine/operations/scheduling/times-of.ts'
 import type { Missed, ScheduleInput } from '../../../../lambdas/engine/queues.ts'
 import type { Random } from '../../../../testing/random.ts'
-import { type Account, wrongWith } from '../checkers/check-schedules.ts'
-import type { Actor, Joining, Part } from '../harness/actor.ts'
-import type { PlainCallVerb } from './callers/command.ts'
+import { Account, wrongWith } from '../checkers/check-schedules.ts'
+import type { Joining, Part } from '../harness/actor.ts'
+import type { Command, PlainCallVerb } from './callers/command.ts'
 import type { Outcome } from './callers/operation.ts'
 import type { Writer } from './callers/writer.ts'
-
-/** Schedules of the callers' queues, a sweeper that comes for them, and callers who change them. */
-export const schedules: Actor = {
-  name: 'schedules',
-  share: 0.15,
-  join: (joining) => new Schedules(joining),
-}
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
@@ -21,9 +14,12 @@ const SWEEP_EVERY_MS = 30_000
 /** While faults last, there are few sweeps; the rest of the occurrences comes in the calm. */
 const SWEEPS_MAX = 6
 
+type Told = 'made' | 'unknown' | 'refused'
+
 const touches = ['nothing', 'nothing', 'puts', 'pauses', 'runs', 'deletes'] as const
 
-class Schedules implements Part {
+/** Schedules of the callers' queues, a sweeper that comes for them, and callers who change them. */
+export class Schedules implements Part {
   readonly #joining: Joining
   readonly #caller: Writer
   readonly #sweeper: Writer
@@ -38,11 +34,15 @@ class Schedules implements Part {
     this.#sweeper = joining.newWriter('clock')
   }
 
+  get #nowMs(): number {
+    return this.#joining.world.scheduler.nowMs
+  }
+
   start(): void {
     const { random } = this.#joining
     const count = random.between(1, 3)
     for (let number = 0; number < count; number += 1) void this.#work(`s${number}`)
-    this.#after(SWEEP_EVERY_MS * random.next(), () => this.#sweep())
+    this.#joining.after(SWEEP_EVERY_MS * random.next(), () => this.#sweep())
   }
 
   stop(): void {
@@ -72,20 +72,9 @@ class Schedules implements Part {
   async #work(name: string): Promise<void> {
     const { random, profile, model } = this.#joining
     const { queue } = random.pick(profile.queues)
-    const nowMs = this.#joining.world.scheduler.nowMs
-    const input = drawInput(random, name, nowMs)
+    const input = drawInput(random, name, this.#nowMs)
     this.#endMs = Math.max(this.#endMs, input.endsAtMs ?? 0)
-    const account: Account = {
-      queue,
-      name,
-      input,
-      found: [],
-      texts: new Set(),
-      paused: [],
-      runs: { made: 0, unknown: 0 },
-      deletedMs: undefined,
-      mayBeDeleted: false,
-    }
+    const account = new Account(queue, name, input)
     const mayPush = (text: string): void => {
       account.texts.add(text)
       model.ledger.announceSchedule(queue, text, ({ dueMs, pushedAtMs }) => {
@@ -113,44 +102,36 @@ class Schedules implements Part {
     } else if (touch === 'deletes') {
       account.mayBeDeleted = true
       await this.#insist(account, 'deleteSchedule')
-      account.deletedMs = this.#joining.world.scheduler.nowMs
+      account.deletedMs = this.#nowMs
     } else if (touch === 'pauses') {
-      const fromMs = this.#joining.world.scheduler.nowMs
+      const fromMs = this.#nowMs
       await this.#call(account, 'pauseSchedule')
       await this.#sleep(120_000 * random.next())
       await this.#insist(account, 'resumeSchedule')
-      account.paused.push({ fromMs, toMs: this.#joining.world.scheduler.nowMs })
+      account.paused.push({ fromMs, toMs: this.#nowMs })
     }
   }
 
   async #insist(account: Account, verb: PlainCallVerb, ...rest: unknown[]): Promise<string> {
-    const { world } = this.#joining
-    const startsAtMs = account.input.startsAtMs ?? 0
+    const untilMs = (account.input.startsAtMs ?? 0) - 10_000
+    const isTooLate = () => verb === 'putSchedule' && this.#nowMs > untilMs
     while ((await this.#call(account, verb, ...rest)) !== 'made') {
-      if (verb === 'putSchedule' && world.scheduler.nowMs > startsAtMs - 10_000) return 'too late'
+      if (isTooLate()) return 'too late'
       await this.#sleep(2_000)
     }
-    return world.scheduler.nowMs > startsAtMs - 10_000 && verb === 'putSchedule'
-      ? 'too late'
-      : 'made'
+    return isTooLate() ? 'too late' : 'made'
   }
 
   /** Of a process that dies nobody hears: that is "unknown". */
-  #call(
-    { queue, name }: Account,
-    verb: PlainCallVerb,
-    ...rest: unknown[]
-  ): Promise<'made' | 'unknown' | 'refused'> {
+  #call({ queue, name }: Account, verb: PlainCallVerb, ...rest: unknown[]): Promise<Told> {
     const writer = this.#caller
     return new Promise((resolve) => {
       const told = (outcome: Outcome | undefined): void => {
         if (outcome?.kind === 'success') resolve('made')
         else resolve(outcome?.kind === 'refused' ? 'refused' : 'unknown')
       }
-      const operation = writer.run(
-        { verb, queue, rest: [name, ...rest] } as Parameters<Writer['run']>[0],
-        ({ outcome }) => told(outcome),
-      )
+      const command = { verb, queue, rest: [name, ...rest] } as Command
+      const operation = writer.run(command, ({ outcome }) => told(outcome))
       writer.onCrash = () => told(operation.outcome)
     })
   }
@@ -159,7 +140,7 @@ class Schedules implements Part {
     if (this.#isCalm || this.#sweeps === SWEEPS_MAX) return
     this.#sweeps += 1
     this.#sweeper.run({ verb: 'returnExpiredLocks', queue: '' }, () => {})
-    this.#after(SWEEP_EVERY_MS, () => this.#sweep())
+    this.#joining.after(SWEEP_EVERY_MS, () => this.#sweep())
   }
 
   /** All times at which it should have been due. */
@@ -175,12 +156,7 @@ class Schedules implements Part {
 
   /** Whoever plans outlives the process that asks. */
   #sleep(ms: number): Promise<void> {
-    return new Promise((resolve) => this.#after(ms, resolve))
-  }
-
-  #after(ms: number, run: () => void): void {
-    const { world, random } = this.#joining
-    world.scheduler.at(world.scheduler.nowMs + ms, random.next(), true, run)
+    return new Promise((resolve) => this.#joining.after(ms, resolve))
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
-import type { Actor, Joining, Part } from '../harness/actor.ts'
+import type { Joining, Part } from '../harness/actor.ts'
 import { sendEvent } from '../harness/world.ts'
 import type { Writer } from './callers/writer.ts'
 
@@ -10,13 +10,7 @@ const SWEEPS_MAX = 12
 const WAKES_MAX = 5
 
 /** What the deployed stack does by itself: the minute's sweep, and Wake, which the sweep and the stream call. */
-export const upkeep: Actor = {
-  name: 'upkeep',
-  share: 0.3,
-  join: (joining) => new Upkeep(joining, joining.random.chance(0.4)),
-}
-
-class Upkeep implements Part {
+export class Upkeep implements Part {
   readonly #joining: Joining
   readonly #wakes: boolean
   readonly #sweeper: Writer
@@ -26,15 +20,15 @@ class Upkeep implements Part {
   #woken = 0
   #isOver = false
 
-  constructor(joining: Joining, wakes: boolean) {
+  constructor(joining: Joining) {
     this.#joining = joining
-    this.#wakes = wakes
+    this.#wakes = joining.random.chance(0.4)
     this.#sweeper = joining.newWriter('sweeper')
     this.#wakeMs = joining.random.pick([3_000, 10_000, 40_000])
   }
 
   start(): void {
-    this.#later(this.#joining.random.next() * MINUTE_MS, () => this.#sweep())
+    this.#joining.after(this.#joining.random.next() * MINUTE_MS, () => this.#sweep())
   }
 
   stop(): void {
@@ -47,7 +41,7 @@ class Upkeep implements Part {
     if (newItem?.wk === undefined || oldItem?.wk !== undefined) return
     const untilMs = Number(newItem.checkAt)
     sendEvent(this.#joining.world, (afterMs) =>
-      this.#later(afterMs + 1_000, () => this.#wake(untilMs)),
+      this.#joining.after(afterMs + 1_000, () => this.#wake(untilMs)),
     )
   }
 
@@ -57,7 +51,7 @@ class Upkeep implements Part {
     const onNext = (untilMs: number) => this.#wake(untilMs)
     const request = this.#wakes ? { onNext } : {}
     this.#sweeper.run({ verb: 'returnExpiredLocks', queue: '', request }, () => {})
-    this.#later(MINUTE_MS, () => this.#sweep())
+    this.#joining.after(MINUTE_MS, () => this.#sweep())
   }
 
   #wake(untilMs: number): void {
@@ -66,15 +60,10 @@ class Upkeep implements Part {
     this.#woken += 1
     const waker = this.#wakers.shift() ?? newWriter(`wake${this.#woken}`)
     const deadlineMs = Math.floor(world.scheduler.nowMs) + this.#wakeMs
-    this.#later(50 + 600 * random.next(), () => {
+    this.#joining.after(50 + 600 * random.next(), () => {
       waker.run({ verb: 'wake', queue: '', request: { untilMs, deadlineMs } }, () => {
         this.#wakers.push(waker)
       })
     })
-  }
-
-  #later(ms: number, run: () => void): void {
-    const { world, random } = this.#joining
-    world.scheduler.at(world.scheduler.nowMs + ms, random.next(), true, run)
   }
 }

@@ -3,26 +3,7 @@ import { isDone, itemsIn, type QueueRecord } from '../../../../lambdas/engine/co
 import type { Operation } from '../actors/callers/operation.ts'
 import type { Model, QueueModel } from './model.ts'
 
-/** What there was to be had in a queue, at every moment of any call. */
-export type Availability = {
-  /** From when on, by a pop's clock, it could have something: at once, or when the first that can join is due. */
-  readonly fromMs: Highest
-  /** The same, if there were room for all that is due. */
-  readonly withRoomMs: Highest
-  /** When the first that can join is due. */
-  readonly dueMs: Highest
-  /** The same below zero, so that the highest is the least room. */
-  readonly lackOfRoom: Highest
-}
-
 const never = Number.POSITIVE_INFINITY
-
-export const noneAvailable = (): Availability => ({
-  fromMs: new Highest(never),
-  withRoomMs: new Highest(never),
-  dueMs: new Highest(never),
-  lackOfRoom: new Highest(Number.NEGATIVE_INFINITY),
-})
 
 /** After each request that changed the queue. */
 export function noteAvailability(
@@ -87,6 +68,18 @@ export class Highest {
     const step = this.#steps.findLast(({ fromCommit }) => fromCommit <= commit)
     return (step ?? (this.#steps[0] as Step)).value
   }
+}
+
+/** What there was to be had in a queue, at every moment of any call. */
+export class Availability {
+  /** From when on, by a pop's clock, it could have something: at once, or when the first that can join is due. */
+  readonly fromMs = new Highest(never)
+  /** The same, if there were room for all that is due. */
+  readonly withRoomMs = new Highest(never)
+  /** When the first that can join is due. */
+  readonly dueMs = new Highest(never)
+  /** The same below zero, so that the highest is the least room. */
+  readonly lackOfRoom = new Highest(Number.NEGATIVE_INFINITY)
 }
 
 /**

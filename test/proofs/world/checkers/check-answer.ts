@@ -1,7 +1,6 @@
 import type { QueuePatternInput } from '../../../../lambdas/engine/queues.ts'
 import type { Verb } from '../actors/callers/command.ts'
 import type { Operation } from '../actors/callers/operation.ts'
-import type { Answer, Refusal, Say } from './answer.ts'
 import { checkCancelled, checkMoved } from './check-by-id.ts'
 import { settingsBy } from './check-configuration.ts'
 import {
@@ -21,7 +20,7 @@ import {
 } from './check-pushed.ts'
 import { checkBrowsed, checkInspected, checkListed } from './check-read-answer.ts'
 import { checkSeatLeft, checkWaited } from './check-waiting.ts'
-import type { Model } from './model.ts'
+import type { Answer, Model, Refusal, Say } from './model.ts'
 
 /** By verb; a verb that is not here answers nothing that a model could judge. */
 const checks: { readonly [V in Verb]?: (answer: Answer<V>) => void } = {
@@ -61,18 +60,11 @@ const checks: { readonly [V in Verb]?: (answer: Answer<V>) => void } = {
   },
   purge: (answer) => {
     const { operation, value, say } = answer
-    const { purged } = operation.effects
-    if (value.itemsPurged !== purged) {
-      say('a purge counts exactly', `${value.itemsPurged}, in truth ${purged}`)
-    }
+    checkCount(operation.effects.purged, value.itemsPurged, say)
     checkLeftDry(answer, undefined)
   },
-  redrive: ({ operation, value, say }) => {
-    const { redriven } = operation.effects
-    if (value.itemsRedriven !== redriven) {
-      say('a redrive counts exactly', `${value.itemsRedriven}, in truth ${redriven}`)
-    }
-  },
+  redrive: ({ operation, value, say }) =>
+    checkCount(operation.effects.redriven, value.itemsRedriven, say),
   configure: ({ operation, say }) => {
     const { configured } = operation.effects
     if (configured !== 1) say('a success has its effect once', `configured ${configured} times`)
@@ -160,18 +152,21 @@ function checkNotStarved({ model, operation, code, say }: Refusal): void {
   }
 }
 
+/** What a call has done, by the effects that tell. */
+// biome-ignore format: a table
+const deeds: Readonly<Partial<Record<keyof Operation['effects'], string>>> = {
+  appended: 'appended items', takes: 'took items', takenOut: 'took items out by their ids',
+  settledByLock: 'settled a lock', releasedByLock: 'released a lock', buriedByLock: 'dead-lettered a lock',
+  extended: 'extended a lock', purged: 'purged items', redriven: 'redrove items',
+  configured: 'changed the configuration',
+}
+
 function checkNothingDone({ effects }: Operation, say: Say): void {
-  const done = [
-    effects.appended > 0 && 'appended items',
-    effects.takes.length > 0 && 'took items',
-    effects.settledByLock.size > 0 && 'settled a lock',
-    effects.releasedByLock.size > 0 && 'released a lock',
-    effects.buriedByLock.size > 0 && 'dead-lettered a lock',
-    effects.extended.size > 0 && 'extended a lock',
-    effects.takenOut.size > 0 && 'took items out by their ids',
-    effects.purged > 0 && 'purged items',
-    effects.redriven > 0 && 'redrove items',
-    effects.configured > 0 && 'changed the configuration',
-  ].filter((what) => what !== false)
-  if (done.length > 0) say('a definite error changed nothing', done.join(', '))
+  const done = Object.entries(deeds).filter(([name]) => {
+    const effect = effects[name as keyof typeof effects] as number | unknown[] | Set<unknown>
+    if (typeof effect === 'number') return effect > 0
+    return (Array.isArray(effect) ? effect.length : effect.size) > 0
+  })
+  if (done.length === 0) return
+  say('a definite error changed nothing', done.map(([, what]) => what).join(', '))
 }

@@ -38,10 +38,8 @@ export function checkTail(
     log = model.makeLog(queue, after.epoch, priority)
   }
   if (kept.some((entry, index) => entry !== after.tail[index])) {
-    model.violated(
-      'a sequence number never changes its item',
-      `the tail of lane ${priority} of ${queue} was ${JSON.stringify(kept)} and is ${JSON.stringify(after.tail)}`,
-    )
+    const what = `the tail of lane ${priority} of ${queue} was ${kept.join()} and is ${after.tail.join()}`
+    model.violated('a sequence number never changes its item', what)
     return
   }
   for (let i = kept.length; i < after.tail.length; i += 1) {

@@ -1,20 +1,15 @@
 import type { Item } from '../../../../lambdas/engine/core/entry.ts'
 import { itemId } from '../../../../lambdas/engine/core/keys.ts'
 import type { PushItem } from '../../../../lambdas/engine/queues.ts'
-import type { Command } from '../actors/callers/command.ts'
 import type { Operation } from '../actors/callers/operation.ts'
 import type { LaneLog } from './lane-view.ts'
-import type { ItemRecord, PushedBy } from './ledger.ts'
-import type { Model, QueueModel } from './model.ts'
+import { type ItemRecord, itemsIn, type PushedBy } from './ledger.ts'
+import type { Model } from './model.ts'
 import type { ScheduledItem } from './scheduled-items.ts'
 
 /** Where an item has come to: to the end of a lane, or among those that wait for their time. */
-type Arrival = {
-  readonly item: Item
-  readonly record: ItemRecord
+type Arrival = Pick<ScheduledItem, 'item' | 'record' | 'priority' | 'id'> & {
   readonly queue: string
-  readonly priority: number
-  readonly id: string
   /** The second in which it is due, if that is ahead. */
   readonly due: number | undefined
 }
@@ -37,12 +32,8 @@ export function noteInLane(model: Model, log: LaneLog, item: Item, record: ItemR
   noteArrival(model, { item, record, queue, priority, id, due: undefined })
 }
 
-export function noteScheduled(
-  model: Model,
-  { queue }: QueueModel,
-  { item, record, priority, due, id }: ScheduledItem,
-): void {
-  noteArrival(model, { item, record, queue, priority, id, due })
+export function noteScheduled(model: Model, queue: string, one: ScheduledItem): void {
+  noteArrival(model, { ...one, queue })
   model.world.statistics.count('path scheduled')
 }
 
@@ -162,19 +153,6 @@ function checkItsTime(
   const wanted = dueMs > item.pushedAtMs ? Math.ceil(dueMs / 1_000) : undefined
   if (wanted === due) return
   model.violated('an item is due when it was asked to be', `${item.text} at ${at(arrival)}`)
-}
-
-export function itemsIn(command: Command): readonly PushItem[] {
-  switch (command.verb) {
-    case 'push':
-      return command.request.items
-    case 'transact':
-      return command.items
-    case 'pushTransactItem':
-      return [command.item]
-    default:
-      return 'rest' in command ? (command.pushes ?? []).flat() : []
-  }
 }
 
 function noteMoved(model: Model, arrival: Arrival, operation: Operation): void {

@@ -2,9 +2,8 @@ import { parseItemId } from '../../../../lambdas/engine/core/keys.ts'
 import { includes } from '../../../../lambdas/engine/core/ranges.ts'
 import type { CommandOf } from '../actors/callers/command.ts'
 import type { Operation } from '../actors/callers/operation.ts'
-import type { Answer, Say } from './answer.ts'
 import type { Place } from './lane-view.ts'
-import type { Model } from './model.ts'
+import type { Answer, Model, Say } from './model.ts'
 
 /** A call answers `cancelled` for exactly the items that it cancelled, and `gone` only for items that are gone. */
 export function checkCancelled(answer: Answer<'cancel'>): void {
@@ -52,11 +51,13 @@ export function checkMoved(answer: Answer<'move'>): void {
       say('without faults a new id in the same queue is known', one.id)
     }
   }
-  const newIdOf = (id: string) => {
-    const text = textOf(model, queue, id)
-    return model.ledger.schedules.has(text) ? undefined : effects.movedTo.get(text)
-  }
-  checkOrderKept(model, operation, newIdOf, say)
+  checkOrderKept(answer)
+}
+
+/** Of several with one text, nobody can say which is which. */
+function newIdOf({ model, operation }: Answer<'move'>, id: string): string | undefined {
+  const text = textOf(model, operation.command.queue, id)
+  return model.ledger.schedules.has(text) ? undefined : operation.effects.movedTo.get(text)
 }
 
 const textOf = (model: Model, queue: string, id: string): string =>
@@ -79,12 +80,10 @@ function isThere(
 }
 
 /** What was before in the order of pops comes before where it went to. */
-function checkOrderKept(
-  model: Model,
-  { command: { queue, request }, effects }: Operation<CommandOf<'move'>>,
-  newIdOf: (id: string) => string | undefined,
-  say: Say,
-): void {
+function checkOrderKept(answer: Answer<'move'>): void {
+  const { model, operation, say } = answer
+  const { queue, request } = operation.command
+  const { effects } = operation
   const to = request.queue ?? queue
   const last = new Map<string, number>()
   const places = [...effects.takenOut].flatMap((id) => {
@@ -96,7 +95,7 @@ function checkOrderKept(
     (a, b) => Number(a.isLater) - Number(b.isLater) || a.major - b.major || a.minor - b.minor,
   )
   for (const { id, isLater } of places) {
-    const place = orderOf(model, to, newIdOf(id) ?? '')
+    const place = orderOf(model, to, newIdOf(answer, id) ?? '')
     if (place === undefined) continue
     const lane = `${isLater} ${place.name}`
     if (place.minor < (last.get(lane) ?? 0)) say('a move keeps the order', id)

@@ -5,36 +5,32 @@ import { noteConfiguration } from './check-configuration.ts'
 import { checkLimit } from './check-limits.ts'
 import { checkMarks } from './check-marks.ts'
 import { checkNotes } from './check-notes.ts'
-import { checkRecord } from './check-record.ts'
+import { checkRecord, checkVersion } from './check-record.ts'
 import { checkReturning } from './check-returning.ts'
 import { checkSettling } from './check-settling.ts'
 import { checkTaking } from './check-taking.ts'
-import { checkVersion } from './check-version.ts'
-import { countPaths } from './count-paths.ts'
+import { countSteps } from './count-steps.ts'
 import { changeOfLane, type LaneChange } from './lane-view.ts'
-import type { Model, QueueModel } from './model.ts'
+import type { Model } from './model.ts'
 import { noteLocks } from './note-locks.ts'
 import { noteScheduledInRecord } from './note-scheduled.ts'
-import type { Snapshot, Write } from './snapshot.ts'
+import type { Commit, Put, Snapshot, Write } from './snapshot.ts'
 
 /** Judges one write to a queue record by the record before and after it. */
-export function checkChange(
-  model: Model,
-  queueModel: QueueModel,
-  before: Snapshot | undefined,
-  after: Snapshot | undefined,
-): void {
-  const { queue } = queueModel
-  const broken = (rule: string, explanation: string): void => model.violated(rule, explanation)
+export function checkChange(commit: Commit): void {
+  const { model, before, after } = commit
   const { pushed } = model
-  noteScheduledInRecord(model, queueModel, before, after)
-  countPaths(model, queueModel, before, after)
-  checkMarks(model, queueModel, before, after)
+  noteScheduledInRecord(commit)
+  countSteps(commit)
+  checkMarks(commit)
   checkNotes(model, before?.record, after?.record)
-  if (after === undefined) {
-    if (before !== undefined) checkForgotten(model, before)
-    return
-  }
+  if (after !== undefined) checkPut({ ...commit, after }, pushed)
+  else if (before !== undefined) checkForgotten(model, before)
+}
+
+function checkPut(put: Put, pushedBefore: number): void {
+  const { model, queue, queueModel, before, after } = put
+  const broken = (rule: string, explanation: string): void => model.violated(rule, explanation)
   if (before === undefined) {
     if (after.record.version !== 1) broken('a new record has version 1', queue)
     queueModel.births += 1
@@ -44,14 +40,14 @@ export function checkChange(
   for (const [priority, lane] of after.record.lanes) {
     checkTail(model, queue, priority, before?.record.lanes.get(priority), lane)
   }
-  if (before !== undefined && model.pushed !== pushed) {
-    checkLimit(model, before, 'pushLimit', model.operation)
+  if (before !== undefined) {
+    if (model.pushed !== pushedBefore) checkLimit(model, before, 'pushLimit')
+    checkItems({ ...put, before })
   }
-  if (before !== undefined) checkItems({ model, queue, before, after })
   noteConfiguration(model, before, after)
-  noteLocks(model, queueModel, before, after)
+  noteLocks(put)
   checkRecord(after.record, broken)
-  notePointers(model, queue, before, after)
+  notePointers(put)
 }
 
 function checkItems(write: Write): void {
@@ -59,11 +55,8 @@ function checkItems(write: Write): void {
   const sameLocks = before.stored.K === after.stored.K && before.stored.F === after.stored.F
   const changes: LaneChange[] = []
   for (const [priority, lane] of before.record.lanes) {
-    const stored = after.stored.L[priority]
-    if (sameLocks && stored === before.stored.L[priority]) continue
-    if (sameLocks && stored !== undefined && onlyTailDiffers(before.stored.L[priority], stored)) {
-      continue
-    }
+    const [was, is] = [before.stored.L[priority], after.stored.L[priority]]
+    if (sameLocks && (was === is || (was && is && onlyTailDiffers(was, is)))) continue
     const view = before.view(priority)
     if (view === undefined) continue
     const kept = after.record.lanes.get(priority)?.epoch === lane.epoch
@@ -78,60 +71,34 @@ function checkItems(write: Write): void {
 
 type StoredLane = Snapshot['stored']['L'][string]
 
-function onlyTailDiffers(a: StoredLane | undefined, b: StoredLane): boolean {
-  return (
-    a !== undefined &&
-    a.e === b.e &&
-    a.h === b.h &&
-    a.f === b.f &&
-    a.s === b.s &&
-    a.k === b.k &&
-    a.d === b.d &&
-    a.q === b.q
-  )
-}
+const onlyTailDiffers = (a: StoredLane, b: StoredLane): boolean =>
+  (['e', 'h', 'f', 's', 'k', 'd', 'q'] as const).every((name) => a[name] === b[name])
 
 function checkForgotten(model: Model, { record }: Snapshot): void {
-  const { queue } = record
-  if (record.configuration.revision > 0) {
-    model.violated('a configured queue is kept', queue)
+  const { queue, configuration, locks, scheduled, lanes, lastEndedMs } = record
+  const say = (rule: string, what = ''): void => model.violated(rule, `${queue} ${what}`)
+  if (configuration.revision > 0) say('a configured queue is kept')
+  if ([...locks.values()].some((lock) => !isDone(lock))) say('a queue with live locks is kept')
+  if (scheduled.items > 0 || scheduled.purged.length > 0) {
+    say('only an empty queue is forgotten', 'has scheduled items, or their rows')
   }
-  if ([...record.locks.values()].some((lock) => !isDone(lock))) {
-    model.violated('a queue with live locks is kept', queue)
+  const afterMs = (model.operation?.clockMaxMs ?? Number.POSITIVE_INFINITY) - lastEndedMs
+  if (afterMs < FORGET_AFTER_MS) {
+    say('ended locks are remembered for a while', `was forgotten ${afterMs} ms after the last`)
   }
-  if (record.scheduled.items > 0 || record.scheduled.purged.length > 0) {
-    model.violated(
-      'only an empty queue is forgotten',
-      `${queue} has scheduled items, or their rows`,
-    )
-  }
-  const { operation } = model
-  if (operation !== undefined && operation.clockMaxMs < record.lastEndedMs + FORGET_AFTER_MS) {
-    model.violated(
-      'ended locks are remembered for a while',
-      `${queue} was forgotten ${operation.clockMaxMs - record.lastEndedMs} ms after a lock had ended`,
-    )
-  }
-  for (const [priority, lane] of record.lanes) {
-    if (lane.head < lane.sealed || lane.tail.length > 0) {
-      model.violated('only an empty queue is forgotten', `${queue} has lane ${priority}`)
-    }
+  for (const [priority, lane] of lanes) {
+    if (lane.head === lane.sealed && lane.tail.length === 0) continue
+    say('only an empty queue is forgotten', `has lane ${priority}`)
   }
 }
 
 /** Items that were sealed, offloaded or recalled must now be readable in another place. */
-function notePointers(
-  model: Model,
-  queue: string,
-  before: Snapshot | undefined,
-  after: Snapshot,
-): void {
+function notePointers({ model, queue, before, after }: Put): void {
   for (const [priority, lane] of after.record.lanes) {
     if (before?.stored.L[priority] === after.stored.L[priority]) continue
     const old = before?.record.lanes.get(priority)
-    if (old === undefined || old.epoch !== lane.epoch) continue
     const log = model.log(queue, lane.epoch, priority)
-    if (log === undefined) continue
+    if (old?.epoch !== lane.epoch || log === undefined) continue
     const size = lane.segmentSize
     const moved: [number, number][] = [
       [old.sealed, lane.sealed],

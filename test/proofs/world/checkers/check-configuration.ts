@@ -57,10 +57,8 @@ function checkSettings(model: Model, queue: string, configuration: Configuration
   const candidates = model.patterns.since(patternsRevision).slice(0, isOf)
   const settings = settingsOf(configuration)
   if (candidates.some((one) => settings === settingsBy(one, queue))) return
-  model.violated(
-    'settings are those of the longest prefix, whole',
-    `${queue} has ${settings} of revision ${patternsRevision}`,
-  )
+  const what = `${queue} has ${settings} of revision ${patternsRevision}`
+  model.violated('settings are those of the longest prefix, whole', what)
 }
 
 /** A queue's first own settings begin with the defaults, and not with those of its pattern. */
@@ -68,15 +66,8 @@ function checkFirstOwn(model: Model, configuration: Configuration, changed: stri
   const { command } = model.operation ?? {}
   if (command?.verb !== 'configure') return
   const { request } = command
-  const names = [
-    'maxDeliveries',
-    'capacity',
-    'pushLimit',
-    'popLimit',
-    'itemTtlSeconds',
-    'expired',
-  ] as const
-  for (const name of names) {
+  const limits = ['capacity', 'pushLimit', 'popLimit'] as const
+  for (const name of [...limits, 'maxDeliveries', 'itemTtlSeconds', 'expired'] as const) {
     if (configuration[name] === undefined || request[name]) continue
     model.violated('own settings count whole', `${name} of ${changed}`)
   }
@@ -90,10 +81,8 @@ export function checkPatternsApplied(model: Model): void {
     if (configuration.source.from === 'queue') continue
     const wanted = settingsBy(model.patterns.current, queue)
     if (settingsOf(configuration) === wanted) continue
-    model.violated(
-      'every queue without settings of its own has those of the newest patterns',
-      `${queue} has ${settingsOf(configuration)}, not ${wanted}`,
-    )
+    const what = `${queue} has ${settingsOf(configuration)}, not ${wanted}`
+    model.violated('every queue without settings of its own has those of the newest patterns', what)
   }
 }
 

@@ -43,9 +43,7 @@ function checkNotStarved(model: Model, { queue, scheduled }: QueueModel, take: T
   const times = first === scheduled.passed.name ? scheduled.passed.times + 1 : 1
   scheduled.passed = { name: first, times }
   if (times > PASSED_MAX) {
-    model.violated(
-      'what is due does not starve',
-      `${queue}: ${first} was passed over ${times} times`,
-    )
+    const what = `${queue}: ${first} was passed over ${times} times`
+    model.violated('what is due does not starve', what)
   }
 }

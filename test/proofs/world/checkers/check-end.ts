@@ -22,9 +22,7 @@ export function checkEnd(model: Model): void {
     if (fate !== undefined) world.statistics.count(`fate ${fate}`)
     else if (!appended) world.statistics.count('fate never pushed')
     const business = model.rows.row(`business#${text}`, 'business')
-    if (business !== undefined && !appended) {
-      world.violated('a transaction is all or nothing', text)
-    }
+    if (business !== undefined && !appended) world.violated('a transaction is all or nothing', text)
   }
   checkTransactions(model)
   checkKeysOnce(model)

@@ -1,11 +1,7 @@
 import { isCrowded } from '../../../../lambdas/engine/core/joinable.ts'
-import type { Operation } from '../actors/callers/operation.ts'
+import { latestFor } from './expiry.ts'
 import type { Model, QueueModel } from './model.ts'
 import { isBefore, type ScheduledItem } from './scheduled-items.ts'
-
-/** Pushes that go together go by the clock readings of one of them, which the others do not know. */
-const latestMs = (world: Model['world'], { together, latestMs }: Operation): number =>
-  together === undefined ? latestMs : world.scheduler.nowMs + world.skewMaxMs
 
 /** Due items join as they were pushed, never early by the clock of who joins them, and in the order of time. */
 export function checkJoined(
@@ -19,7 +15,7 @@ export function checkJoined(
   const say = (rule: string, { id, record }: ScheduledItem): void =>
     model.violated(rule, `${record.text} of ${queue} was ${id}`)
   for (const one of joined) {
-    if (operation !== undefined && 1_000 * one.due > latestMs(world, operation))
+    if (operation && 1_000 * one.due > latestFor(world, operation, operation.latestMs))
       say('never early', one)
     const { lane, item } = scheduled.joining.get(one.id) ?? {}
     const isSame =

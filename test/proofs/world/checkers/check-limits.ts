@@ -26,12 +26,8 @@ export function noteSlot({ effects }: Operation, { newItem }: Change): void {
 }
 
 /** By the limit that the record had at the moment of the write, whatever the caller knew of it. */
-export function checkLimit(
-  model: Model,
-  { record }: Snapshot,
-  setting: 'pushLimit' | 'popLimit',
-  operation: Operation | undefined,
-): void {
+export function checkLimit(model: Model, { record }: Snapshot, setting: 'pushLimit' | 'popLimit') {
+  const { operation } = model
   const limit = record.configuration[setting]
   if (limit === undefined) return
   // A message that cannot be pushed is moved to the dead letters: no limit of theirs holds it up.

@@ -1,5 +1,5 @@
-import type { Command } from '../actors/callers/command.ts'
-import type { Answer, Refusal, Say } from './answer.ts'
+import { locksNamedBy } from '../actors/callers/command.ts'
+import type { Answer, Refusal, Say } from './model.ts'
 
 export function checkAcknowledged(answer: Answer<'acknowledge'>): void {
   const { lockId, ids } = answer.operation.command.request
@@ -70,7 +70,9 @@ export function checkCount(done: number | undefined, answered: number, say: Say)
 }
 
 export function checkLockRefusal(refusal: Refusal): void {
-  const lockId = lockNamedBy(refusal.operation.command)
+  const { command } = refusal.operation
+  if (command.verb === 'acknowledgeMany') return
+  const [lockId] = locksNamedBy(command)
   if (lockId !== undefined) checkRefused(refusal, lockId)
 }
 
@@ -94,19 +96,5 @@ function checkRefused({ model, operation, code, say }: Refusal, lockId: string):
   if (lock.changedAtCommit > operation.startedAtCommit) return
   if (lock.expiresAtMs > operation.clockMaxMs) {
     say('a live lock is never refused', `${code} for ${lockId} until ${lock.expiresAtMs}`)
-  }
-}
-
-function lockNamedBy(command: Command): string | undefined {
-  switch (command.verb) {
-    case 'acknowledge':
-    case 'release':
-    case 'deadLetter':
-    case 'extend':
-      return command.request.lockId
-    case 'pop':
-      return command.request.acknowledge
-    default:
-      return undefined
   }
 }

@@ -1,18 +1,12 @@
 import { isRetry } from '../../../../lambdas/engine/core/retry.ts'
 import { transitionsOf } from '../../../../lambdas/engine/core/transitions.ts'
 import type { PopOutcome } from '../../../../lambdas/engine/queues.ts'
-import type { Answer } from './answer.ts'
-import type { Model, QueueModel } from './model.ts'
-import type { Snapshot } from './snapshot.ts'
+import type { Answer } from './model.ts'
+import type { Commit, Snapshot } from './snapshot.ts'
 
 /** The marks that events are made of, by the record before and after a write. */
-export function checkMarks(
-  model: Model,
-  queueModel: QueueModel,
-  before: Snapshot | undefined,
-  after: Snapshot | undefined,
-): void {
-  const { queue } = queueModel
+export function checkMarks(commit: Commit): void {
+  const { model, queue, queueModel, before, after } = commit
   if (after === undefined) {
     queueModel.silence = undefined
     return
@@ -26,31 +20,24 @@ export function checkMarks(
   if (before === undefined && hasFree && !after.record.notable) {
     model.violated('every transition wakes the stream', `${queue}: its first items`)
   }
-  checkReminder(model, before, after, hasFree)
+  checkReminder(commit, after, hasFree)
   const silent = !dry && !hasFree
   if (silent && before === undefined) model.violated('a record without items is dry', queue)
   if (silent && before?.record.dry && before.record.born === after.record.born) {
     model.violated('a dry queue stays marked until something comes', queue)
   }
-  if (before !== undefined && queueModel.silence === undefined) {
-    const wakes =
-      before.record.dry || dry || after.record.notable || before.record.born !== after.record.born
-    const [missed] = wakes ? [] : transitionsOf(before.record, after.record)
-    if (missed !== undefined) {
-      model.violated('every transition wakes the stream', `${queue}: ${missed.kind}`)
-    }
+  const was = before?.record
+  if (was !== undefined && queueModel.silence === undefined) {
+    const wakes = was.dry || dry || after.record.notable || was.born !== after.record.born
+    const [missed] = wakes ? [] : transitionsOf(was, after.record)
+    if (missed) model.violated('every transition wakes the stream', `${queue}: ${missed.kind}`)
   }
   if (!silent) queueModel.silence = undefined
   else queueModel.silence ??= { sinceCommit: model.commits, by: model.operation }
 }
 
 /** The sweeper announces a queue again only if a consumer could take something and none has. */
-function checkReminder(
-  model: Model,
-  before: Snapshot | undefined,
-  { record }: Snapshot,
-  hasFree: boolean,
-): void {
+function checkReminder({ model, before }: Commit, { record }: Snapshot, hasFree: boolean): void {
   const last = before?.record.reminder
   const { reminder } = record
   if (reminder === undefined || reminder.times === 0 || reminder.sinceMs === last?.sinceMs) return

@@ -6,11 +6,10 @@ import { isOvertaken, isRetry } from '../../../../lambdas/engine/core/retry.ts'
 import type { PopOutcome } from '../../../../lambdas/engine/queues.ts'
 import type { CommandOf } from '../actors/callers/command.ts'
 import type { Operation, Take } from '../actors/callers/operation.ts'
-import type { Answer, Say } from './answer.ts'
 import { maySeeOld } from './availability.ts'
 import { noteHandouts } from './check-taking.ts'
 import { expiryMsOf } from './expiry.ts'
-import type { Model, QueueModel } from './model.ts'
+import type { Answer, Model, QueueModel, Say } from './model.ts'
 
 type Pop = Operation<CommandOf<'pop'>>
 type Items = Extract<PopOutcome, { kind: 'items' }>
@@ -24,7 +23,7 @@ export function checkPopped(answer: Answer<'pop'>): void {
   const take = takes[0] ?? (isMaybe ? maybeTaken : undefined)
   if (takes.length === 0 && take !== undefined) noteHandouts(model, queue, take)
   if (outcome.kind !== 'locked' && request.acknowledge !== undefined) {
-    checkCombined(queueModel, operation, request.acknowledge, outcome.itemsAcknowledged, say)
+    checkCombined(answer, request.acknowledge)
   }
   if (outcome.kind !== 'items') {
     if (take !== undefined && idsOf(take).some((id) => !isPurged(model, queue, id))) {
@@ -79,7 +78,8 @@ function isPurged(model: Model, queue: string, id: string): boolean {
   return place?.record.fate === 'purged'
 }
 
-function checkTexts({ model, operation, say }: Answer<'pop'>, outcome: Items): void {
+function checkTexts(answer: Answer<'pop'>, outcome: Items): void {
+  const { model, operation, say } = answer
   const { queue } = operation.command
   const own = operation.effects.takes.length > 0
   for (const { text, id, priority, deliveries, pushedAtMs } of outcome.items) {
@@ -89,7 +89,7 @@ function checkTexts({ model, operation, say }: Answer<'pop'>, outcome: Items): v
       say('nothing is delivered that was not pushed', `${text} as ${id}`)
       continue
     }
-    if (own) checkExpiry(model.queue(queue), operation, known.item, say)
+    if (own) checkExpiry(answer, known.item)
     if (known.item.pushedAtMs !== pushedAtMs) say('an item keeps its time', `${text} ${pushedAtMs}`)
     if (deliveries < 1 || deliveries > known.handouts) {
       say('deliveries are counted', `${text}: ${deliveries} of ${known.handouts}`)
@@ -102,12 +102,9 @@ function checkTexts({ model, operation, say }: Answer<'pop'>, outcome: Items): v
 }
 
 /** By settings that changed while the pop ran it may have been over, or not. */
-function checkExpiry(
-  { current, configuredAtCommit }: QueueModel,
-  { startedAtCommit, clockMinMs }: Pop,
-  item: Item,
-  say: Say,
-): void {
+function checkExpiry({ model, operation, say }: Answer<'pop'>, item: Item): void {
+  const { startedAtCommit, clockMinMs, command } = operation
+  const { current, configuredAtCommit } = model.queue(command.queue)
   const isSettled = configuredAtCommit <= startedAtCommit
   const ttl = isSettled ? current?.record.configuration.itemTtlSeconds : undefined
   if (expiryMsOf(item, ttl) > clockMinMs) return
@@ -212,26 +209,19 @@ function isLocked({ locks }: QueueModel, { startedAtCommit, clockMinMs, command 
   )
 }
 
-function checkCombined(
-  queueModel: QueueModel,
-  { effects }: Pop,
-  lockId: string,
-  answered: number | undefined,
-  say: Say,
-): void {
-  const lock = queueModel.locks.get(lockId)
+function checkCombined({ model, operation, value, say }: Answer<'pop'>, lockId: string): void {
+  const { effects, command } = operation
+  const lock = model.queue(command.queue).locks.get(lockId)
+  const answered = value.kind === 'locked' ? undefined : value.itemsAcknowledged
+  const settled = effects.settledByLock.get(lockId)
   if (answered === undefined) {
     // A repeat by key, and the lock it had acknowledged is too long ago to be remembered.
-    if (effects.takes.length === 0 && lock?.acknowledged) return
-    say('a combined pop tells what it acknowledged', lockId)
-    return
-  }
-  const settled = effects.settledByLock.get(lockId)
-  if (settled === undefined) {
-    if (!lock?.acknowledged) {
-      say('a success has its effect', `lock ${lockId} was not acknowledged`)
+    if (effects.takes.length > 0 || !lock?.acknowledged) {
+      say('a combined pop tells what it acknowledged', lockId)
     }
-  } else if (settled !== answered) {
+  } else if (settled === undefined && !lock?.acknowledged) {
+    say('a success has its effect', `lock ${lockId} was not acknowledged`)
+  } else if (settled !== undefined && settled !== answered) {
     say('an acknowledge counts exactly', `${answered}, in truth ${settled}`)
   }
 }

@@ -1,9 +1,8 @@
 import { parseItemId } from '../../../../lambdas/engine/core/keys.ts'
 import type { PushItem } from '../../../../lambdas/engine/queues.ts'
 import type { Operation } from '../actors/callers/operation.ts'
-import type { Answer, Refusal } from './answer.ts'
-import { itemsIn } from './check-arrival.ts'
-import type { Model } from './model.ts'
+import { itemsIn } from './ledger.ts'
+import type { Answer, Model, Refusal } from './model.ts'
 
 /** The ids of a push lead to its items; repeats of one key all give the same ids. */
 export function checkPushed(answer: Answer<'push'>): void {
@@ -12,6 +11,7 @@ export function checkPushed(answer: Answer<'push'>): void {
   const { items, idempotencyKey } = request
   const { ids, repeated = false } = value
   const { appended } = operation.effects
+  if (repeated) model.world.statistics.count('path repeated push by key')
   if (repeated && appended > 0) say('a repetition changes nothing', `it appended ${appended}`)
   if (ids.length !== items.length) say('a push answers an id for each item', `${ids.length}`)
   const last = new Map<string, number>()
@@ -118,7 +118,5 @@ export function checkRefusedTimes({ model, operation, code, say }: Refusal): voi
   const isEarlier = pushedBy.operations.some(
     ({ outcome }) => outcome?.kind === 'success' && outcome.atCommit <= startedAtCommit,
   )
-  if (isEarlier) {
-    say('a key has one answer', `${code} after a success`)
-  }
+  if (isEarlier) say('a key has one answer', `${code} after a success`)
 }

@@ -1,6 +1,6 @@
 import { parseItemId } from '../../../../lambdas/engine/core/keys.ts'
-import type { Answer } from './answer.ts'
 import { maySeeOld } from './availability.ts'
+import type { Answer } from './model.ts'
 import { isBefore, type ScheduledItem } from './scheduled-items.ts'
 
 /** Every item shown was pushed, is where its id says, and comes in the order of pops. */

@@ -7,10 +7,9 @@ import {
   type Ranges,
   subtract,
 } from '../../../../lambdas/engine/core/ranges.ts'
-import { type Lane, segmentOf, unsettledIn } from '../../../../lambdas/engine/core/record.ts'
+import { segmentOf, unsettledIn } from '../../../../lambdas/engine/core/record.ts'
 import { checkStored } from './check-stored.ts'
-import { type LaneLog, showRanges } from './lane-view.ts'
-import type { Model } from './model.ts'
+import { type Kept, showRanges } from './lane-view.ts'
 import { batchPart, type ChunkRow, hasBatchPart } from './rows.ts'
 
 const objectsRead = new WeakMap<Uint8Array, string>()
@@ -19,7 +18,8 @@ const objectsRead = new WeakMap<Uint8Array, string>()
  * Every unsettled item can be read where the record says it is, and every segment that the record
  * points to is in S3 and holds exactly its items.
  */
-export function checkReadable(model: Model, log: LaneLog, lane: Lane, within: Ranges): void {
+export function checkReadable(kept: Kept, within: Ranges): void {
+  const { lane } = kept
   const unsettled = intersect(unsettledIn(lane), normalised(within))
   if (unsettled.length === 0) return
   for (const { from, to } of unsettled) {
@@ -27,77 +27,66 @@ export function checkReadable(model: Model, log: LaneLog, lane: Lane, within: Ra
     for (let n = from; n < sealedTo; ) {
       const segment = segmentOf(lane, n)
       const end = Math.min(sealedTo, (segment + 1) * lane.segmentSize)
-      checkStretch(model, log, lane, segment, { from: n, to: end })
+      checkStretch(kept, segment, { from: n, to: end })
       n = end
     }
   }
-  checkTailReferences(model, log, lane, unsettled)
-  checkStored(model, log, lane, unsettled)
+  checkTailReferences(kept, unsettled)
+  checkStored(kept, unsettled)
 }
 
-function checkStretch(
-  model: Model,
-  log: LaneLog,
-  lane: Lane,
-  segment: number,
-  stretch: Range,
-): void {
+function checkStretch(kept: Kept, segment: number, stretch: Range): void {
+  const { model, log, lane } = kept
   const { offloaded, recalled } = lane
   const isOffloaded = offloaded.from <= segment && segment < offloaded.to
-  if (isOffloaded) checkObject(model, log, lane, segment)
+  if (isOffloaded) checkObject(kept, segment)
   if (isOffloaded && segment >= recalled) return
   const pk = segmentPartition(log.queue, log.epoch, log.priority, segment)
   const covered: Range[] = []
   for (const row of model.rows.partition(pk)?.values() ?? []) {
-    covered.push(...coveredBy(model, log, model.rows.chunk(row)))
+    covered.push(...coveredBy(kept, model.rows.chunk(row)))
   }
   const missing = subtract([stretch], normalised(covered))
   if (missing.length > 0) {
-    model.violated(
-      'every unsettled item is readable',
-      `${showRanges(missing)} of ${pk} have no rows${isOffloaded ? ' (recalled)' : ''}`,
-    )
+    const what = `${showRanges(missing)} of ${pk} have no rows${isOffloaded ? ' (recalled)' : ''}`
+    model.violated('every unsettled item is readable', what)
   }
 }
 
 /** The numbers that can be read by a row, which must agree with the log. */
-function coveredBy(model: Model, log: LaneLog, chunk: ChunkRow): Ranges {
+function coveredBy(kept: Kept, chunk: ChunkRow): Ranges {
+  const { places } = kept.log
   const { from, to, entries, reference } = chunk
   if (entries === undefined) {
     if (reference === undefined) return []
-    return coveredByBatch(model, log, reference.entry, from - reference.index, chunk)
+    return coveredByBatch(kept, reference.entry, from - reference.index, chunk)
   }
-  if (entries.length !== to - from) sayFalse(model, log, chunk, 'its length')
+  if (entries.length !== to - from) sayFalse(kept, chunk, 'its length')
   for (const [i, entry] of entries.entries()) {
-    if (log.places[from + i]?.entry !== entry) sayFalse(model, log, chunk, `number ${from + i}`)
+    if (places[from + i]?.entry !== entry) sayFalse(kept, chunk, `number ${from + i}`)
   }
   return [chunk]
 }
 
 /** Of [from, to), what lies in parts of the batch that are there. */
-function coveredByBatch(
-  model: Model,
-  log: LaneLog,
-  entry: string,
-  start: number,
-  { from, to }: Range,
-): Ranges {
+function coveredByBatch(kept: Kept, entry: string, start: number, { from, to }: Range): Ranges {
+  const { model, log } = kept
   const reference = decodeReference(entry)
   const { partItems } = reference
   const covered: Range[] = []
   const last = Math.floor((to - 1 - start) / partItems)
   for (let part = Math.floor((from - start) / partItems); part <= last; part += 1) {
-    if (!hasBatchPart(model, log.queue, reference, part)) continue
+    if (!hasBatchPart(model, { queue: log.queue, reference, part })) continue
     const first = start + part * partItems
     covered.push({ from: Math.max(from, first), to: Math.min(to, first + partItems) })
     if (reference.storage === 's3') continue
-    const entries = batchPart(model, log.queue, reference, part) ?? []
-    if (log.places[first]?.entry !== entries[0]) sayFalse(model, log, { from, to }, entry)
+    const entries = batchPart(model, { queue: log.queue, reference, part }) ?? []
+    if (log.places[first]?.entry !== entries[0]) sayFalse(kept, { from, to }, entry)
   }
   return normalised(covered)
 }
 
-function checkObject(model: Model, log: LaneLog, lane: Lane, segment: number): void {
+function checkObject({ model, log, lane }: Kept, segment: number): void {
   const key = segmentObjectKey(log.queue, log.epoch, log.priority, segment)
   const bytes = model.world.store.objects.bytes(key)
   if (bytes === undefined) {
@@ -114,7 +103,8 @@ function checkObject(model: Model, log: LaneLog, lane: Lane, segment: number): v
   objectsRead.set(bytes, key)
 }
 
-function checkTailReferences(model: Model, log: LaneLog, lane: Lane, unsettled: Ranges): void {
+function checkTailReferences(kept: Kept, unsettled: Ranges): void {
+  const { model, log, lane } = kept
   let start = lane.sealed
   for (const entry of lane.tail) {
     const end = start + spanOf(entry)
@@ -123,7 +113,7 @@ function checkTailReferences(model: Model, log: LaneLog, lane: Lane, unsettled: 
         const [low, high] = [Math.max(from, start), Math.min(to, end)]
         if (low >= high) continue
         const stretch = { from: low, to: high }
-        const missing = subtract([stretch], coveredByBatch(model, log, entry, start, stretch))
+        const missing = subtract([stretch], coveredByBatch(kept, entry, start, stretch))
         if (missing.length === 0) continue
         const which = `${showRanges(missing)} of ${log.queue} lane ${log.priority}`
         model.violated('every unsettled item is readable', `${which} have no batch ${entry}`)
@@ -133,7 +123,7 @@ function checkTailReferences(model: Model, log: LaneLog, lane: Lane, unsettled: 
   }
 }
 
-function sayFalse(model: Model, log: LaneLog, { from, to }: Range, what: string): void {
+function sayFalse({ model, log }: Kept, { from, to }: Range, what: string): void {
   model.violated(
     'a sequence number never changes its item',
     `a row [${from},${to}) of ${log.queue} lane ${log.priority} says otherwise: ${what}`,

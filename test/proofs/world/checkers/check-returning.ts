@@ -9,6 +9,7 @@ import {
 } from '../../../../lambdas/engine/core/ranges.ts'
 import { deliveriesOf } from '../../../../lambdas/engine/core/record.ts'
 import { isOvertaken, isRetry } from '../../../../lambdas/engine/core/retry.ts'
+import { locksNamedBy } from '../actors/callers/command.ts'
 import type { Operation } from '../actors/callers/operation.ts'
 import { addTo } from './check-settling.ts'
 import { isOwnClaim, mayBeOver, takeBack } from './expiry.ts'
@@ -38,8 +39,10 @@ export function checkReturning(write: Write, change: LaneChange): void {
     }
     // Of what waits for its retry, a pop takes out what has expired.
     if (isRetry(lockId) && back.length === 0 && dead.length === 0) continue
-    const released = names(operation, 'release', queue, lockId)
-    const buried = names(operation, 'deadLetter', queue, lockId)
+    const command = operation?.command.queue === queue ? operation.command : undefined
+    const isNamed = locksNamedBy(command).includes(lockId)
+    const released = isNamed && command?.verb === 'release'
+    const buried = isNamed && command?.verb === 'deadLetter'
     const expired = operation !== undefined && lock.expiresAtMs <= operation.clockMaxMs
     if (!released && !buried && (!expired || after.record.locks.has(lockId))) {
       model.violated(
@@ -66,12 +69,14 @@ const delays = ({ command }: Operation): boolean =>
   command.verb === 'release' && (command.request.delaySeconds ?? 0) > 0
 
 function checkDeliveries(
-  { model, before }: Write,
-  { priority, before: laneBefore, after: laneAfter }: LaneChange,
+  write: Write,
+  change: LaneChange,
   back: Ranges,
   dead: Ranges,
   byHand: boolean,
 ): void {
+  const { model, before } = write
+  const { priority, before: laneBefore, after: laneAfter } = change
   if (laneAfter === undefined) return
   const most = before.record.configuration.maxDeliveries ?? Number.POSITIVE_INFINITY
   for (const n of numbersOf(back)) {
@@ -92,25 +97,15 @@ function checkDeliveries(
   if (dead.length > 0) model.world.statistics.count('path died of deliveries', countOf(dead))
 }
 
-export function names(
-  operation: Operation | undefined,
-  verb: 'release' | 'deadLetter',
-  queue: string,
-  lockId: string,
-): boolean {
-  const command = operation?.command
-  return command?.verb === verb && command.queue === queue && command.request.lockId === lockId
-}
-
 /** What one write put into retry locks. */
-export const delayedIn = ({ delayed }: LaneChange): Ranges =>
+const delayedIn = ({ delayed }: LaneChange): Ranges =>
   [...delayed.values()].reduce((all, numbers) => union(all, numbers), none)
 
 /**
  * Items wait for a retry only if somebody released their lock with a delay: for that long, in their places, and
  * without a delivery more until they are back.
  */
-export function checkDelayed(write: Write, change: LaneChange): void {
+function checkDelayed(write: Write, change: LaneChange): void {
   const { model, queue, after } = write
   const { operation } = model
   const { delayed, givenBack, priority } = change
@@ -134,9 +129,7 @@ export function checkDelayed(write: Write, change: LaneChange): void {
     if (change.after !== undefined && deliveriesOf(change.after.lane, n) !== count) {
       say('a delivery counts when its item is back', `number ${n}`)
     }
-    if (count + 1 >= most) {
-      say('what was delivered for the last time does not wait', `number ${n}`)
-    }
+    if (count + 1 >= most) say('what was delivered for the last time does not wait', `number ${n}`)
   }
   for (const retryId of delayed.keys()) {
     const dueMs = after.record.locks.get(retryId)?.expiresAtMs ?? 0

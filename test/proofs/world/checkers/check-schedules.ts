@@ -4,7 +4,7 @@ import type { ScheduleInput } from '../../../../lambdas/engine/queues.ts'
 /** The clocks of two processes are at most twice five seconds apart, and a request takes a while. */
 const SLACK_MS = 15_000
 
-export type Stretch = { readonly fromMs: number; readonly toMs: number }
+type Stretch = { readonly fromMs: number; readonly toMs: number }
 
 /** An occurrence as it came to its queue. */
 export type Found = {
@@ -13,19 +13,26 @@ export type Found = {
   readonly text: string
 }
 
-export type Account = {
+/** What is known of one schedule. */
+export class Account {
   readonly queue: string
-  readonly name: string
   readonly input: ScheduleInput
+  readonly name: string
   /** In the order in which they came. */
-  readonly found: Found[]
+  readonly found: Found[] = []
   /** Items that it may push. */
-  readonly texts: Set<string>
-  readonly paused: Stretch[]
-  readonly runs: { made: number; unknown: number }
+  readonly texts = new Set<string>()
+  readonly paused: Stretch[] = []
+  readonly runs = { made: 0, unknown: 0 }
   deletedMs: number | undefined
   /** Somebody has asked for that, and may not have heard of it. */
-  mayBeDeleted: boolean
+  mayBeDeleted = false
+
+  constructor(queue: string, name: string, input: ScheduleInput) {
+    this.queue = queue
+    this.name = name
+    this.input = input
+  }
 }
 
 /** What is wrong with what one schedule pushed. `dues`: all times at which it should have been due. */

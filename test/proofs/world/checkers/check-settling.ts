@@ -7,6 +7,7 @@ import {
   subtract,
 } from '../../../../lambdas/engine/core/ranges.ts'
 import { isRetry } from '../../../../lambdas/engine/core/retry.ts'
+import { locksNamedBy, type Verb } from '../actors/callers/command.ts'
 import type { Operation } from '../actors/callers/operation.ts'
 import { isOwnClaim, mayBeOver, passedOver, takeBack } from './expiry.ts'
 import { type LaneChange, type LaneLog, showRanges } from './lane-view.ts'
@@ -20,15 +21,13 @@ export function checkSettling(write: Write, change: LaneChange, log: LaneLog): v
   const { operation } = model
   const where = `lane ${change.priority} of ${queue}`
   if (change.unsettled.length > 0) {
-    model.violated(
-      'what was acknowledged is never delivered again',
-      `${showRanges(change.unsettled)} of ${where} were settled and are back`,
-    )
+    const what = `${showRanges(change.unsettled)} of ${where} were settled and are back`
+    model.violated('what was acknowledged is never delivered again', what)
   }
   const { expired } = before.record.configuration
   const mayDie = expired === 'dead_letter' && !queue.endsWith('-deadletter')
   const died = mayDie ? mayBeOver(write, change.priority, change.deadUnlocked) : none
-  notePassed(model, operation, died, 'died')
+  notePassed(model, died, 'died')
   const deadUnlocked = subtract(change.deadUnlocked, died)
   if (change.undead.length > 0 || deadUnlocked.length > 0) {
     const which = showRanges([...change.undead, ...deadUnlocked])
@@ -39,10 +38,10 @@ export function checkSettling(write: Write, change: LaneChange, log: LaneLog): v
     if (mayDie)
       model.violated('what expires goes where that is set', `${showRanges(over)} of ${where}`)
     settle(model, log, over, 'expired')
-    notePassed(model, operation, over, 'discarded')
+    notePassed(model, over, 'discarded')
   }
   const settledFree = subtract(change.settledFree, over)
-  if (settledFree.length > 0) settleFree(model, queue, { ...change, settledFree }, log, operation)
+  if (settledFree.length > 0) settleFree(write, change.priority, settledFree, log)
   if (change.settledDead.length > 0) {
     if (isPurgeOf(operation, queue, change.priority)) purge(model, log, change.settledDead)
     else settle(model, log, change.settledDead, undefined)
@@ -59,7 +58,7 @@ export function checkSettling(write: Write, change: LaneChange, log: LaneLog): v
       continue
     }
     if (isRetry(lockId) && namedBy(operation) !== undefined) {
-      settleFree(model, queue, { ...change, settledFree: numbers }, log, operation)
+      settleFree(write, change.priority, numbers, log)
       model.noteEffect('items were taken from a retry')
       continue
     }
@@ -81,49 +80,38 @@ export function checkSettling(write: Write, change: LaneChange, log: LaneLog): v
   }
 }
 
-function notePassed(
-  model: Model,
-  operation: Operation | undefined,
-  numbers: Ranges,
-  how: string,
-): void {
+function notePassed({ operation, world }: Model, numbers: Ranges, how: string): void {
   if (operation === undefined || numbers.length === 0) return
-  operation.effects.passedOver += countOf(numbers)
-  model.world.statistics.count(
-    `path expired, ${how} by ${operation.command.verb}`,
-    countOf(numbers),
-  )
+  const count = countOf(numbers)
+  operation.effects.passedOver += count
+  world.statistics.count(`path expired, ${how} by ${operation.command.verb}`, count)
 }
 
-function settleFree(
-  model: Model,
-  queue: string,
-  { settledFree, priority }: LaneChange,
-  log: LaneLog,
-  operation: Operation | undefined,
-): void {
-  const command = operation?.command
+/** What becomes of items that a call takes from no lock, by its verb. */
+const takings: Readonly<Partial<Record<Verb, { fate?: Fate; effect?: string }>>> = {
+  cancel: { fate: 'cancelled', effect: 'items were cancelled' },
+  move: { effect: 'items were moved' },
+  redrive: {},
+}
+
+function settleFree(write: Write, priority: number, numbers: Ranges, log: LaneLog): void {
+  const { model, queue } = write
+  const { operation } = model
+  const { command } = operation ?? {}
+  const taking = command?.queue === queue ? takings[command.verb] : undefined
   if (isPurgeOf(operation, queue, priority)) {
-    purge(model, log, settledFree)
-    checkNamed(model, log, settledFree)
-  } else if (command?.verb === 'cancel' && command.queue === queue) {
-    settle(model, log, settledFree, 'cancelled')
-    checkNamed(model, log, settledFree)
-    model.noteEffect('items were cancelled')
-  } else if (command?.verb === 'move' && command.queue === queue) {
-    settle(model, log, settledFree, undefined)
-    checkNamed(model, log, settledFree)
-    model.noteEffect('items were moved')
+    purge(model, log, numbers)
+    checkNamed(model, log, numbers)
+  } else if (taking !== undefined) {
+    settle(model, log, numbers, taking.fate)
+    checkNamed(model, log, numbers)
+    if (taking.effect !== undefined) model.noteEffect(taking.effect)
   } else if (command?.verb === 'pop' && command.queue === queue && !command.request.requireAck) {
-    settle(model, log, settledFree, 'popped')
-  } else if (command?.verb === 'redrive' && command.queue === queue) {
-    settle(model, log, settledFree, undefined)
-    checkNamed(model, log, settledFree)
+    settle(model, log, numbers, 'popped')
   } else {
-    model.violated(
-      'every push is delivered, dead-lettered, purged or stored',
-      `${showRanges(settledFree)} of lane ${priority} of ${queue} left without being taken`,
-    )
+    const which = `${showRanges(numbers)} of lane ${priority} of ${queue}`
+    const rule = 'every push is delivered, dead-lettered, purged or stored'
+    model.violated(rule, `${which} left without being taken`)
   }
 }
 
@@ -202,17 +190,9 @@ function takesExpired(
 
 function acknowledges(operation: Operation | undefined, queue: string, lockId: string): boolean {
   const command = operation?.command
-  if (command === undefined || command.queue !== queue) return false
-  switch (command.verb) {
-    case 'acknowledge':
-      return command.request.lockId === lockId
-    case 'acknowledgeMany':
-      return command.request.includes(lockId)
-    case 'pop':
-      return command.request.acknowledge === lockId
-    default:
-      return false
-  }
+  if (command?.queue !== queue || !/^(acknowledge|acknowledgeMany|pop)$/.test(command.verb))
+    return false
+  return locksNamedBy(command).includes(lockId)
 }
 
 export function addTo(map: Map<string, number> | undefined, key: string, count: number): void {

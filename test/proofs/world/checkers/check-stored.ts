@@ -15,7 +15,7 @@ import {
 import { type Lane, segmentOf } from '../../../../lambdas/engine/core/record.ts'
 import { laneView } from '../../../../lambdas/engine/core/views.ts'
 import { isOfTwoAges } from '../actors/callers/older-engine.ts'
-import { type LaneLog, showRanges } from './lane-view.ts'
+import { type Kept, showRanges } from './lane-view.ts'
 import type { Model } from './model.ts'
 import { hasBatchPart } from './rows.ts'
 
@@ -23,18 +23,18 @@ import { hasBatchPart } from './rows.ts'
 const TOLD_MAX = 200
 
 /** What an inspection would tell now of these unsettled numbers: they lie there, and it leaves none out. */
-export function checkStored(model: Model, log: LaneLog, lane: Lane, unsettled: Ranges): void {
+export function checkStored(kept: Kept, unsettled: Ranges): void {
+  const { model, log, lane } = kept
   const record = model.queue(log.queue).current?.record
   if (record === undefined) return
   const { stored, headOffloadedSegment, tailOffloadedSegment } = laneView(record, lane)
-  const lies = new Lying(model, log, lane)
   let told = subtract(unsettled, joinedRuns(lane))
   for (const { in: place, ...stretch } of stored) {
     told = subtract(told, [stretch])
     for (const { from, to } of intersect(unsettled, [stretch])) {
       model.world.statistics.count(`told of ${place}`)
       for (let n = from; n < to; n += 1) {
-        if (lies.in(n, place)) continue
+        if (liesIn(kept, n, place)) continue
         model.violated('what an inspection tells is true', `${log.queue} ${n} is not in ${place}`)
         return
       }
@@ -60,73 +60,46 @@ const joinedRuns = ({ runs }: Lane): Ranges => {
   return joined.length === 0 ? none : normalised(joined)
 }
 
-/** Where numbers of a lane lie, by the rows and objects themselves. */
-class Lying {
-  readonly #model: Model
-  readonly #log: LaneLog
-  readonly #lane: Lane
+/** Whether a number of a lane lies there, by the rows and objects themselves. */
+function liesIn({ model, log, lane }: Kept, n: number, place: string): boolean {
+  const { queue, epoch, priority } = log
+  const at = [queue, epoch, priority, segmentOf(lane, n)] as const
+  const isInObject = () => model.world.store.objects.bytes(segmentObjectKey(...at)) !== undefined
+  if (place === 's3') return isInObject()
+  const inTail = entryInTail(lane, n)
+  if (place === 'record') return inTail?.reference === null
+  const rows = [...(model.rows.partition(segmentPartition(...at))?.values() ?? [])]
+  const chunks = rows
+    .map((row) => model.rows.chunk(row))
+    .filter(({ from, to }) => from <= n && n < to)
+  const isInRow = (isRecalled: boolean) =>
+    chunks.some(({ entries, recalled }) => entries && recalled === isRecalled)
+  if (place === 'rows') return isInRow(false)
+  if (place === 'recalled') return isInRow(true) && isInObject()
+  const inBatches = chunks.flatMap(({ from, reference }) =>
+    reference ? [{ reference: reference.entry, index: n - from + reference.index }] : [],
+  )
+  return [...inBatches, ...(inTail ? [inTail] : [])].some(({ reference: entry, index }) => {
+    const reference = entry === null ? undefined : decodeReference(entry)
+    if (reference?.storage !== (place === 'batch-s3' ? 's3' : 'rows')) return false
+    const part = Math.floor(index / reference.partItems)
+    return hasBatchPart(model, { queue, reference, part })
+  })
+}
 
-  constructor(model: Model, log: LaneLog, lane: Lane) {
-    this.#model = model
-    this.#log = log
-    this.#lane = lane
+/** Nothing for a number that is sealed. */
+function entryInTail(
+  lane: Lane,
+  n: number,
+): { reference: string | null; index: number } | undefined {
+  let from = lane.sealed
+  for (const entry of lane.tail) {
+    const to = from + spanOf(entry)
+    if (from <= n && n < to)
+      return { reference: isReference(entry) ? entry : null, index: n - from }
+    from = to
   }
-
-  in(n: number, place: string): boolean {
-    if (place === 's3') return this.#isInSegmentObject(n)
-    if (place === 'record') return this.#entryInTail(n)?.reference === null
-    if (place === 'rows') return this.#isInRow(n, false)
-    if (place === 'recalled') return this.#isInRow(n, true) && this.#isInSegmentObject(n)
-    return this.#isInBatch(n, place === 'batch-s3' ? 's3' : 'rows')
-  }
-
-  #isInSegmentObject(n: number): boolean {
-    const { queue, epoch, priority } = this.#log
-    const key = segmentObjectKey(queue, epoch, priority, segmentOf(this.#lane, n))
-    return this.#model.world.store.objects.bytes(key) !== undefined
-  }
-
-  #chunks(n: number) {
-    const { queue, epoch, priority } = this.#log
-    const pk = segmentPartition(queue, epoch, priority, segmentOf(this.#lane, n))
-    const rows = [...(this.#model.rows.partition(pk)?.values() ?? [])]
-    return rows
-      .map((row) => this.#model.rows.chunk(row))
-      .filter(({ from, to }) => from <= n && n < to)
-  }
-
-  #isInRow(n: number, recalled: boolean): boolean {
-    return this.#chunks(n).some((chunk) => chunk.entries && chunk.recalled === recalled)
-  }
-
-  #isInBatch(n: number, storage: 'rows' | 's3'): boolean {
-    const inTail = this.#entryInTail(n)
-    const places = this.#chunks(n).flatMap(({ from, reference }) =>
-      reference === undefined
-        ? []
-        : [{ reference: reference.entry, index: n - from + reference.index }],
-    )
-    if (inTail?.reference) places.push({ reference: inTail.reference, index: inTail.index })
-    return places.some(({ reference: entry, index }) => {
-      const reference = decodeReference(entry)
-      if (reference.storage !== storage) return false
-      const part = Math.floor(index / reference.partItems)
-      return hasBatchPart(this.#model, this.#log.queue, reference, part)
-    })
-  }
-
-  /** Nothing for a number that is sealed. */
-  #entryInTail(n: number): { reference: string | null; index: number } | undefined {
-    let from = this.#lane.sealed
-    for (const entry of this.#lane.tail) {
-      const to = from + spanOf(entry)
-      if (from <= n && n < to) {
-        return { reference: isReference(entry) ? entry : null, index: n - from }
-      }
-      from = to
-    }
-    return undefined
-  }
+  return undefined
 }
 
 /**

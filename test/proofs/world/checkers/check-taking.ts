@@ -54,7 +54,7 @@ export function checkTaking(write: Write, changes: readonly LaneChange[]): void 
     model.violated('only a pop takes items', `from ${queue}`)
     return
   }
-  const popping = operation as Operation<CommandOf<'pop'>>
+  const popping = operation as Pop
   const lockId = [...lockIds][0]
   const take = takeOf(write, lockId, takes)
   const taken = take.stretches.reduce((sum, { from, to }) => sum + to - from, 0)
@@ -64,17 +64,22 @@ export function checkTaking(write: Write, changes: readonly LaneChange[]): void 
   }
   noteTake(write, popping, take, taken)
   checkDueFirst(model, model.queue(queue), popping, take)
-  checkLimit(model, before, 'popLimit', popping)
+  checkLimit(model, before, 'popLimit')
   checkOrder(write, lockId, takes, passed)
   checkLocksAtPop(write, popping, lockId, takes)
 }
+
+type Pop = Operation<CommandOf<'pop'>>
+
+/** Numbers by lane. */
+type InLanes = ReadonlyMap<number, Ranges>
 
 /** What may have expired while the pop ran was taken, or passed over: one of the two must be in order. */
 function checkOrder(
   write: Write,
   lockId: string | undefined,
-  takes: ReadonlyMap<number, Ranges>,
-  passed: ReadonlyMap<number, Ranges>,
+  takes: InLanes,
+  passed: InLanes,
 ): void {
   const disorder = disorderIn(write, takes, passed)
   if (disorder === undefined) return
@@ -93,11 +98,7 @@ function checkOrder(
 const isAcknowledged = (operation: Operation | undefined, lockId: string): boolean =>
   operation?.command.verb === 'pop' && operation.command.request.acknowledge === lockId
 
-function takeOf(
-  write: Write,
-  lockId: string | undefined,
-  takes: ReadonlyMap<number, Ranges>,
-): Take {
+function takeOf(write: Write, lockId: string | undefined, takes: InLanes): Take {
   const { after } = write
   const maybe = new Set<string>()
   const stretches: Take['stretches'][number][] = []
@@ -110,12 +111,7 @@ function takeOf(
   return { lockId, stretches, maybe }
 }
 
-function noteTake(
-  { model, queue }: Write,
-  operation: Operation<CommandOf<'pop'>>,
-  take: Take,
-  taken: number,
-): void {
+function noteTake({ model, queue }: Write, operation: Pop, take: Take, taken: number): void {
   noteHandouts(model, queue, take)
   const { count = 1 } = operation.command.request
   const items = taken - take.maybe.size
@@ -139,11 +135,8 @@ export function noteHandouts(model: Model, queue: string, { stretches }: Take): 
 }
 
 /** What is wrong, unless it is first in, first out within a lane, with no lane passed over, by the record right before. */
-export function disorderIn(
-  { model, queue, before, after }: Write,
-  takes: ReadonlyMap<number, Ranges>,
-  passed: ReadonlyMap<number, Ranges>,
-): string | undefined {
+function disorderIn(write: Write, takes: InLanes, passed: InLanes): string | undefined {
+  const { model, queue, before, after } = write
   const worst = Math.max(...takes.keys())
   for (const [priority] of before.record.lanes) {
     if (priority > worst) continue
@@ -181,22 +174,21 @@ function sameRanges(a: Ranges, b: Ranges): boolean {
 }
 
 /** Other locks bind a pop; its own lock lives as long as the caller asked. */
-export function checkLocksAtPop(
-  { model, queue, before, after }: Write,
-  operation: Operation<CommandOf<'pop'>>,
+function checkLocksAtPop(
+  write: Write,
+  operation: Pop,
   lockId: string | undefined,
-  takes: ReadonlyMap<number, Ranges>,
+  takes: InLanes,
 ): void {
+  const { model, queue, before, after } = write
   const { request } = operation.command
   const worst = Math.max(...takes.keys())
   for (const [otherId, lock] of before.record.locks) {
     const kept = after.record.locks.get(otherId)
     if (kept === undefined || isDone(kept) || otherId === lockId) continue
     if (!request.competing && !isOvertaken(otherId)) {
-      model.violated(
-        'an exclusive pop waits for a live lock',
-        `${queue}: lock ${otherId} until ${lock.expiresAtMs} is still there`,
-      )
+      const what = `${queue}: lock ${otherId} until ${lock.expiresAtMs} is still there`
+      model.violated('an exclusive pop waits for a live lock', what)
     }
     // Expired by every clock the pop has read: its items were visible, and were passed over. An
     // extension by another clock may have shortened it after the pop had looked.

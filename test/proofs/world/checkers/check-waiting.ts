@@ -2,9 +2,8 @@ import { seatsKey } from '../../../../lambdas/engine/core/keys.ts'
 import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
 import type { CommandOf } from '../actors/callers/command.ts'
 import type { Operation } from '../actors/callers/operation.ts'
-import type { Answer, Say } from './answer.ts'
 import { hasAcknowledgedAndWaited, mayBeLimited } from './check-popped.ts'
-import type { Model } from './model.ts'
+import type { Answer, Model, Say } from './model.ts'
 
 /** Looks come every 0.4 s at most; the rest is for races that a pop loses, and for its way there. */
 const NOTICED_WITHIN_MS = 5_000
@@ -66,12 +65,8 @@ export function checkWaited({ model, operation, value: outcome, say }: Answer<'p
   // A clock that is set anew while it runs may end the wait early; and clocks show whole milliseconds.
   const lengthMs = waitSeconds * 1_000
   const isRefused = hasAcknowledgedAndWaited(outcome) && mayBeLimited(model.queue(queue), operation)
-  if (
-    kind !== 'items' &&
-    !isCancelled &&
-    !isRefused &&
-    tookMs < lengthMs - 2 * world.skewMaxMs - 1
-  ) {
+  const isShort = tookMs < lengthMs - 2 * world.skewMaxMs - 1
+  if (kind !== 'items' && !isCancelled && !isRefused && isShort) {
     say('who waits in vain waits to the end', `${tookMs} of ${lengthMs} ms`)
   }
   const mostMs = Math.min(cancelAfterMs, lengthMs + 2 * world.skewMaxMs) + NOTICED_WITHIN_MS
@@ -104,8 +99,7 @@ export function checkSeatLeft({ seats, world }: Model, operation: Operation, say
 export class Seats {
   readonly #takers = new Map<string, Operation>()
   readonly #displaced = new WeakSet<Operation>()
-  /** When each seat was last occupied, as far as that is over. */
-  readonly #endedMs = new Map<string, number>()
+  /** Until when each seat is occupied, or was. */
   readonly #untilMs = new Map<string, number>()
 
   take(seat: string, operation: Operation, untilMs: number): void {
@@ -119,7 +113,7 @@ export class Seats {
   leave(seat: string, nowMs: number): Operation | undefined {
     const taker = this.#takers.get(seat)
     this.#takers.delete(seat)
-    this.#endedMs.set(seat, nowMs)
+    this.#untilMs.set(seat, nowMs)
     return taker
   }
 
@@ -134,8 +128,7 @@ export class Seats {
 
   /** Whether this seat was taken at some moment since then. */
   wasTakenSince(seat: string, sinceMs: number): boolean {
-    const untilMs = this.#takers.has(seat) ? this.#untilMs.get(seat) : this.#endedMs.get(seat)
-    return untilMs !== undefined && untilMs >= sinceMs
+    return (this.#untilMs.get(seat) ?? Number.NEGATIVE_INFINITY) >= sinceMs
   }
 }
 
@@ -175,7 +168,6 @@ export function noteSeats(model: Model, { pk, sk, newItem }: Change): void {
     if (is > nowMs + world.skewMaxMs + waitSeconds * 1_000 + LATER_MS + APART_MS) {
       model.violated('every seat expires', `${seat} is taken until ${is}`)
     }
-    operation.effects.seatsTaken += 1
     seats.take(seat, operation, is)
   }
 }

@@ -9,6 +9,7 @@ import {
   union,
 } from '../../../../lambdas/engine/core/ranges.ts'
 import type { Operation } from '../actors/callers/operation.ts'
+import type { World } from '../harness/world.ts'
 import type { LaneChange } from './lane-view.ts'
 import type { Write } from './snapshot.ts'
 
@@ -41,25 +42,21 @@ function overAt(
 }
 
 /** Verbs that take expired items out of a queue: a pop that meets them, and a push that finds no room. */
-const passing: ReadonlySet<string> = new Set([
-  'pop',
-  'push',
-  'pushTransactItem',
-  'transact',
-  'apply',
-  'runSchedule',
-])
+const passing = /^(pop|push|pushTransactItem|transact|apply|runSchedule)$/
 /** They push what schedules owe, to any queue. */
-const sweeping: ReadonlySet<string> = new Set(['returnExpiredLocks', 'wake', 'deploySchedules'])
+const sweeping = /^(returnExpiredLocks|wake|deploySchedules)$/
 
 export const passes = (operation: Operation | undefined, queue: string): operation is Operation =>
   operation !== undefined &&
-  (sweeping.has(operation.command.verb) ||
-    (passing.has(operation.command.verb) && operation.command.queue === queue))
+  (sweeping.test(operation.command.verb) ||
+    (passing.test(operation.command.verb) && operation.command.queue === queue))
 
 /** Pushes that go together go by the clock readings of one of them, which the others do not know. */
-const latestMs = ({ model: { world } }: Write, { together, clockMaxMs }: Operation): number =>
-  together === undefined ? clockMaxMs : world.scheduler.nowMs + world.skewMaxMs
+export const latestFor = (world: World, { together }: Operation, itsMs: number): number =>
+  together === undefined ? itsMs : world.scheduler.nowMs + world.skewMaxMs
+
+const latestMs = ({ model }: Write, operation: Operation): number =>
+  latestFor(model.world, operation, operation.clockMaxMs)
 
 /** Of these, what the operation may have passed over: their time has come by the latest that its clock showed. */
 export function mayBeOver(write: Write, priority: number, numbers: Ranges): Ranges {

@@ -17,6 +17,7 @@ import {
 } from '../../../../lambdas/engine/core/record.ts'
 import { isRetry } from '../../../../lambdas/engine/core/retry.ts'
 import type { ItemRecord } from './ledger.ts'
+import type { Model } from './model.ts'
 
 /** A lane as the plain model sees it: what is settled, locked by whom, dead, and free. */
 export type LaneView = {
@@ -64,33 +65,10 @@ export const showRanges = (ranges: Ranges): string =>
   ranges.map(({ from, to }) => `[${from},${to})`).join(' ') || 'none'
 
 /** What one write did to the items of a lane, by where they were and where they went. */
-export type LaneChange = {
-  readonly priority: number
-  readonly before: LaneView
-  /** Absent: the lane was dropped. */
-  readonly after: LaneView | undefined
-  readonly settledFree: Ranges
-  readonly settledDead: Ranges
-  readonly settledLocked: ReadonlyMap<string, Ranges>
-  /** Newly in a lock. */
-  readonly handed: ReadonlyMap<string, Ranges>
-  /** Newly in a retry lock. */
-  readonly delayed: ReadonlyMap<string, Ranges>
-  /** Out of a lock, and visible again, handed out anew, or waiting for a retry. */
-  readonly givenBack: ReadonlyMap<string, Ranges>
-  /** Out of a lock, and dead. */
-  readonly buried: ReadonlyMap<string, Ranges>
-  /** What must never happen: settled and back, dead and back, dead without a lock. */
-  readonly unsettled: Ranges
-  readonly undead: Ranges
-  readonly deadUnlocked: Ranges
-}
+export type LaneChange = Readonly<ReturnType<typeof changeOfLane>>
 
-export function changeOfLane(
-  priority: number,
-  before: LaneView,
-  after: LaneView | undefined,
-): LaneChange {
+/** `after` is absent where the lane was dropped. */
+export function changeOfLane(priority: number, before: LaneView, after: LaneView | undefined) {
   const all: Ranges = before.end > 0 ? [{ from: 0, to: before.end }] : none
   const settledAfter = after?.settled ?? all
   const deadAfter = after?.dead ?? none
@@ -109,11 +87,8 @@ export function changeOfLane(
   const handed = new Map<string, Ranges>()
   const delayed = new Map<string, Ranges>()
   for (const [lockId, numbers] of lockedAfter) {
-    add(
-      isRetry(lockId) ? delayed : handed,
-      lockId,
-      subtract(numbers, before.locked.get(lockId) ?? none),
-    )
+    const gained = subtract(numbers, before.locked.get(lockId) ?? none)
+    add(isRetry(lockId) ? delayed : handed, lockId, gained)
   }
   const deadNew = subtract(deadAfter, before.dead)
   return {
@@ -123,10 +98,15 @@ export function changeOfLane(
     settledFree: subtract(subtract(settled, before.lockedByAny), before.dead),
     settledDead: intersect(settled, before.dead),
     settledLocked,
+    /** Newly in a lock. */
     handed,
+    /** Newly in a retry lock. */
     delayed,
+    /** Out of a lock, and visible again, handed out anew, or waiting for a retry. */
     givenBack,
+    /** Out of a lock, and dead. */
     buried,
+    // What must never happen: settled and back, dead and back, dead without a lock.
     unsettled: subtract(before.settled, settledAfter),
     undead: subtract(subtract(before.dead, deadAfter), settledAfter),
     deadUnlocked: subtract(deadNew, before.lockedByAny),
@@ -144,6 +124,9 @@ export type LaneLog = {
   readonly priority: number
   readonly places: Place[]
 }
+
+/** A lane as it is stored, and what the model knows of it. */
+export type Kept = { readonly model: Model; readonly log: LaneLog; readonly lane: Lane }
 
 export type Place = {
   /** The entry as it was appended, or as its batch holds it. */

@@ -1,20 +1,27 @@
 import type { Item } from '../../../../lambdas/engine/core/entry.ts'
+import type { PushItem } from '../../../../lambdas/engine/queues.ts'
+import type { Command } from '../actors/callers/command.ts'
 import type { Operation } from '../actors/callers/operation.ts'
 import type { Model } from './model.ts'
 
 /** One pushed item, by its text, through everything that becomes of it. */
-export type ItemRecord = {
+export class ItemRecord {
   readonly text: string
   readonly pushedBy: PushedBy
   /** Places where it is stored and not settled: never more than one. */
-  live: number
-  appended: boolean
+  live = 0
+  appended = false
   /** Where it was stored first, and when among all items. */
   first: { readonly at: number; readonly lane: string } | undefined
   /** How it left for good. */
   fate: Fate | undefined
   /** The commit that acknowledged it. */
   settledAtCommit: number | undefined
+
+  constructor(text: string, pushedBy: PushedBy) {
+    this.text = text
+    this.pushedBy = pushedBy
+  }
 }
 
 export type Fate = 'acknowledged' | 'popped' | 'purged' | 'cancelled' | 'expired'
@@ -56,33 +63,16 @@ export class Ledger {
   ): void {
     const first = texts[0] as string
     const known = this.#pushes.get(first)
+    const operations = operation === undefined ? [] : [operation]
     if (known !== undefined) {
-      if (operation !== undefined) known.operations.push(operation)
+      known.operations.push(...operations)
       return
     }
     const { keyLife } = this
-    const pushedBy: PushedBy = {
-      texts,
-      key,
-      keyLife,
-      queue,
-      operations: operation === undefined ? [] : [operation],
-      appended: 0,
-      appendedMs: Number.POSITIVE_INFINITY,
-      isBuried: false,
-    }
+    const fresh = { appended: 0, appendedMs: Number.POSITIVE_INFINITY, isBuried: false }
+    const pushedBy = { texts, key, keyLife, queue, operations, ...fresh }
     this.#pushes.set(first, pushedBy)
-    for (const text of texts) {
-      this.#items.set(text, {
-        text,
-        pushedBy,
-        live: 0,
-        appended: false,
-        first: undefined,
-        fate: undefined,
-        settledAtCommit: undefined,
-      })
-    }
+    for (const text of texts) this.#items.set(text, new ItemRecord(text, pushedBy))
   }
 
   item(text: string): ItemRecord | undefined {
@@ -117,24 +107,29 @@ export const isAnsweredWithSuccess = (pushedBy: PushedBy): boolean =>
 /** Tells the model which items a call is about to push, before any request leaves. */
 export function announcePush({ ledger }: Model, operation: Operation): void {
   const { command } = operation
-  if (command.verb === 'push') {
-    const texts = command.request.items.map(({ text }) => text)
-    ledger.announce(operation, command.queue, texts, command.request.idempotencyKey)
-  } else if (command.verb === 'pushTransactItem') {
-    ledger.announce(operation, command.queue, [command.item.text])
-  } else if ('rest' in command) {
-    for (const push of command.pushes ?? []) {
-      ledger.announce(
-        operation,
-        command.queue,
-        push.map(({ text }) => text),
-      )
-    }
-  } else if (command.verb === 'transact') {
+  const key = command.verb === 'push' ? command.request.idempotencyKey : undefined
+  for (const push of pushesIn(command)) {
+    if (push.length === 0) continue
     ledger.announce(
       operation,
       command.queue,
-      command.items.map(({ text }) => text),
+      push.map(({ text }) => text),
+      key,
     )
   }
 }
+
+function pushesIn(command: Command): readonly (readonly PushItem[])[] {
+  switch (command.verb) {
+    case 'push':
+      return [command.request.items]
+    case 'transact':
+      return [command.items]
+    case 'pushTransactItem':
+      return [[command.item]]
+    default:
+      return 'rest' in command ? (command.pushes ?? []) : []
+  }
+}
+
+export const itemsIn = (command: Command): readonly PushItem[] => pushesIn(command).flat()

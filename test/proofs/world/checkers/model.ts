@@ -1,8 +1,12 @@
 import type { BatchReference } from '../../../../lambdas/engine/core/entry.ts'
 import type { Range } from '../../../../lambdas/engine/core/ranges.ts'
+import type { Lock } from '../../../../lambdas/engine/core/record.ts'
+import type { Queues } from '../../../../lambdas/engine/queues.ts'
+import type { CommandOf, Verb } from '../actors/callers/command.ts'
 import type { Operation } from '../actors/callers/operation.ts'
+import { getOrMake } from '../harness/get-or-make.ts'
 import type { World } from '../harness/world.ts'
-import { type Availability, noneAvailable } from './availability.ts'
+import { Availability } from './availability.ts'
 import { PatternsHistory } from './check-configuration.ts'
 import { Seats } from './check-waiting.ts'
 import { type LaneLog, laneKey } from './lane-view.ts'
@@ -52,24 +56,7 @@ export class Model {
   }
 
   queue(queue: string): QueueModel {
-    let known = this.#queues.get(queue)
-    if (known === undefined) {
-      known = {
-        queue,
-        current: undefined,
-        births: 0,
-        freeSinceCommit: undefined,
-        freeSinceMs: 0,
-        takenMs: 0,
-        configuredAtCommit: 0,
-        silence: undefined,
-        locks: new Map(),
-        scheduled: new ScheduledItems(),
-        availability: noneAvailable(),
-      }
-      this.#queues.set(queue, known)
-    }
-    return known
+    return getOrMake(this.#queues, queue, () => new QueueModel(queue))
   }
 
   queues(): IterableIterator<QueueModel> {
@@ -90,9 +77,7 @@ export class Model {
   }
 
   mustRead(log: LaneLog, from: number, to: number): void {
-    const ranges = this.toRead.get(log)
-    if (ranges === undefined) this.toRead.set(log, [{ from, to }])
-    else ranges.push({ from, to })
+    getOrMake(this.toRead, log, () => []).push({ from, to })
   }
 
   makeLog(queue: string, epoch: string, priority: number): LaneLog {
@@ -128,26 +113,30 @@ type AppendedBatch = {
   readonly reference: BatchReference
 }
 
-export type QueueModel = {
+export class QueueModel {
   readonly queue: string
   current: Snapshot | undefined
-  births: number
+  births = 0
   /** The commit since which something has been free all the time. */
   freeSinceCommit: number | undefined
   /** When that was. */
-  freeSinceMs: number
+  freeSinceMs = 0
   /** When a pop took something last. */
-  takenMs: number
-  configuredAtCommit: number
+  takenMs = 0
+  configuredAtCommit = 0
   /** Since when, and by whom, there has been nothing to pop and no mark that says so. */
   silence: { readonly sinceCommit: number; readonly by: Operation | undefined } | undefined
   /** Every lock ever made here. */
-  readonly locks: Map<string, LockModel>
-  readonly scheduled: ScheduledItems
-  readonly availability: Availability
+  readonly locks = new Map<string, LockModel>()
+  readonly scheduled = new ScheduledItems()
+  readonly availability = new Availability()
+
+  constructor(queue: string) {
+    this.queue = queue
+  }
 }
 
-type LockModel = {
+export class LockModel {
   readonly lockId: string
   readonly keyHash: string | undefined
   changedAtCommit: number
@@ -155,9 +144,30 @@ type LockModel = {
   /** The latest expiry it ever had. */
   longestMs: number
   /** All that it ever had. */
-  readonly expiries: Set<number>
+  readonly expiries = new Set<number>()
   endedAtCommit: number | undefined
-  acknowledged: boolean
+  acknowledged = false
   /** What the first acknowledge of the whole lock answered. */
   answered: number | undefined
+
+  constructor(lockId: string, { keyHash, expiresAtMs }: Lock, commit: number) {
+    this.lockId = lockId
+    this.keyHash = keyHash
+    this.changedAtCommit = commit
+    this.expiresAtMs = this.longestMs = expiresAtMs
+    this.expiries.add(expiresAtMs)
+  }
 }
+
+export type Say = (rule: string, explanation: string) => void
+
+/** A success under judgement: what the caller asked and what it got. */
+export type Answer<V extends Verb = Verb> = {
+  readonly model: Model
+  readonly operation: Operation<CommandOf<V>>
+  readonly value: Awaited<ReturnType<Queues[V]>>
+  readonly say: Say
+}
+
+/** A refusal, by its code. */
+export type Refusal = Omit<Answer, 'value'> & { readonly code: string }

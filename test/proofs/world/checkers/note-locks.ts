@@ -1,31 +1,16 @@
 import { isDone, itemsIn } from '../../../../lambdas/engine/core/record.ts'
-import type { Model, QueueModel } from './model.ts'
-import type { Snapshot } from './snapshot.ts'
+import { LockModel } from './model.ts'
+import type { Put } from './snapshot.ts'
 
 /** Keeps what became of every lock, so that answers about locks can be judged. */
-export function noteLocks(
-  model: Model,
-  queueModel: QueueModel,
-  before: Snapshot | undefined,
-  after: Snapshot,
-): void {
+export function noteLocks({ model, queueModel, before, after }: Put): void {
   const { operation } = model
   if (before?.stored.K === after.stored.K) return
   for (const [lockId, lock] of after.record.locks) {
     const known = queueModel.locks.get(lockId)
     const old = before?.record.locks.get(lockId)
     if (known === undefined) {
-      queueModel.locks.set(lockId, {
-        lockId,
-        keyHash: lock.keyHash,
-        changedAtCommit: model.commits,
-        expiresAtMs: lock.expiresAtMs,
-        longestMs: lock.expiresAtMs,
-        expiries: new Set([lock.expiresAtMs]),
-        endedAtCommit: undefined,
-        acknowledged: false,
-        answered: undefined,
-      })
+      queueModel.locks.set(lockId, new LockModel(lockId, lock, model.commits))
       continue
     }
     if (old === undefined || old.expiresAtMs === lock.expiresAtMs) continue

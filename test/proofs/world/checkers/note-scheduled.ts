@@ -14,34 +14,21 @@ import { endItem } from './check-settling.ts'
 import type { Fate } from './ledger.ts'
 import type { Model, QueueModel } from './model.ts'
 import { groupOf, nameOf, type ScheduledItem } from './scheduled-items.ts'
-import type { Snapshot } from './snapshot.ts'
+import type { Commit, Snapshot } from './snapshot.ts'
 
 /** What a write to the record did to its own list, and to the rows that count. */
-export function noteScheduledInRecord(
-  model: Model,
-  queueModel: QueueModel,
-  before: Snapshot | undefined,
-  after: Snapshot | undefined,
-): void {
+export function noteScheduledInRecord({ model, queueModel, before, after }: Commit): void {
   const [was, is] = [before?.stored.T ?? [], after?.stored.T ?? []]
   const [rowsBefore, rowsAfter] = [partitionOf(before), partitionOf(after)]
   if (was.length + is.length === 0 && rowsBefore === rowsAfter) return
   noteList(model, queueModel, was, is, undefined)
   if (rowsBefore === rowsAfter) return
-  noteRows(model, queueModel, rowsBefore, 'left')
-  noteRows(model, queueModel, rowsAfter, 'come')
-}
-
-function noteRows(
-  model: Model,
-  queueModel: QueueModel,
-  partition: string | undefined,
-  how: 'left' | 'come',
-): void {
-  for (const [sk, row] of model.rows.partition(partition ?? '') ?? []) {
-    const entries = entriesIn(model, row)
-    if (how === 'left') noteList(model, queueModel, entries, [], sk)
-    else noteList(model, queueModel, [], entries, sk)
+  const rowsOf = (partition = '') => model.rows.partition(partition) ?? []
+  for (const [sk, row] of rowsOf(rowsBefore)) {
+    noteList(model, queueModel, entriesIn(model, row), [], sk)
+  }
+  for (const [sk, row] of rowsOf(rowsAfter)) {
+    noteList(model, queueModel, [], entriesIn(model, row), sk)
   }
 }
 
@@ -79,7 +66,7 @@ function noteList(
     scheduled.gain(text, row, isNew)
     if (!isNew) continue
     const group = groupOf(model, queue, text, row)
-    for (const one of group?.items.values() ?? []) noteScheduled(model, queueModel, one)
+    for (const one of group?.items.values() ?? []) noteScheduled(model, queue, one)
   }
 }
 
@@ -157,11 +144,8 @@ export function isBatchScheduled({ scheduled }: QueueModel, batch: string): bool
 }
 
 /** What the record says of its scheduled items: how many, how large, when the first is due, which rows are new. */
-export function checkScheduledRecord(
-  model: Model,
-  { queue, scheduled }: QueueModel,
-  { record }: Snapshot,
-): void {
+function checkScheduledRecord(model: Model, queueModel: QueueModel, { record }: Snapshot): void {
+  const { queue, scheduled } = queueModel
   const { entries, items, bytes, nextDue, unseen } = record.scheduled
   const say = (rule: string, what: string) => model.violated(rule, `${queue}: ${what}`)
   if (items !== scheduled.count) {

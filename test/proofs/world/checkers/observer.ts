@@ -9,8 +9,7 @@ import { isSlotOf, noteSlot } from './check-limits.ts'
 import { checkReadable } from './check-readable.ts'
 import { noteSeats } from './check-waiting.ts'
 import type { Model, QueueModel } from './model.ts'
-import { noteDeletedObjects, noteDeletedRow } from './note-deletes.ts'
-import { judgeScheduled, noteScheduledRow } from './note-scheduled.ts'
+import { isBatchScheduled, judgeScheduled, noteScheduledRow } from './note-scheduled.ts'
 import { Snapshot } from './snapshot.ts'
 
 /** Feeds the model: with every changed row, and with the end of every request. */
@@ -39,7 +38,7 @@ export function observeChange(model: Model, change: Change): void {
   const after = change.newItem === undefined ? undefined : new Snapshot(change.newItem)
   queueModel.current = after
   model.changed.add(queueModel)
-  checkChange(model, queueModel, before, after)
+  checkChange({ model, queue: queueModel.queue, queueModel, before, after })
   noteCrossings(model, queueModel)
   if (after === undefined || !after.hasFree()) queueModel.freeSinceCommit = undefined
   else if (queueModel.freeSinceCommit === undefined) {
@@ -58,7 +57,7 @@ export function observeRequest(model: Model, request: SimulatedRequest): void {
   }
   for (const [log, ranges] of model.toRead) {
     const lane = model.queue(log.queue).current?.record.lanes.get(log.priority)
-    if (lane?.epoch === log.epoch) checkReadable(model, log, lane, ranges)
+    if (lane?.epoch === log.epoch) checkReadable({ model, log, lane }, ranges)
   }
   model.toRead.clear()
   for (const queueModel of model.changed) {
@@ -74,7 +73,8 @@ export function checkAllReadable(model: Model): void {
   for (const { queue, current } of model.queues()) {
     for (const [priority, lane] of current?.record.lanes ?? []) {
       const log = model.log(queue, lane.epoch, priority)
-      if (log !== undefined) checkReadable(model, log, lane, [{ from: 0, to: log.places.length }])
+      const all = [{ from: 0, to: log?.places.length ?? 0 }]
+      if (log !== undefined) checkReadable({ model, log, lane }, all)
     }
   }
 }
@@ -103,11 +103,46 @@ function judgeTouched(model: Model): void {
 }
 
 function noteCrossings({ world, operation }: Model, { queue, current }: QueueModel): void {
-  const { crossings } = world
-  for (const feature of operation === undefined ? [] : featuresOf(operation, world.seed)) {
-    crossings.note(queue, feature)
+  const acting = operation === undefined ? [] : featuresOf(operation, world.seed)
+  const there = current === undefined ? [] : featuresIn(current.record)
+  for (const feature of [...acting, ...there]) world.crossings.note(queue, feature)
+}
+
+/** Notes which items must still be readable after a row or an object was deleted. */
+function noteDeletedRow(model: Model, pk: string, sk: string): void {
+  const [kind, queue, ...rest] = pk.split('#') as [string, string, ...string[]]
+  if (kind === 's') noteSegment(model, queue, rest)
+  else if (kind === 'b') noteBatchPart(model, queue, rest[0] as string, Number(sk))
+}
+
+function noteDeletedObjects(model: Model, { name, input }: SimulatedRequest): void {
+  if (name !== 'DeleteObjectsCommand') return
+  const { Delete } = input as { Delete: { Objects: readonly { Key: string }[] } }
+  for (const { Key } of Delete.Objects) {
+    const [queue, ...rest] = Key.split('/') as [string, ...string[]]
+    if (rest[0] === 'batch') noteBatchPart(model, queue, rest[1] as string, undefined)
+    else noteSegment(model, queue, rest)
   }
-  for (const feature of current === undefined ? [] : featuresIn(current.record)) {
-    crossings.note(queue, feature)
+}
+
+function noteSegment(model: Model, queue: string, rest: readonly string[]): void {
+  const [epoch = '', priority, segment] = [rest[0], Number(rest[1]), Number(rest[2])]
+  const lane = model.queue(queue).current?.record.lanes.get(priority)
+  const log = model.log(queue, epoch, priority)
+  if (log === undefined || lane?.epoch !== epoch) return
+  model.mustRead(log, segment * lane.segmentSize, (segment + 1) * lane.segmentSize)
+}
+
+/** Without a part: all of the batch. */
+function noteBatchPart(model: Model, queue: string, batch: string, part: number | undefined): void {
+  if (isBatchScheduled(model.queue(queue), batch)) {
+    model.violated('every pointer has its object', `scheduled items of ${queue} lie in ${batch}`)
   }
+  const appended = model.batch(queue, batch)
+  if (appended === undefined) return
+  const { log, start, reference } = appended
+  const { count, partItems } = reference
+  const from = part === undefined ? start : start + part * partItems
+  const to = part === undefined ? start + count : Math.min(from + partItems, start + count)
+  model.mustRead(log, from, to)
 }

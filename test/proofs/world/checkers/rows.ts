@@ -7,6 +7,7 @@ import {
 import { unpack } from '../../../../lambdas/engine/store/codec.ts'
 import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
 import type { Item } from '../../../../testing/simulated/dynamodb/value.ts'
+import { getOrMake } from '../harness/get-or-make.ts'
 import type { Model } from './model.ts'
 
 /** A row of a segment: it holds the entries themselves, or says where in a batch they are. */
@@ -25,17 +26,10 @@ export class Rows {
   readonly #unpacked = new WeakMap<object, readonly string[]>()
 
   apply({ pk, sk, newItem }: Change): void {
-    let partition = this.#partitions.get(pk)
-    if (newItem === undefined) {
-      partition?.delete(sk)
-      if (partition?.size === 0) this.#partitions.delete(pk)
-      return
-    }
-    if (partition === undefined) {
-      partition = new Map()
-      this.#partitions.set(pk, partition)
-    }
-    partition.set(sk, newItem)
+    const partition = getOrMake(this.#partitions, pk, () => new Map())
+    if (newItem === undefined) partition.delete(sk)
+    else partition.set(sk, newItem)
+    if (partition.size === 0) this.#partitions.delete(pk)
   }
 
   partition(pk: string): ReadonlyMap<string, Item> | undefined {
@@ -51,61 +45,44 @@ export class Rows {
   }
 
   chunk(row: Item): ChunkRow {
-    const known = this.#chunks.get(row)
-    if (known !== undefined) return known
-    const { from, to, recalled } = parseChunkSortKey(row.sk as string)
-    const reference = row.b as string | undefined
-    const chunk: ChunkRow = {
-      from,
-      to,
-      recalled,
-      entries: reference === undefined ? this.unpacked(row.d as Uint8Array) : undefined,
-      reference: reference === undefined ? undefined : { entry: reference, index: row.i as number },
-    }
-    this.#chunks.set(row, chunk)
-    return chunk
+    return getOrMake(this.#chunks, row, () => {
+      const { from, to, recalled } = parseChunkSortKey(row.sk as string)
+      const its = { from, to, recalled }
+      if (row.b === undefined) {
+        return { ...its, entries: this.unpacked(row.d as Uint8Array), reference: undefined }
+      }
+      const reference = { entry: row.b as string, index: row.i as number }
+      return { ...its, entries: undefined, reference }
+    })
   }
 
   unpacked(packed: Uint8Array): readonly string[] {
-    let entries = this.#unpacked.get(packed)
-    if (entries === undefined) {
-      entries = unpack(packed)
-      this.#unpacked.set(packed, entries)
-    }
-    return entries
+    return getOrMake(this.#unpacked, packed, () => unpack(packed))
   }
 }
+
+/** A part of a batch in some queue. */
+type Part = { readonly queue: string; readonly reference: BatchReference; readonly part: number }
 
 /** The entries of a batch as the store holds them now; undefined where a part is not there. */
-export function batchPart(
-  { rows, world }: Model,
-  queue: string,
-  reference: BatchReference,
-  part: number,
-): readonly string[] | undefined {
-  if (reference.storage === 's3') {
-    const bytes = world.store.objects.bytes(batchObjectKey(queue, reference.batch))
-    if (bytes === undefined) return undefined
-    let from = 0
-    for (let i = 0; i < part; i += 1) from += reference.partBytes[i] as number
-    return unpack(bytes.subarray(from, from + (reference.partBytes[part] as number)))
-  }
-  const { pk, sk } = batchPartKey(queue, reference.batch, part)
-  const row = rows.row(pk, sk)
-  return row && rows.unpacked(row.d as Uint8Array)
+export function batchPart(model: Model, its: Part): readonly string[] | undefined {
+  const { reference, part } = its
+  const bytes = bytesOf(model, its)
+  if (bytes === undefined || reference.storage !== 's3') return bytes && model.rows.unpacked(bytes)
+  let from = 0
+  for (let i = 0; i < part; i += 1) from += reference.partBytes[i] as number
+  return unpack(bytes.subarray(from, from + (reference.partBytes[part] as number)))
 }
 
-export function hasBatchPart(
-  { rows, world }: Model,
-  queue: string,
-  reference: BatchReference,
-  part: number,
-): boolean {
-  if (reference.storage === 's3') {
-    return world.store.objects.bytes(batchObjectKey(queue, reference.batch)) !== undefined
-  }
-  const { pk, sk } = batchPartKey(queue, reference.batch, part)
-  return rows.row(pk, sk) !== undefined
+export const hasBatchPart = (model: Model, part: Part): boolean =>
+  bytesOf(model, part) !== undefined
+
+/** Of its row, or of the whole object in S3. */
+function bytesOf({ rows, world }: Model, { queue, reference, part }: Part): Uint8Array | undefined {
+  const { storage, batch } = reference
+  if (storage === 's3') return world.store.objects.bytes(batchObjectKey(queue, batch))
+  const { pk, sk } = batchPartKey(queue, batch, part)
+  return rows.row(pk, sk)?.d as Uint8Array | undefined
 }
 
 /** All items that a reference makes part of a queue. */
@@ -118,7 +95,7 @@ export function batchEntries(
   const entries: string[] = []
   const parts = Math.ceil(reference.count / reference.partItems)
   for (let part = 0; part < parts; part += 1) {
-    const some = batchPart(model, queue, reference, part)
+    const some = batchPart(model, { queue, reference, part })
     if (some === undefined) return undefined
     entries.push(...some)
   }

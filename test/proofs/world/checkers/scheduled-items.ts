@@ -5,6 +5,7 @@ import {
   type ScheduledEntry,
   scheduledId,
 } from '../../../../lambdas/engine/core/scheduled.ts'
+import { getOrMake } from '../harness/get-or-make.ts'
 import type { ItemRecord } from './ledger.ts'
 import type { Model } from './model.ts'
 import { batchEntries } from './rows.ts'
@@ -56,15 +57,12 @@ export class ScheduledItems {
   #orders = 0
 
   lose(text: string): void {
-    const known = this.changes.get(nameOf(text))
-    if (known === undefined) this.changes.set(nameOf(text), { lost: text })
-    else known.lost = text
+    getOrMake(this.changes, nameOf(text), (): GroupChange => ({})).lost = text
   }
 
   gain(text: string, row: string | undefined, isNew: boolean): void {
-    const known = this.changes.get(nameOf(text))
-    if (known === undefined) this.changes.set(nameOf(text), { gained: text, row, isNew })
-    else Object.assign(known, { gained: text, row })
+    const change = getOrMake(this.changes, nameOf(text), () => ({ isNew }))
+    Object.assign(change, { gained: text, row })
   }
 
   noteChanges(changes: number, commit: number): void {

@@ -21,6 +21,8 @@ export type Joining = Built & {
   readonly driver: Driver
   /** The actor's own: what others draw stays as it is when one of them changes. */
   readonly random: Random
+  /** Runs something that long from now, whoever has died or is frozen by then. */
+  readonly after: (ms: number, run: () => void) => void
 }
 
 /** An actor in one world. */
@@ -42,11 +44,19 @@ export type Part = {
 export const takesPart = (actor: Actor, seed: number): boolean =>
   randomOf(actor, seed).chance(actor.share)
 
-export function partsOf(actors: readonly Actor[], joining: Omit<Joining, 'random'>): Part[] {
-  const { seed } = joining.world
+export function partsOf(
+  actors: readonly Actor[],
+  joining: Omit<Joining, 'random' | 'after'>,
+): Part[] {
+  const { seed, scheduler } = joining.world
   return actors
     .filter((actor) => takesPart(actor, seed))
-    .map((actor) => actor.join({ ...joining, random: randomOf(actor, ~seed) }))
+    .map((actor) => {
+      const random = randomOf(actor, ~seed)
+      const after: Joining['after'] = (ms, run) =>
+        scheduler.at(scheduler.nowMs + ms, random.next(), true, run)
+      return actor.join({ ...joining, random, after })
+    })
 }
 
 const randomOf = ({ name }: Actor, seed: number): Random => new Random(seedOf(seed, name))

@@ -16,13 +16,7 @@ import type { World } from './world.ts'
 type WorldOptions = {
   readonly seed: number
   readonly history: boolean
-  readonly profile: Pick<Profile, 'latencyMaxMs' | 'skewMaxMs' | 'clockJumps'> &
-    Partial<
-      Pick<
-        Profile,
-        'staleMs' | 'throttle' | 'transactionMaxMs' | 'settlesMaxMs' | 'waiting' | 'linger'
-      >
-    >
+  readonly profile: Partial<Profile> & Pick<Profile, 'latencyMaxMs' | 'skewMaxMs' | 'clockJumps'>
   readonly faultFree: boolean
   /** Whether a stream wakes a housekeeper. */
   readonly stream: boolean
@@ -48,14 +42,8 @@ function settlingMs(mostMs: number, random: Random): number {
 }
 
 /** A store, the model that watches it, and the writers' factory; faults are off at first. */
-export function buildWorld({
-  seed,
-  history,
-  profile,
-  faultFree,
-  stream,
-  stale,
-}: WorldOptions): Built {
+export function buildWorld(options: WorldOptions): Built {
+  const { seed, history, profile, faultFree, stream, stale } = options
   const random = new Random(seed)
   const staleRandom = random.fork()
   // Drawn from the seed alone: what the other forks give stays as it is.

@@ -1,47 +1,19 @@
 import type { QueueRecord } from '../../../../lambdas/engine/core/record.ts'
 import type { PushItem } from '../../../../lambdas/engine/queues.ts'
+import type { Verb } from '../actors/callers/command.ts'
 import { isOlder } from '../actors/callers/older-engine.ts'
 import type { Operation } from '../actors/callers/operation.ts'
+import { getOrMake } from './get-or-make.ts'
 import type { Statistics } from './statistics.ts'
 
 /** What may meet in a queue: who acts, by which way, and what the queue is like meanwhile. */
+// biome-ignore format: a table
 export const features = [
-  'push',
-  'bulk push',
-  'push with a key',
-  'lingering push',
-  'push for later',
-  'transaction',
-  'inbox',
-  'schedule',
-  'exclusive pop',
-  'competing pop',
-  'waiting pop',
-  'combined pop',
-  'consumer',
-  'consumeMany',
-  'settling',
-  'delayed retry',
-  'dead letters',
-  'cancel',
-  'move',
-  'purge',
-  'redrive',
-  'own settings',
-  'patterns',
-  'capacity',
-  'limits',
-  'expiry',
-  'S3',
-  'sweep',
-  'wake',
-  'housekeeping',
-  'announcing',
-  'rate limits',
-  'crash',
-  'freeze',
-  'lost answer',
-  'other age',
+  'push', 'bulk push', 'push with a key', 'lingering push', 'push for later', 'transaction',
+  'inbox', 'schedule', 'exclusive pop', 'competing pop', 'waiting pop', 'combined pop', 'consumer',
+  'consumeMany', 'settling', 'delayed retry', 'dead letters', 'cancel', 'move', 'purge', 'redrive',
+  'own settings', 'patterns', 'capacity', 'limits', 'expiry', 'S3', 'sweep', 'wake',
+  'housekeeping', 'announcing', 'rate limits', 'crash', 'freeze', 'lost answer', 'other age',
   'deployment',
 ] as const
 
@@ -84,12 +56,8 @@ export class Crossings {
   }
 
   #of(queue: string): Float64Array {
-    let seen = this.#seen.get(queue)
-    if (seen === undefined) {
-      seen = new Float64Array(features.length).fill(Number.NEGATIVE_INFINITY)
-      this.#seen.set(queue, seen)
-    }
-    return seen
+    const make = () => new Float64Array(features.length).fill(Number.NEGATIVE_INFINITY)
+    return getOrMake(this.#seen, queue, make)
   }
 }
 
@@ -108,6 +76,16 @@ export function* pairs(): Generator<readonly [Feature, Feature]> {
   }
 }
 
+// biome-ignore format: a table
+const byVerb: Readonly<Partial<Record<Verb, Feature>>> = {
+  pushTransactItem: 'transaction', transact: 'transaction', apply: 'inbox',
+  acknowledge: 'settling', acknowledgeMany: 'settling', extend: 'settling', deadLetter: 'settling',
+  configure: 'own settings', unconfigure: 'own settings', configurePatterns: 'patterns',
+  deploySchedules: 'deployment', deployPatterns: 'deployment',
+  returnExpiredLocks: 'sweep', housekeep: 'housekeeping', announceWaiting: 'announcing',
+  cancel: 'cancel', move: 'move', purge: 'purge', redrive: 'redrive', wake: 'wake',
+}
+
 /** By what an operation is: its verb, how it is asked, and by which process. */
 export function featuresOf(
   { command, writer, together }: Operation,
@@ -117,67 +95,22 @@ export function featuresOf(
   if (writer.startsWith('run')) found.push('consumer')
   if (writer.startsWith('many')) found.push('consumeMany')
   if (isOlder(seed, writer)) found.push('other age')
-  switch (command.verb) {
-    case 'push': {
-      const { items, idempotencyKey } = command.request
-      found.push(items.length > 1 ? 'bulk push' : 'push')
-      if (idempotencyKey !== undefined) found.push('push with a key')
-      if (together !== undefined) found.push('lingering push')
-      if (items.some(expires)) found.push('expiry')
-      if (items.some(isForLater)) found.push('push for later')
-      break
-    }
-    case 'pushTransactItem':
-    case 'transact':
-      found.push('transaction')
-      break
-    case 'pop': {
-      const { competing, waitSeconds, acknowledge } = command.request
-      found.push(competing ? 'competing pop' : 'exclusive pop')
-      if (waitSeconds !== undefined) found.push('waiting pop')
-      if (acknowledge !== undefined) found.push('combined pop')
-      break
-    }
-    case 'release':
-      found.push((command.request.delaySeconds ?? 0) > 0 ? 'delayed retry' : 'settling')
-      break
-    case 'acknowledge':
-    case 'acknowledgeMany':
-    case 'extend':
-    case 'deadLetter':
-      found.push('settling')
-      break
-    case 'configure':
-    case 'unconfigure':
-      found.push('own settings')
-      break
-    case 'configurePatterns':
-      found.push('patterns')
-      break
-    case 'deploySchedules':
-    case 'deployPatterns':
-      found.push('deployment')
-      break
-    case 'apply':
-      found.push('inbox')
-      break
-    case 'returnExpiredLocks':
-      found.push('sweep')
-      break
-    case 'housekeep':
-      found.push('housekeeping')
-      break
-    case 'announceWaiting':
-      found.push('announcing')
-      break
-    case 'cancel':
-    case 'move':
-    case 'purge':
-    case 'redrive':
-    case 'wake':
-      found.push(command.verb)
-      break
-    default:
+  const plain = byVerb[command.verb]
+  if (plain !== undefined) found.push(plain)
+  if (command.verb === 'push') {
+    const { items, idempotencyKey } = command.request
+    found.push(items.length > 1 ? 'bulk push' : 'push')
+    if (idempotencyKey !== undefined) found.push('push with a key')
+    if (together !== undefined) found.push('lingering push')
+    if (items.some(expires)) found.push('expiry')
+    if (items.some(isForLater)) found.push('push for later')
+  } else if (command.verb === 'pop') {
+    const { competing, waitSeconds, acknowledge } = command.request
+    found.push(competing ? 'competing pop' : 'exclusive pop')
+    if (waitSeconds !== undefined) found.push('waiting pop')
+    if (acknowledge !== undefined) found.push('combined pop')
+  } else if (command.verb === 'release') {
+    found.push((command.request.delaySeconds ?? 0) > 0 ? 'delayed retry' : 'settling')
   }
   return found
 }

@@ -13,70 +13,42 @@ import {
 } from '../../../../testing/simulated/faults.ts'
 import type { SimulatedRequest } from '../../../../testing/simulated/simulated-store.ts'
 
-/** Probabilities by kind: most per request, staleness per read. */
-export type FaultOdds = Readonly<Record<Fault, number>>
-
-export const faults = [
-  /** Refused by the rate limit, at random. */
-  'throttled',
-  /** Applied; the answer never comes. */
-  'answer-lost',
-  /** Never arrived; the sender cannot tell. */
-  'request-lost',
-  /** The sender gets a timeout; the request lands seconds or minutes later. */
-  'lands-late',
-  /** 5xx after it was applied. */
-  'server-error-applied',
-  'server-error',
-  /** Definite: another transaction touches the item. */
-  'conflict',
-  /** The writer dies at this request; a new one with empty memory takes its place. */
-  'crash',
-  /** The writer freezes for seconds or minutes. */
-  'pause',
-  /** An answer that takes seconds. */
-  'slow',
-  /** An eventually consistent read sees the past. */
-  'stale-read',
-  /** 503 SlowDown from S3. */
-  's3-unavailable',
-  'event-missed',
-  'event-repeated',
-  'event-late',
-] as const
-
-export type Fault = (typeof faults)[number]
-
-const none = Object.fromEntries(faults.map((fault) => [fault, 0])) as Record<Fault, number>
-
-export const noFaults: FaultOdds = none
-
-/** Reads may be stale and events late in the calmest world too: that is no fault of anything. */
-const strong: Readonly<Record<Fault, readonly number[]>> = {
-  throttled: [0, 0.01, 0.05, 0.2],
-  'answer-lost': [0, 0.01, 0.03, 0.1],
-  'request-lost': [0, 0.01, 0.05],
-  'lands-late': [0, 0.01, 0.03, 0.1],
-  'server-error-applied': [0, 0.01, 0.05],
+/** How often each kind may happen: most per request, staleness per read; a world draws one of these odds. */
+// biome-ignore format: a table
+const strengths = {
+  throttled: [0, 0.01, 0.05, 0.2],            // Refused by the rate limit, at random.
+  'answer-lost': [0, 0.01, 0.03, 0.1],        // Applied; the answer never comes.
+  'request-lost': [0, 0.01, 0.05],            // Never arrived; the sender cannot tell.
+  'lands-late': [0, 0.01, 0.03, 0.1],         // The sender gets a timeout; it lands seconds or minutes later.
+  'server-error-applied': [0, 0.01, 0.05],    // 5xx after it was applied.
   'server-error': [0, 0.01, 0.05],
-  conflict: [0, 0.02, 0.1],
-  crash: [0, 0.005, 0.02, 0.05],
-  pause: [0, 0.005, 0.02, 0.05],
-  slow: [0, 0.01, 0.1],
-  'stale-read': [0, 0.2, 0.5, 0.9],
-  's3-unavailable': [0, 0.05, 0.3],
+  conflict: [0, 0.02, 0.1],                   // Definite: another transaction touches the item.
+  crash: [0, 0.005, 0.02, 0.05],              // The writer dies at this request; a new one takes its place.
+  pause: [0, 0.005, 0.02, 0.05],              // The writer freezes for seconds or minutes.
+  slow: [0, 0.01, 0.1],                       // An answer that takes seconds.
+  'stale-read': [0, 0.2, 0.5, 0.9],           // An eventually consistent read sees the past.
+  's3-unavailable': [0, 0.05, 0.3],           // 503 SlowDown from S3.
   'event-missed': [0, 0.1, 0.5, 1],
   'event-repeated': [0, 0.1, 0.5],
   'event-late': [0, 0.1, 0.5],
-}
+} as const
+
+export type Fault = keyof typeof strengths
+
+/** Probabilities by kind. */
+export type FaultOdds = Readonly<Record<Fault, number>>
+
+export const faults = Object.keys(strengths) as readonly Fault[]
+
+export const noFaults = Object.fromEntries(faults.map((fault) => [fault, 0])) as FaultOdds
 
 export function drawFaults(random: Random, faultFree: boolean): FaultOdds {
-  if (faultFree) return none
-  const odds = { ...none }
+  if (faultFree) return noFaults
+  const odds: Record<Fault, number> = { ...noFaults }
   // Either every kind by chance, or two kinds alone and often: rare meetings of two are then common.
   const few = random.chance(0.4) ? [random.pick(faults), random.pick(faults)] : undefined
   for (const fault of faults) {
-    const choices = strong[fault]
+    const choices: readonly number[] = strengths[fault]
     if (few === undefined) odds[fault] = random.chance(0.5) ? random.pick(choices) : 0
     else if (few.includes(fault)) odds[fault] = choices.at(-1) as number
   }
@@ -119,24 +91,31 @@ export function planRequest(
   const there = latency()
   const fault = drawFault(request, odds, random)
   const lost = () => (random.chance(0.5) ? requestTimeout(timeoutMs) : connectionReset())
-  const unknown = (error: Error, applyAfterMs: number | undefined): RequestPlan => ({
+  const applied = (afterMs: number, answerDelayMs: number): RequestPlan => ({
+    fault,
+    applyAfterMs: afterMs,
+    error: undefined,
+    answerDelayMs,
+  })
+  const failed = (
+    error: Error,
+    applyAfterMs: number | undefined,
+    afterMs: number,
+  ): RequestPlan => ({
     fault,
     applyAfterMs,
-    error: { error, afterMs: error.message.includes('timed out') ? timeoutMs : there + latency() },
+    error: { error, afterMs },
     answerDelayMs: 0,
   })
-  const definite = (error: Error): RequestPlan => ({
-    fault,
-    applyAfterMs: undefined,
-    error: { error, afterMs: there + latency() },
-    answerDelayMs: 0,
-  })
+  const definite = (error: Error) => failed(error, undefined, there + latency())
+  const unknown = (error: Error, applyAfterMs?: number) =>
+    failed(error, applyAfterMs, error.message.includes('timed out') ? timeoutMs : there + latency())
   switch (fault) {
     case undefined:
-      return { fault, applyAfterMs: there, error: undefined, answerDelayMs: latency() }
+      return applied(there, latency())
     case 'slow': {
       const [a, b] = [random.pick([0, ...slowMs]), random.pick(slowMs)]
-      return { fault, applyAfterMs: there + a, error: undefined, answerDelayMs: latency() + b }
+      return applied(there + a, latency() + b)
     }
     case 'throttled':
       return definite(throttledError(request, random))
@@ -145,11 +124,11 @@ export function planRequest(
     case 'conflict':
       return definite(conflictError(request, random))
     case 'server-error':
-      return unknown(serverError(request), undefined)
+      return unknown(serverError(request))
     case 'server-error-applied':
       return unknown(serverError(request), there)
     case 'request-lost':
-      return unknown(lost(), undefined)
+      return unknown(lost())
     case 'answer-lost':
       return unknown(lost(), there)
     case 'lands-late':

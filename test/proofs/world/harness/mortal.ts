@@ -7,6 +7,7 @@ import { inLife, type Life, type World } from './world.ts'
 export type MortalOptions = {
   readonly name: string
   readonly skewMaxMs: number
+  /** Probability that the clock is set anew before a reading. */
   readonly clockJumps: number
 }
 
@@ -56,25 +57,19 @@ export class Mortal<Service> {
 
   #begin(): { life: Life; service: Service } {
     const { scheduler } = this.#world
-    const { name, skewMaxMs, clockJumps: jumps } = this.#options
+    const { name } = this.#options
     this.#lives += 1
     const number = this.#lives === 1 ? '' : `.${this.#lives}`
     const life: Life = { name: `${name}${number}`, dead: false, pausedUntilMs: 0 }
     const network = new Network(this.#world, life, () => this.crash())
-    const random = this.#random.fork()
-    const clock = new SkewedClock({ scheduler, random, skewMaxMs, jumps, onRead: readClock })
+    const nowMs = skewedClock(scheduler, this.#options, this.#random.fork())
     const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
       new Promise((resolve) => {
         inLife(this.#world, life, scheduler.nowMs + ms, resolve)
         signal?.addEventListener('abort', () => resolve(), { once: true })
       })
-    const service = this.#open({
-      life,
-      network,
-      clock: { nowMs: () => clock.nowMs(), sleep },
-      random: this.#random.fork(),
-    })
-    return { life, service }
+    const random = this.#random.fork()
+    return { life, service: this.#open({ life, network, clock: { nowMs, sleep }, random }) }
   }
 }
 
@@ -85,38 +80,14 @@ export const SKEW_MAX_MS = 5_000
  * backwards. The operation remembers its readings: a rule about time must hold by one
  * of them.
  */
-export class SkewedClock {
-  readonly #scheduler: Scheduler
-  readonly #random: Random
-  readonly #skewMaxMs: number
-  readonly #jumps: number
-  readonly #onRead: (nowMs: number) => void
-  #skewMs = 0
-
-  constructor(options: {
-    scheduler: Scheduler
-    random: Random
-    skewMaxMs: number
-    /** Probability that the clock is set anew before a reading. */
-    jumps: number
-    onRead: (nowMs: number) => void
-  }) {
-    this.#scheduler = options.scheduler
-    this.#random = options.random
-    this.#skewMaxMs = options.skewMaxMs
-    this.#jumps = options.jumps
-    this.#onRead = options.onRead
-    this.#set()
-  }
-
-  #set(): void {
-    this.#skewMs = this.#random.between(-this.#skewMaxMs, this.#skewMaxMs)
-  }
-
-  nowMs(): number {
-    if (this.#random.chance(this.#jumps)) this.#set()
-    const nowMs = Math.floor(this.#scheduler.nowMs) + this.#skewMs
-    this.#onRead(nowMs)
+function skewedClock(scheduler: Scheduler, options: MortalOptions, random: Random): () => number {
+  const { skewMaxMs, clockJumps } = options
+  const draw = (): number => random.between(-skewMaxMs, skewMaxMs)
+  let skewMs = draw()
+  return () => {
+    if (random.chance(clockJumps)) skewMs = draw()
+    const nowMs = Math.floor(scheduler.nowMs) + skewMs
+    readClock(nowMs)
     return nowMs
   }
 }

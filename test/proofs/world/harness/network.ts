@@ -72,31 +72,31 @@ export class Network {
       statistics.count('path heard late of a lost answer')
       this.#life.pausedUntilMs = scheduler.nowMs + random.pick(heardLateMs)
     }
-    this.#note(sender, request, plan.fault, dies, freezes)
+    this.#note(sender, request, plan.fault, dies && 'DIES', freezes && 'FREEZES')
     const departsMs = freezes && !left ? this.#life.pausedUntilMs : scheduler.nowMs
     return new Promise((resolve, reject) => {
-      if (!(dies && !left) && plan.applyAfterMs !== undefined) {
-        const answer = plan.error === undefined ? { resolve, reject } : undefined
-        this.#apply(request, sender, departsMs + plan.applyAfterMs, plan.answerDelayMs, answer)
+      const { applyAfterMs, answerDelayMs, error } = plan
+      if (!(dies && !left) && applyAfterMs !== undefined) {
+        const answer = error === undefined ? answerTo(resolve, reject) : undefined
+        this.#apply(request, sender, departsMs + applyAfterMs, (outcome, settlesMs) => {
+          if (answer === undefined) return
+          const atMs = scheduler.nowMs + settlesMs + answerDelayMs
+          inLife(world, this.#life, atMs, () => answer(outcome))
+        })
       }
-      if (dies) {
-        this.#crash()
-        return
-      }
-      const { error } = plan
-      if (error === undefined) return
-      inLife(world, this.#life, departsMs + error.afterMs, () => reject(error.error))
+      if (dies) this.#crash()
+      else if (error)
+        inLife(world, this.#life, departsMs + error.afterMs, () => reject(error.error))
     })
   }
 
   #intervene(request: SimulatedRequest, sender: Sender, how: Intervention): Promise<unknown> {
     const { scheduler } = this.#world
-    this.#note(sender, request, how, false, false)
+    this.#note(sender, request, how)
     return new Promise((resolve, reject) => {
       const outcome = how.startsWith('applied') ? this.#carryOut(request, sender) : undefined
       if (how === 'applied, answered, die' && outcome !== undefined) {
-        if ('error' in outcome) reject(outcome.error)
-        else resolve(outcome.output)
+        answerTo(resolve, reject)(outcome)
         scheduler.at(scheduler.nowMs, 2, false, this.#crash)
       } else if (how === 'die before' || how === 'applied, die') {
         this.#crash()
@@ -106,44 +106,25 @@ export class Network {
     })
   }
 
-  #apply(
-    request: SimulatedRequest,
-    sender: Sender,
-    atMs: number,
-    answerDelayMs: number,
-    answer: { resolve: (output: unknown) => void; reject: (error: unknown) => void } | undefined,
-  ): void {
-    const { scheduler, random, history } = this.#world
+  /** `answer` hears what came of it, and for how long others do not see all of it. */
+  #apply(request: SimulatedRequest, sender: Sender, atMs: number, answer: Answer): void {
+    const { scheduler, random, history, store, transactionMaxMs } = this.#world
+    const isTransaction = request.name === 'TransactWriteCommand'
+    // Its sender has the answer of a transaction once everybody can see all of it.
+    const finish = (outcome: Outcome): void => {
+      const settlesMs = store.settledAtMs - scheduler.nowMs + 1
+      answer(outcome, isTransaction && settlesMs > 1 ? settlesMs : 0)
+    }
     scheduler.at(atMs, random.next(), false, () => {
       // A request that a dead writer had sent may arrive or not.
       if (this.#life.dead && random.chance(0.3)) {
         history.add(sender.writer, () => `  ${request.name} of the dead is dropped`)
         return
       }
-      const finish = (outcome: Outcome): void => {
-        if (answer === undefined) return
-        // Its sender has the answer of a transaction once everybody can see all of it.
-        const { settledAtMs } = this.#world.store
-        const isSettling = request.name === 'TransactWriteCommand' && settledAtMs > scheduler.nowMs
-        const settlesMs = isSettling ? settledAtMs - scheduler.nowMs + 1 : 0
-        inLife(this.#world, this.#life, scheduler.nowMs + settlesMs + answerDelayMs, () => {
-          if ('error' in outcome) answer.reject(outcome.error)
-          else answer.resolve(outcome.output)
-        })
-      }
-      const { transactionMaxMs } = this.#world
-      if (request.name !== 'TransactWriteCommand' || transactionMaxMs === 0) {
-        finish(this.#carryOut(request, sender))
-        return
-      }
+      if (!isTransaction || transactionMaxMs === 0) return finish(this.#carryOut(request, sender))
       // It holds its items for a while, even if its sender has died.
-      const begun = this.#attempt(request, sender, () => ({
-        output: this.#world.store.begin(request),
-      }))
-      if ('error' in begun) {
-        finish(begun)
-        return
-      }
+      const begun = this.#attempt(request, sender, () => ({ output: store.begin(request) }))
+      if ('error' in begun) return finish(begun)
       const second = begun.output as () => unknown
       scheduler.at(scheduler.nowMs + random.next() * transactionMaxMs, random.next(), false, () =>
         finish(this.#carryOut(request, sender, second)),
@@ -190,15 +171,9 @@ export class Network {
     }
   }
 
-  #note(
-    sender: Sender,
-    request: SimulatedRequest,
-    fault: string | undefined,
-    dies: boolean,
-    freezes: boolean,
-  ): void {
+  #note(sender: Sender, request: SimulatedRequest, ...hows: readonly unknown[]): void {
     this.#world.history.add(sender.writer, () => {
-      const how = [fault, dies && 'DIES', freezes && 'FREEZES'].filter(Boolean).join(', ')
+      const how = hows.filter(Boolean).join(', ')
       const what = show({ ...request.input, TableName: undefined, Bucket: undefined })
       return `  ${operationName(sender)} ${request.name}${how ? ` [${how}]` : ''} ${what}`
     })
@@ -216,6 +191,13 @@ function inAnyOrder(output: unknown, random: Random): unknown {
 }
 
 type Row = { readonly K?: object }
+
+type Answer = (outcome: Outcome, settlesMs: number) => void
+
+const answerTo =
+  (resolve: (output: unknown) => void, reject: (error: unknown) => void) =>
+  (outcome: Outcome): void =>
+    'error' in outcome ? reject(outcome.error) : resolve(outcome.output)
 
 type Outcome = { readonly output: unknown } | { readonly error: unknown }
 

@@ -64,18 +64,19 @@ function* jobsOf({ from, seeds, operations }: PoolOptions): Generator<Job> {
   }
 }
 
-export type Job = { readonly from: number; readonly to: number; readonly operations: number }
+type Job = { readonly from: number; readonly to: number; readonly operations: number }
 
-export type JobResult = {
+type JobResult = {
   readonly statistics: Readonly<Record<string, number>>
   readonly failures: readonly Failure[]
 }
 
-export type Failure = { readonly seed: number; readonly rule: string; readonly explanation: string }
+type Violation = { readonly rule: string; readonly explanation: string }
+type Failure = Violation & { readonly seed: number }
 
 type SeedResult = {
   readonly statistics: Statistics
-  readonly violation: { readonly rule: string; readonly explanation: string } | undefined
+  readonly violation: Violation | undefined
 }
 
 /** Makes this a process of the pool: it runs the seeds it is given and answers with what they found. */

@@ -1,8 +1,7 @@
 import { patternsWalkKey } from '../../../../lambdas/engine/core/keys.ts'
 import { decodePatternsWalk } from '../../../../lambdas/engine/store/patterns-walk-row.ts'
 import type { Random } from '../../../../testing/random.ts'
-import { drawPatterns } from '../actors/callers/draw-patterns.ts'
-import type { Profile } from '../actors/callers/profile.ts'
+import { drawPatterns, type Profile } from '../actors/callers/profile.ts'
 import { checkPatternsApplied } from '../checkers/check-configuration.ts'
 import type { Model } from '../checkers/model.ts'
 import type { Built } from './build-world.ts'
@@ -18,6 +17,8 @@ type Settling = {
   readonly profile: Profile
   readonly random: Random
 }
+
+type Patterns = ReturnType<typeof drawPatterns>
 
 const MINUTE_MS = 60_000
 /** 0 s (walks that wait), 15 min, 1, 4, 16 hours and a day. */
@@ -51,22 +52,15 @@ export async function settlePatterns(settling: Settling): Promise<void> {
 }
 
 /** A change, while another process makes queues by what it knows: right within two sweeps, a minute apart. */
-async function change(
-  settling: Settling,
-  patterns: ReturnType<typeof drawPatterns>,
-  name: string,
-): Promise<void> {
+async function change(settling: Settling, patterns: Patterns, name: string): Promise<void> {
   const { model, call, driver, newWriter, random } = settling
   const other = newWriter(`other-${name}`)
   let made = 0
   const makeQueue = async (): Promise<void> => {
     made += 1
     const queue = `q0.${random.between(100, 999)}${name}${made}`
-    await driver.call(other, {
-      verb: 'push',
-      queue,
-      request: { items: [{ text: JSON.stringify(queue) }] },
-    })
+    const items = [{ text: JSON.stringify(queue) }]
+    await driver.call(other, { verb: 'push', queue, request: { items } })
   }
   await makeQueue()
   await put(settling, patterns)
@@ -84,7 +78,7 @@ async function change(
   checkPatternsApplied(model)
 }
 
-async function put({ model, call }: Settling, patterns: ReturnType<typeof drawPatterns>) {
+async function put({ model, call }: Settling, patterns: Patterns) {
   const outcome = await call({ verb: 'configurePatterns', queue: '', patterns, request: {} })
   if (outcome !== undefined && outcome.kind !== 'success') {
     model.violated('with faults off every operation succeeds', `configurePatterns: ${outcome.kind}`)
@@ -105,10 +99,7 @@ async function nextWalk({ model, call, driver }: Settling): Promise<void> {
   const { beginMs } = walkOf(model)
   if (beginMs === undefined) {
     if (model.patterns.current.length === 0) return
-    model.violated(
-      'patterns have a walk to come',
-      `${model.patterns.revision}: ${JSON.stringify(walkOf(model))}`,
-    )
+    model.violated('patterns have a walk to come', JSON.stringify(walkOf(model)))
     return
   }
   const untilMs = Math.max(0, beginMs - model.world.scheduler.nowMs)

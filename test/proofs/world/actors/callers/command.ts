@@ -1,23 +1,10 @@
 import type { PushItem, QueuePatternInput, Queues } from '../../../../../lambdas/engine/queues.ts'
 
 /** Verbs that ask something of one queue. */
+// biome-ignore format: a table
 type QueueVerb =
-  | 'push'
-  | 'pop'
-  | 'acknowledge'
-  | 'acknowledgeMany'
-  | 'extend'
-  | 'release'
-  | 'deadLetter'
-  | 'inspect'
-  | 'browse'
-  | 'scheduled'
-  | 'configure'
-  | 'unconfigure'
-  | 'cancel'
-  | 'move'
-  | 'purge'
-  | 'redrive'
+  | 'push' | 'pop' | 'acknowledge' | 'acknowledgeMany' | 'extend' | 'release' | 'deadLetter'
+  | 'inspect' | 'browse' | 'scheduled' | 'configure' | 'unconfigure' | 'cancel' | 'move' | 'purge' | 'redrive'
 
 /** Verbs that a queue's name is enough for. */
 type PlainVerb = 'configuration' | 'housekeep'
@@ -60,24 +47,14 @@ type PlainCall<V extends keyof Queues> = {
   readonly pushes?: readonly (readonly PushItem[])[]
 }
 
+// biome-ignore format: a table
 export type PlainCallVerb =
-  | 'apply'
-  | 'putSchedule'
-  | 'deleteSchedule'
-  | 'pauseSchedule'
-  | 'resumeSchedule'
-  | 'runSchedule'
-  | 'deploySchedules'
-  | 'deployPatterns'
+  | 'apply' | 'putSchedule' | 'deleteSchedule' | 'pauseSchedule' | 'resumeSchedule' | 'runSchedule'
+  | 'deploySchedules' | 'deployPatterns'
 
 export type Verb =
-  | PlainCallVerb
-  | QueueVerb
-  | PlainVerb
-  | ServiceVerb
-  | TransactCommand['verb']
-  | LoopCommand['verb']
-  | PatternsCommand['verb']
+  | (PlainCallVerb | QueueVerb | PlainVerb | ServiceVerb)
+  | (TransactCommand | LoopCommand | PatternsCommand)['verb']
 
 export type CommandOf<V extends Verb> = V extends QueueVerb
   ? {
@@ -103,3 +80,20 @@ export type CommandOf<V extends Verb> = V extends QueueVerb
 
 /** One call of a verb, as data: what the workload draws, the history shows and a writer performs. */
 export type Command = { [V in Verb]: CommandOf<V> }[Verb]
+
+/** The locks that a call is about, by their ids. */
+export function locksNamedBy(command: Command | undefined): readonly (string | undefined)[] {
+  switch (command?.verb) {
+    case 'acknowledge':
+    case 'release':
+    case 'deadLetter':
+    case 'extend':
+      return [command.request.lockId]
+    case 'acknowledgeMany':
+      return command.request
+    case 'pop':
+      return [command.request.acknowledge]
+    default:
+      return []
+  }
+}

@@ -9,27 +9,23 @@ export type Member = {
 
 type Slot<A> = { readonly member: A; active: boolean }
 
+type Work<A> = {
+  readonly concurrency: number
+  readonly thinkMs: () => number
+  readonly act: (member: A, done: () => void) => void
+}
+
 /** Processes at work: each does a few things at once, one after another, while any are left. */
 export class Crowd<A extends Member> {
   readonly #world: World
   readonly #slots: Slot<A>[]
-  readonly #thinkMs: () => number
-  readonly #act: (member: A, done: () => void) => void
+  readonly #work: Work<A>
   #left = 0
 
-  constructor(
-    world: World,
-    members: readonly A[],
-    options: {
-      readonly concurrency: number
-      readonly thinkMs: () => number
-      readonly act: (member: A, done: () => void) => void
-    },
-  ) {
+  constructor(world: World, members: readonly A[], work: Work<A>) {
     this.#world = world
-    this.#thinkMs = options.thinkMs
-    this.#act = options.act
-    const slots = Array.from({ length: options.concurrency })
+    this.#work = work
+    const slots = Array.from({ length: work.concurrency })
     this.#slots = members.flatMap((member) => slots.map(() => ({ member, active: false })))
     for (const member of members) member.onCrash = () => this.#restart(member)
   }
@@ -42,7 +38,7 @@ export class Crowd<A extends Member> {
     this.#left = operations
     for (const slot of this.#slots) {
       slot.active = true
-      this.#schedule(slot, this.#thinkMs())
+      this.#schedule(slot, this.#work.thinkMs())
     }
   }
 
@@ -54,7 +50,7 @@ export class Crowd<A extends Member> {
         return
       }
       this.#left -= 1
-      this.#act(slot.member, () => this.#schedule(slot, this.#thinkMs()))
+      this.#work.act(slot.member, () => this.#schedule(slot, this.#work.thinkMs()))
     })
   }
 

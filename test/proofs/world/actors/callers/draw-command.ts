@@ -1,12 +1,19 @@
 import { deadLetterQueueOf } from '../../../../../lambdas/foundation/queue-id.ts'
 import type { Random } from '../../../../../testing/random.ts'
 import type { Command } from './command.ts'
-import { drawPatterns } from './draw-patterns.ts'
-import { drawBulk, drawKeyedPush, drawListing, drawPushItem } from './draw-push.ts'
-import { drawBrowse, drawByIds, drawPop, drawSettling } from './draw-settling.ts'
+import {
+  drawBrowse,
+  drawBulk,
+  drawByIds,
+  drawKeyedPush,
+  drawListing,
+  drawPop,
+  drawPushItem,
+  drawSettling,
+} from './draw-calls.ts'
 import type { Knowledge } from './knowledge.ts'
 import type { Drawn, Mix } from './mixes.ts'
-import { drawLimit, type Profile, type QueueProfile } from './profile.ts'
+import { drawLimit, drawPatterns, type Profile, type QueueProfile } from './profile.ts'
 
 export type Draw = {
   readonly profile: Profile
@@ -32,13 +39,8 @@ export function drawCommand(draw: Draw, mix: Mix): Command {
       return drawKeyedPush(draw, queue)
     case 'pushTransactItem': {
       const item = drawPushItem(draw)
-      return {
-        verb: 'pushTransactItem',
-        queue,
-        item,
-        businessRow: `business#${item.text}`,
-        again: random.chance(0.3),
-      }
+      const businessRow = `business#${item.text}`
+      return { verb: 'pushTransactItem', queue, item, businessRow, again: random.chance(0.3) }
     }
     case 'transact': {
       const items = random.chance(0.9)
@@ -62,19 +64,16 @@ export function drawCommand(draw: Draw, mix: Mix): Command {
     case 'browse':
       return { verb: 'browse', queue, request: drawBrowse(draw, queue) }
     case 'configuration':
-      return { verb: 'configuration', queue }
+    case 'housekeep':
+      return { verb: drawn, queue }
     case 'configure':
       return { verb: 'configure', queue, request: drawConfiguration(profile, random) }
     case 'unconfigure':
       return { verb: 'unconfigure', queue, request: {} }
     case 'configurePatterns': {
       const request = random.chance(0.15) ? { ifMatch: random.between(1, 6) } : {}
-      return {
-        verb: 'configurePatterns',
-        queue: '',
-        patterns: drawPatterns(profile, random),
-        request,
-      }
+      const patterns = drawPatterns(profile, random)
+      return { verb: 'configurePatterns', queue: '', patterns, request }
     }
     case 'scheduled':
       return drawListing(draw, queue)
@@ -92,13 +91,9 @@ export function drawCommand(draw: Draw, mix: Mix): Command {
       return { verb: 'redrive', queue: deadLetterQueueOf(configured.queue), request }
     }
     case 'list':
-      return { verb: 'list', queue: '' }
-    case 'housekeep':
-      return { verb: 'housekeep', queue }
     case 'returnExpiredLocks':
-      return { verb: 'returnExpiredLocks', queue: '' }
     case 'announceWaiting':
-      return { verb: 'announceWaiting', queue: '' }
+      return { verb: drawn, queue: '' }
     default:
       return drawn satisfies never
   }

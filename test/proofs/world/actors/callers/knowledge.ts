@@ -9,6 +9,7 @@ import type {
   ScheduledRequest,
 } from '../../../../../lambdas/engine/queues.ts'
 import type { Random } from '../../../../../testing/random.ts'
+import { locksNamedBy } from './command.ts'
 import type { Operation } from './operation.ts'
 
 /** What callers have learnt from answers. They share it: any consumer may end any lock. */
@@ -135,59 +136,41 @@ export type KnownLock = {
 export function learn(knowledge: Knowledge, { command, outcome }: Operation): void {
   if (outcome?.kind !== 'success') {
     // A lock that is refused for good is of no more use.
-    if (outcome?.kind === 'refused' && !outcome.error.retryable) forgetNamed(knowledge, command)
+    const isOver = outcome?.kind === 'refused' && !outcome.error.retryable
+    if (isOver && command.verb !== 'pop' && command.verb !== 'extend')
+      forgetNamed(knowledge, command)
     return
   }
+  const { queue } = command
   switch (command.verb) {
     case 'push':
-      knowledge.learnIds(command.queue, (outcome.value as Pushed).ids)
+      knowledge.learnIds(queue, (outcome.value as Pushed).ids)
       return
-    case 'browse': {
-      const { items } = outcome.value as BrowsePage
-      knowledge.learnIds(
-        command.queue,
-        items.map(({ id }) => id),
-      )
+    case 'browse':
+      knowledge.learnIds(queue, idsOf(outcome.value as BrowsePage))
       return
-    }
     case 'scheduled': {
-      const { queue, request } = command
       const { items, cursor } = outcome.value as ScheduledPage
-      knowledge.learnIds(
-        queue,
-        items.map(({ id }) => id),
-      )
-      const [last] = items.slice(-1)
+      knowledge.learnIds(queue, idsOf({ items }))
+      const last = items.at(-1)
       if (cursor === undefined || last === undefined) return
-      knowledge.pages.push({ queue, request: { ...request, cursor }, afterId: last.id })
+      knowledge.pages.push({ queue, request: { ...command.request, cursor }, afterId: last.id })
       return
     }
     case 'move': {
-      const { queue = command.queue } = command.request
-      const results = outcome.value as readonly MoveResult[]
-      knowledge.learnIds(
-        queue,
-        results.flatMap((one) => ('newId' in one && one.newId ? [one.newId] : [])),
+      const ids = (outcome.value as readonly MoveResult[]).flatMap((one) =>
+        'newId' in one && one.newId ? [one.newId] : [],
       )
+      knowledge.learnIds(command.request.queue ?? queue, ids)
       return
     }
     case 'pop': {
       const popped = outcome.value as PopOutcome
-      if (popped.kind === 'items')
-        knowledge.learnIds(
-          command.queue,
-          popped.items.map(({ id }) => id),
-        )
-      if (command.request.acknowledge !== undefined && popped.kind !== 'locked') {
-        knowledge.forgetLock(command.request.acknowledge)
-      }
+      if (popped.kind === 'items') knowledge.learnIds(queue, idsOf(popped))
+      if (popped.kind !== 'locked') forgetNamed(knowledge, command)
       if (popped.kind !== 'items' || popped.lock === undefined) return
       knowledge.forgetLock(popped.lock.id)
-      knowledge.learnLock({
-        queue: command.queue,
-        lockId: popped.lock.id,
-        ids: popped.items.map(({ id }) => id),
-      })
+      knowledge.learnLock({ queue, lockId: popped.lock.id, ids: idsOf(popped) })
       return
     }
     case 'acknowledgeMany':
@@ -200,17 +183,12 @@ export function learn(knowledge: Knowledge, { command, outcome }: Operation): vo
   }
 }
 
+const idsOf = ({ items }: { readonly items: readonly { readonly id: string }[] }): string[] =>
+  items.map(({ id }) => id)
+
 function forgetNamed(knowledge: Knowledge, command: Operation['command']): void {
-  switch (command.verb) {
-    case 'acknowledge':
-    case 'release':
-    case 'deadLetter':
-      // A part: the rest of the lock is still there to be used.
-      if (command.request.ids === undefined) knowledge.forgetLock(command.request.lockId)
-      return
-    case 'acknowledgeMany':
-      for (const lockId of command.request) knowledge.forgetLock(lockId)
-      return
-    default:
-  }
+  // A part: the rest of the lock is still there to be used.
+  const isPart = 'request' in command && command.request && 'ids' in command.request
+  if (isPart) return
+  for (const lockId of locksNamedBy(command)) if (lockId) knowledge.forgetLock(lockId)
 }

@@ -25,9 +25,7 @@ export const asOlderEngine = (sender: DocumentSender): DocumentSender => ({
     } catch (error) {
       // A condition that failed shows the record as it was.
       const { Item } = error as { Item?: unknown }
-      if (Item !== undefined) {
-        Object.defineProperty(error, 'Item', { value: withoutRuns(Item) })
-      }
+      if (Item !== undefined) Object.defineProperty(error, 'Item', { value: withoutRuns(Item) })
       throw error
     }
   },
@@ -47,23 +45,20 @@ function asOlder(command: { readonly input: Update }) {
 
 /** Records are the only items with lanes (`L`), whatever request they come by. */
 function withoutRuns(answer: unknown): unknown {
-  if (answer === null || typeof answer !== 'object' || answer instanceof Uint8Array) return answer
   if (Array.isArray(answer)) return answer.map(withoutRuns)
-  if (Object.getPrototypeOf(answer) !== Object.prototype) return answer
-  const copy: Record<string, unknown> = {}
-  for (const [name, value] of Object.entries(answer)) {
-    copy[name] = name === 'L' ? lanesWithoutRuns(value) : withoutRuns(value)
-  }
-  return copy
+  if (!isPlain(answer)) return answer
+  const parts = Object.entries(answer).map(([name, value]) => {
+    if (name !== 'L' || !isPlain(value)) return [name, withoutRuns(value)]
+    return [name, Object.fromEntries(Object.entries(value).map(laneWithoutRuns))]
+  })
+  return Object.fromEntries(parts)
 }
 
-function lanesWithoutRuns(lanes: unknown): unknown {
-  if (lanes === null || typeof lanes !== 'object' || Array.isArray(lanes)) return lanes
-  return Object.fromEntries(
-    Object.entries(lanes as Record<string, { y?: string }>).map(([priority, lane]) => {
-      if (lane === null || typeof lane !== 'object') return [priority, lane]
-      const { y, ...older } = lane
-      return [priority, older]
-    }),
-  )
+function laneWithoutRuns([priority, lane]: [string, unknown]): [string, unknown] {
+  if (!isPlain(lane)) return [priority, lane]
+  const { y: _, ...older } = lane
+  return [priority, older]
 }
+
+const isPlain = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype

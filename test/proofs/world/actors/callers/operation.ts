@@ -36,31 +36,29 @@ export type Outcome =
   | { readonly kind: 'broken'; readonly error: unknown }
 
 /** The effects of an operation's requests, by the record before and after each of them. */
-type Effects = {
-  appended: number
-  readonly takes: Take[]
+class Effects {
+  appended = 0
+  readonly takes: Take[] = []
   /** All of it may have expired while it ran: it is a take only if the answer says so. */
   maybeTaken: Take | undefined
   /** Expired items that it took out of its queue. */
-  passedOver: number
+  passedOver = 0
   /** Items settled out of the locks it named. */
-  readonly settledByLock: Map<string, number>
+  readonly settledByLock = new Map<string, number>()
   /** When it last did. */
-  settledAtCommit: number
-  readonly releasedByLock: Map<string, number>
-  readonly buriedByLock: Map<string, number>
-  readonly extended: Set<string>
+  settledAtCommit = 0
+  readonly releasedByLock = new Map<string, number>()
+  readonly buriedByLock = new Map<string, number>()
+  readonly extended = new Set<string>()
   /** The rules of its queue's limits of which it has slots. */
-  readonly slots: Set<string>
-  purged: number
-  redriven: number
+  readonly slots = new Set<string>()
+  purged = 0
+  redriven = 0
   /** The ids of items that it took out by their ids: cancelled, or to be moved. */
-  readonly takenOut: Set<string>
+  readonly takenOut = new Set<string>()
   /** Where items came that it moved, by their texts. */
-  readonly movedTo: Map<string, string>
-  configured: number
-  /** Of those in which pops wait. */
-  seatsTaken: number
+  readonly movedTo = new Map<string, string>()
+  configured = 0
 }
 
 export type Take = {
@@ -74,50 +72,48 @@ export type Take = {
 /** Tells a request which operation sent it, however many one engine has under way. */
 export const currentOperation = new AsyncLocalStorage<Operation>()
 
-export function startOperation(
-  id: number,
-  writer: string,
-  command: Command,
-  startedMs: number,
-  startedAtCommit: number,
-): Operation {
+/** The model, as far as it counts. */
+type Counts = {
+  nextOperationId(): number
+  readonly commits: number
+  readonly world: { readonly scheduler: { readonly nowMs: number } }
+}
+
+export function startOperation(model: Counts, writer: string, command: Command): Operation {
   return {
-    id,
+    id: model.nextOperationId(),
     writer,
     command,
-    startedMs,
-    startedAtCommit,
+    startedMs: model.world.scheduler.nowMs,
+    startedAtCommit: model.commits,
     clockMinMs: Number.POSITIVE_INFINITY,
     clockMaxMs: Number.NEGATIVE_INFINITY,
     latestMs: Number.NEGATIVE_INFINITY,
     requests: 0,
     isHindered: false,
     outcome: undefined,
-    effects: {
-      appended: 0,
-      takes: [],
-      maybeTaken: undefined,
-      passedOver: 0,
-      settledByLock: new Map(),
-      settledAtCommit: 0,
-      releasedByLock: new Map(),
-      buriedByLock: new Map(),
-      extended: new Set(),
-      slots: new Set(),
-      purged: 0,
-      redriven: 0,
-      takenOut: new Set(),
-      movedTo: new Map(),
-      configured: 0,
-      seatsTaken: 0,
-    },
+    effects: new Effects(),
   }
 }
 
-export function outcomeOfError(error: unknown, atCommit: number): Outcome {
+/** Carries out a call in the name of its operation; `done` hears what became of it. */
+export function carryOut(
+  operation: Operation,
+  act: () => Promise<unknown>,
+  atCommit: () => number,
+  done: (outcome: Outcome) => void,
+): void {
+  currentOperation.run(operation, () => {
+    act().then(
+      (value) => done({ kind: 'success', value, atCommit: atCommit() }),
+      (error: unknown) => done(outcomeOfError(error, atCommit())),
+    )
+  })
+}
+
+function outcomeOfError(error: unknown, atCommit: number): Outcome {
   if (!(error instanceof QueueError)) return { kind: 'broken', error }
-  if (error.outcome === 'unknown') return { kind: 'unknown', error, atCommit }
-  return { kind: 'refused', error, atCommit }
+  return { kind: error.outcome === 'unknown' ? 'unknown' : 'refused', error, atCommit }
 }
 
 export function readClock(nowMs: number): void {

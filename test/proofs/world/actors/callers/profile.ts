@@ -1,38 +1,18 @@
 import type { LimitInput } from '../../../../../lambdas/engine/core/configuration.ts'
 import type { LingerOptions } from '../../../../../lambdas/engine/index.ts'
+import type { QueuePatternInput } from '../../../../../lambdas/engine/queues.ts'
 import type { Random } from '../../../../../testing/random.ts'
-import { drawFaults, type FaultOdds } from '../../harness/faults.ts'
+import { drawFaults } from '../../harness/faults.ts'
 import { SKEW_MAX_MS } from '../../harness/mortal.ts'
 import { drawMixes, type Mix, sips, waiting } from './mixes.ts'
 import { asRare } from './rare-profile.ts'
 
 /** What one seed's world is like; everything else about a run follows from it and the seed. */
-export type Profile = {
-  readonly faults: FaultOdds
-  readonly faultFree: boolean
-  readonly writers: number
-  /** Operations one writer has under way at once, on one engine and its memory. */
-  readonly concurrency: number
-  readonly queues: readonly QueueProfile[]
-  readonly priorities: readonly number[]
-  /** Each era has its own mix of operations; between eras the world may rest. */
-  readonly eras: readonly { readonly mix: Mix; readonly restMs: number }[]
-  readonly latencyMaxMs: number
-  readonly thinkMaxMs: number
-  readonly ttlSeconds: readonly number[]
-  readonly skewMaxMs: number
-  readonly clockJumps: number
-  readonly itemBytes: readonly number[]
+export type Profile = Readonly<Omit<ReturnType<typeof drawBasic>, keyof Kinds>> & Kinds
+
+/** What only some worlds have. */
+type Kinds = {
   readonly bulkItems: readonly [number, number]
-  /** After so many items, bulk pushes are small, so that a run comes to its end. */
-  readonly itemsMax: number
-  readonly popCounts: readonly number[]
-  readonly competing: number
-  readonly combined: number
-  /** How far back an eventually consistent read may see. */
-  readonly staleMs: number
-  /** How long a transaction may hold its items, as on AWS; 0 where the store is kinder. */
-  readonly transactionMaxMs: number
   /** Queues have push and pop limits, and are given others. */
   readonly limited: boolean
   /** Prefixes have settings, and are given others. */
@@ -47,10 +27,10 @@ export type Profile = {
   readonly settlesMaxMs: number
   /** Pushes of one process that come together go together. */
   readonly linger: LingerOptions | undefined
-  readonly throttle:
-    | { readonly writeUnitsPerSecond: number; readonly burstUnits: number }
-    | undefined
 }
+
+/** Each has its own mix of operations; between eras the world may rest. */
+type Eras = readonly { readonly mix: Mix; readonly restMs: number }[]
 
 export type QueueProfile = {
   readonly queue: string
@@ -66,71 +46,45 @@ export type QueueProfile = {
 
 const MINUTE_MS = 60_000
 
+/** What was drawn first is drawn as ever: each kind of world that came later draws after all others. */
 export function drawProfile(random: Random): Profile {
-  const profile = {
-    ...drawUnlimited(random),
-    transactionMaxMs: random.pick([0, 10, 15, 30, 200]),
-  }
-  const unwaiting = drawPatterned(
-    random.chance(0.12) ? drawLimited(random, profile) : profile,
-    random,
-  )
-  const calm = drawExpiring(drawLingering(drawWaiting(unwaiting, random), random), random)
-  return asRare(drawLater(calm, random), random)
+  const kinds = [
+    drawLimited,
+    drawPatterned,
+    drawWaiting,
+    drawLingering,
+    drawExpiring,
+    drawLater,
+    asRare,
+  ]
+  return kinds.reduce<Profile>((profile, draw) => draw(profile, random), drawBasic(random))
 }
 
-type Prompt = Omit<Profile, 'later' | 'settlesMaxMs'>
-
-/** The last to be drawn, so that the other worlds stay as they are. */
-function drawLater(profile: Prompt, random: Random): Profile {
-  if (!random.chance(0.3)) return { ...profile, later: undefined, settlesMaxMs: 0 }
-  const isNarrow = random.chance(0.3)
-  return {
-    ...profile,
-    later: { seconds: random.pick([1, 2, 5, 30, 280]), odds: random.pick([0.2, 0.6, 0.9]) },
-    settlesMaxMs: random.pick([0, 0, 40, 5_000]),
-    // Enough time for some to come due while others are at work.
-    thinkMaxMs: random.pick([profile.thinkMaxMs, 300, 1_500]),
-    ...(isNarrow && { itemsMax: 60, bulkItems: [2, 6] as const }),
-    queues: profile.queues.map((queue) =>
-      isNarrow ? { ...queue, capacity: random.pick([1, 2, 5, 12]) } : queue,
-    ),
-    eras: profile.eras.map(({ mix, restMs }) => ({ mix: { ...mix, ...laterMix(mix) }, restMs })),
-  }
+function drawLimited(profile: Profile, random: Random): Profile {
+  if (!random.chance(0.12)) return profile
+  const queues = profile.queues.map((queue) => ({
+    ...queue,
+    ...(random.chance(0.7) && { pushLimit: drawLimit(random) }),
+    ...(random.chance(0.5) && { popLimit: drawLimit(random) }),
+  }))
+  return { ...profile, queues, limited: true }
 }
 
-/** Calls about what is scheduled, beside all others. */
-const laterMix = ({ cancel = 0, move = 0 }: Mix): Mix => ({
-  scheduled: 2,
-  cancel: cancel + 1.5,
-  move: move + 3,
-})
-
-function drawExpiring(profile: Omit<Prompt, 'expiring'>, random: Random): Prompt {
-  if (!random.chance(0.2)) return { ...profile, expiring: undefined }
-  const seconds = random.pick([
-    [0, 1, 2],
-    [1, 30],
-    [5, 60, 3_600],
-    [120, 720],
-  ])
-  return {
-    ...profile,
-    expiring: { seconds, odds: random.pick([0.1, 0.5, 0.9, 1]) },
-    queues: profile.queues.map((queue) => ({
-      ...queue,
-      ...(random.chance(0.3) && { itemTtlSeconds: random.pick([1, 10, 60, 600]) }),
-      ...(random.chance(0.4) && { expired: 'dead_letter' as const }),
-    })),
-  }
+/** Prefixes have settings that change, and fewer queues have their own. */
+function drawPatterned(profile: Profile, random: Random): Profile {
+  if (!random.chance(0.2)) return profile
+  const queues = profile.queues.map((one) => {
+    // Ids in any part of the directory.
+    const queue = random.chance(0.6) ? `${one.queue}.${random.between(0, 99)}` : one.queue
+    return random.chance(0.7) ? { queue } : { ...one, queue }
+  })
+  const more = { configurePatterns: 1, unconfigure: 0.7, configure: 0.5 }
+  return { ...profile, patterned: true, queues, eras: withMore(profile, () => more) }
 }
 
 /** Several processes that pop and wait, while others bring something now and then. */
-function drawWaiting(
-  profile: Omit<Prompt, 'waiting' | 'linger' | 'expiring'>,
-  random: Random,
-): Omit<Prompt, 'linger' | 'expiring'> {
-  if (!random.chance(0.15)) return { ...profile, waiting: undefined }
+function drawWaiting(profile: Profile, random: Random): Profile {
+  if (!random.chance(0.15)) return profile
   return {
     ...profile,
     waiting: { seats: random.pick([undefined, 1, 1, 2, 3]) },
@@ -143,34 +97,61 @@ function drawWaiting(
 }
 
 /** Few processes, each with many callers at once, most of whom push. */
-function drawLingering(
-  profile: Omit<Prompt, 'linger' | 'expiring'>,
-  random: Random,
-): Omit<Prompt, 'expiring'> {
-  if (!random.chance(0.12)) return { ...profile, linger: undefined }
+function drawLingering(profile: Profile, random: Random): Profile {
+  if (!random.chance(0.12)) return profile
   return {
     ...profile,
     linger: { waitMs: random.pick([0, 0, 5, 50]), itemsMax: random.pick([3, 20, 1_000]) },
     writers: random.between(1, 3),
     concurrency: random.between(3, 10),
     thinkMaxMs: random.pick([0, 5, 50]),
-    eras: profile.eras.map(({ mix, restMs }) => ({
-      mix: { ...mix, push: 40, bulkPush: 4, idempotentPush: 8 },
-      restMs,
+    eras: withMore(profile, () => ({ push: 40, bulkPush: 4, idempotentPush: 8 })),
+  }
+}
+
+function drawExpiring(profile: Profile, random: Random): Profile {
+  if (!random.chance(0.2)) return profile
+  const seconds = random.pick([
+    [0, 1, 2],
+    [1, 30],
+    [5, 60, 3_600],
+    [120, 720],
+  ] as const)
+  return {
+    ...profile,
+    expiring: { seconds, odds: random.pick([0.1, 0.5, 0.9, 1]) },
+    queues: profile.queues.map((queue) => ({
+      ...queue,
+      ...(random.chance(0.3) && { itemTtlSeconds: random.pick([1, 10, 60, 600]) }),
+      ...(random.chance(0.4) && { expired: 'dead_letter' as const }),
     })),
   }
 }
 
-type Unpatterned = Omit<Prompt, 'patterned' | 'waiting' | 'linger' | 'expiring'>
-
-function drawLimited(random: Random, profile: Unpatterned): Unpatterned {
-  const queues = profile.queues.map((queue) => ({
-    ...queue,
-    ...(random.chance(0.7) && { pushLimit: drawLimit(random) }),
-    ...(random.chance(0.5) && { popLimit: drawLimit(random) }),
-  }))
-  return { ...profile, queues, limited: true }
+function drawLater(profile: Profile, random: Random): Profile {
+  if (!random.chance(0.3)) return profile
+  const isNarrow = random.chance(0.3)
+  return {
+    ...profile,
+    later: { seconds: random.pick([1, 2, 5, 30, 280]), odds: random.pick([0.2, 0.6, 0.9]) },
+    settlesMaxMs: random.pick([0, 0, 40, 5_000]),
+    // Enough time for some to come due while others are at work.
+    thinkMaxMs: random.pick([profile.thinkMaxMs, 300, 1_500]),
+    ...(isNarrow && { itemsMax: 60, bulkItems: [2, 6] as const }),
+    queues: profile.queues.map((queue) =>
+      isNarrow ? { ...queue, capacity: random.pick([1, 2, 5, 12]) } : queue,
+    ),
+    // Calls about what is scheduled, beside all others.
+    eras: withMore(profile, ({ cancel = 0, move = 0 }) => ({
+      scheduled: 2,
+      cancel: cancel + 1.5,
+      move: move + 3,
+    })),
+  }
 }
+
+const withMore = ({ eras }: Profile, more: (mix: Mix) => Mix): Eras =>
+  eras.map(({ mix, restMs }) => ({ mix: { ...mix, ...more(mix) }, restMs }))
 
 /** Windows that many calls fall into, and that a drain can wait for. */
 export function drawLimit(random: Random): LimitInput {
@@ -181,28 +162,7 @@ export function drawLimit(random: Random): LimitInput {
   }
 }
 
-/** Prefixes have settings that change, and fewer queues have their own. */
-function drawPatterned(
-  profile: Unpatterned,
-  random: Random,
-): Omit<Prompt, 'waiting' | 'linger' | 'expiring'> {
-  if (!random.chance(0.2)) return { ...profile, patterned: false }
-  return {
-    ...profile,
-    patterned: true,
-    queues: profile.queues.map((one) => {
-      // Ids in any part of the directory.
-      const queue = random.chance(0.6) ? `${one.queue}.${random.between(0, 99)}` : one.queue
-      return random.chance(0.7) ? { queue } : { ...one, queue }
-    }),
-    eras: profile.eras.map(({ mix, restMs }) => ({
-      mix: { ...mix, configurePatterns: 1, unconfigure: 0.7, configure: 0.5 },
-      restMs,
-    })),
-  }
-}
-
-function drawUnlimited(random: Random): Omit<Unpatterned, 'transactionMaxMs'> {
+function drawBasic(random: Random) {
   const faultFree = random.chance(0.15)
   const calm = random.chance(0.3)
   // A queue that is emptied, forgotten and made again, under memories of the one before.
@@ -211,6 +171,7 @@ function drawUnlimited(random: Random): Omit<Unpatterned, 'transactionMaxMs'> {
     faults: drawFaults(random, faultFree),
     faultFree,
     writers: random.between(1, random.pick([1, 2, 3, 4, 8])),
+    /** Operations one writer has under way at once, on one engine and its memory. */
     concurrency: random.pick([1, 1, 2, 3]),
     queues: reuse ? [{ queue: 'q0' }] : drawQueues(random),
     priorities: random.pick([[0], [0], [0, 1], [0, 1, 2], [5, 0, 2_147_483_647], [3, 2, 1, 0, 9]]),
@@ -227,19 +188,31 @@ function drawUnlimited(random: Random): Omit<Unpatterned, 'transactionMaxMs'> {
       [5, 40],
       [20, 120],
       [100, 300],
-    ]),
+    ] as const),
+    /** After so many items, bulk pushes are small, so that a run comes to its end. */
     itemsMax: random.pick([300, 600, 600, 1_500]),
     popCounts: random.pick([[1], [1, 2, 3], [1, 5, 10], [10, 100], [100]]),
     competing: random.pick([0, 0.5, 0.9, 1]),
     combined: random.pick([0, 0.3, 0.9]),
+    /** How far back an eventually consistent read may see. */
     staleMs: random.pick([100, 2_000, 30_000]),
     limited: false,
     throttle: faultFree ? undefined : drawThrottle(random),
+    /** How long a transaction may hold its items, as on AWS; 0 where the store is kinder. */
+    transactionMaxMs: random.pick([0, 10, 15, 30, 200]),
+    patterned: false,
+    waiting: undefined,
+    linger: undefined,
+    expiring: undefined,
+    later: undefined,
+    settlesMaxMs: 0,
   }
 }
 
 /** Write units a second for one item: as on AWS, or a third of that, so that a few writers feel it. */
-function drawThrottle(random: Random): Profile['throttle'] {
+function drawThrottle(
+  random: Random,
+): { writeUnitsPerSecond: number; burstUnits: number } | undefined {
   if (random.chance(0.6)) return undefined
   return {
     writeUnitsPerSecond: random.pick([300, 1_000]),
@@ -247,14 +220,14 @@ function drawThrottle(random: Random): Profile['throttle'] {
   }
 }
 
-function drawEras(random: Random): Profile['eras'] {
+function drawEras(random: Random): Eras {
   return drawMixes(random).map((mix) => ({
     mix,
     restMs: random.pick([0, 0, 5_000, 2 * MINUTE_MS, 12 * MINUTE_MS, 30 * MINUTE_MS]),
   }))
 }
 
-function reuseEras(random: Random): Profile['eras'] {
+function reuseEras(random: Random): Eras {
   const mix = random.pick(sips)
   return [12, 11, 15, 12, 11, 13].map((minutes) => ({ mix, restMs: minutes * MINUTE_MS }))
 }
@@ -279,3 +252,34 @@ function drawQueues(random: Random): QueueProfile[] {
   }
   return queues
 }
+
+/** Prefixes of all queues, of some, of one, of a dead-letter queue's name, and of none. */
+const prefixes = ['', 'q', 'q0', 'q1', 'q0-dead', 'x']
+
+export function drawPatterns(
+  { limited, expiring }: Pick<Profile, 'limited' | 'expiring'>,
+  random: Random,
+): QueuePatternInput[] {
+  return prefixes
+    .filter(() => random.chance(0.4))
+    .map((prefix) => ({
+      prefix,
+      settings: {
+        ...(random.chance(0.5) && { segmentSize: random.between(1, 10) }),
+        ...(random.chance(0.5) && { bufferSegments: random.between(1, 3) }),
+        ...(random.chance(0.4) && { maxDeliveries: random.pick([1, 2, 3]) }),
+        ...(random.chance(0.4) && { capacity: random.pick([1, 5, 20, 100]) }),
+        ...(limited && random.chance(0.5) && { pushLimit: drawLimit(random) }),
+        ...(limited && random.chance(0.5) && { popLimit: drawLimit(random) }),
+        ...(expiring && random.chance(0.5) && { itemTtlSeconds: random.pick([1, 60, 600]) }),
+        ...(expiring &&
+          random.chance(0.5) && { expired: random.pick(['dead_letter', 'discard'] as const) }),
+      },
+    }))
+}
+
+/** In some worlds the time of keys is over between two eras, and then the same keys come with other items. */
+export const keysExpire = (seed: number): boolean => seed % 4 === 1
+
+/** No era lasts as long, however often its processes freeze: the keys of one era are over between eras alone. */
+export const KEY_SECONDS = 8 * 60 * 60

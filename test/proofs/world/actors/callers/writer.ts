@@ -1,7 +1,6 @@
-import { createQueues } from '../../../../../lambdas/engine/queues.ts'
+import { createQueues, type Queues } from '../../../../../lambdas/engine/queues.ts'
 import { checkAnswer } from '../../checkers/check-answer.ts'
 import { checkWaiter } from '../../checkers/check-waiting.ts'
-import { countOperationPaths } from '../../checkers/count-paths.ts'
 import { announcePush } from '../../checkers/ledger.ts'
 import type { Model } from '../../checkers/model.ts'
 import { featuresOf } from '../../harness/crossings.ts'
@@ -9,17 +8,17 @@ import { show } from '../../harness/history.ts'
 import { Mortal, type MortalOptions, type Surroundings } from '../../harness/mortal.ts'
 import { inLife, type Life, type World } from '../../harness/world.ts'
 import type { Command } from './command.ts'
-import { KEY_SECONDS, keysExpire } from './expiring-keys.ts'
 import { asOlderEngine, isOlder } from './older-engine.ts'
 import {
+  carryOut,
   currentOperation,
   judgeFromHere,
   type Operation,
   type Outcome,
-  outcomeOfError,
   startOperation,
 } from './operation.ts'
-import { businessTransaction, perform, type Service, transactionInLoop } from './perform.ts'
+import { perform, type Service } from './perform.ts'
+import { KEY_SECONDS, keysExpire } from './profile.ts'
 
 /** A process with an engine, which does what callers ask of it. */
 export class Writer {
@@ -94,8 +93,8 @@ export class Writer {
     })
     return {
       queues,
-      sendTransaction: businessTransaction(dynamodb, tableName),
-      sendInLoop: transactionInLoop(dynamodb, tableName),
+      dynamodb,
+      tableName,
       abortAfter: (ms) => {
         const ended = new AbortController()
         if (ms === undefined) return ended.signal
@@ -107,14 +106,8 @@ export class Writer {
   }
 
   run(command: Command, done: (operation: Operation) => void): Operation {
-    const { scheduler, history } = this.#world
-    const operation = startOperation(
-      this.#model.nextOperationId(),
-      this.life.name,
-      command,
-      scheduler.nowMs,
-      this.#model.commits,
-    )
+    const { history } = this.#world
+    const operation = startOperation(this.#model, this.life.name, command)
     announcePush(this.#model, operation)
     this.#running.add(operation)
     if (this.#world.linger !== undefined && command.verb === 'push') {
@@ -129,14 +122,34 @@ export class Writer {
       this.#finish(operation, outcome)
       done(operation)
     }
-    currentOperation.run(operation, () => {
-      const atCommit = (): number => this.#model.commits
-      perform(service, command).then(
-        (value) => finish({ kind: 'success', value, atCommit: atCommit() }),
-        (error: unknown) => finish(outcomeOfError(error, atCommit())),
-      )
-    })
+    const atCommit = () => this.#model.commits
+    carryOut(operation, () => perform(service, command), atCommit, finish)
     return operation
+  }
+
+  /** As a promise; of a process that dies it never ends. */
+  call(command: Command): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      this.run(command, ({ outcome }) => {
+        if (outcome?.kind === 'success') resolve(outcome.value)
+        else if (outcome !== undefined && 'error' in outcome) reject(outcome.error)
+      })
+    })
+  }
+
+  /**
+   * As the engine's interface, for code of ours that calls it (consumers, the inbox): each call is an operation like
+   * any other, so the checkers judge it. It ends with this life of the process.
+   */
+  asQueues(verbs: readonly Command['verb'][]): Queues {
+    const { life } = this
+    const call = (verb: Command['verb'], given: readonly unknown[]): Promise<unknown> => {
+      if (life.dead) return new Promise(() => {})
+      const [queue, request = {}] = verb === 'list' ? ['', ...given] : given
+      return this.call({ verb, queue, request } as Command)
+    }
+    const calls = verbs.map((verb) => [verb, (...given: unknown[]) => call(verb, given)])
+    return Object.fromEntries(calls) as Queues
   }
 
   #pushes(queue: string): Operation[] {
@@ -155,7 +168,6 @@ export class Writer {
     })
     const code = outcome.kind === 'refused' || outcome.kind === 'unknown' ? outcome.error.code : ''
     this.#count(operation, `${outcome.kind} ${code}`.trim())
-    countOperationPaths(this.#world, operation)
     for (const feature of featuresOf(operation, this.#world.seed)) {
       this.#world.crossings.note(operation.command.queue, feature)
     }

@@ -6,12 +6,7 @@ import type { Joining } from '../../harness/actor.ts'
 import { show } from '../../harness/history.ts'
 import { Mortal } from '../../harness/mortal.ts'
 import type { Life } from '../../harness/world.ts'
-import {
-  currentOperation,
-  type Outcome,
-  outcomeOfError,
-  startOperation,
-} from '../callers/operation.ts'
+import { carryOut, currentOperation, type Outcome, startOperation } from '../callers/operation.ts'
 
 const HOUR_MS = 3_600_000
 const secret = new TextEncoder().encode('the secret of a simulation')
@@ -60,30 +55,24 @@ export class RateProcess {
     const { world, model } = this.#joining
     const { life } = this
     const { limits, known } = this.#process.service
-    const { nowMs } = world.scheduler
-    const { commits } = model
-    const asListed = { verb: 'list', queue: '' } as const
-    const id = model.nextOperationId()
+    const receivedMs = Math.floor(world.scheduler.nowMs)
+    const operation = startOperation(model, life.name, { verb: 'list', queue: '' })
     const call: RateCall = {
       command,
-      operation: startOperation(id, life.name, asListed, nowMs, commits),
+      operation,
       slots: [],
       farOff: this.#farOff,
       knows: (row) => known.get(row) === this.#rows.of(row).states.length,
     }
     this.#rows.begin(call)
-    world.history.add(life.name, () => `#${id} ${show(command)}`)
+    world.history.add(life.name, () => `#${operation.id} ${show(command)}`)
     const finish = (outcome: Outcome): void => {
       if (life.dead) return
-      world.history.add(life.name, () => `#${id} → ${show(outcome)}`)
+      world.history.add(life.name, () => `#${operation.id} → ${show(outcome)}`)
       done(call, outcome)
     }
-    currentOperation.run(call.operation, () => {
-      perform(limits, command, Math.floor(nowMs)).then(
-        (value) => finish({ kind: 'success', value, atCommit: commits }),
-        (error: unknown) => finish(outcomeOfError(error, commits)),
-      )
-    })
+    const atCommit = () => operation.startedAtCommit
+    carryOut(operation, () => perform(limits, command, receivedMs), atCommit, finish)
   }
 
   /** Notes which state of a row the process has heard of last. */
@@ -114,10 +103,8 @@ function perform(limits: RateLimits, command: RateCommand, receivedMs: number): 
   if (verb === 'admit') return limits.admit(command.key, { ...command.request, receivedMs })
   if (verb === 'state') return limits.state(command.key)
   const call = limits[verb] as (...request: unknown[]) => Promise<unknown>
-  const request = { receivedMs }
-  if ('patterns' in command) return call(command.patterns, request)
-  if ('ticket' in command) return call(command.key, command.ticket, request)
-  return 'settings' in command
-    ? call(command.key, command.settings, request)
-    : call(command.key, request)
+  if ('patterns' in command) return call(command.patterns, { receivedMs })
+  const of =
+    'ticket' in command ? [command.ticket] : 'settings' in command ? [command.settings] : []
+  return call(command.key, ...of, { receivedMs })
 }

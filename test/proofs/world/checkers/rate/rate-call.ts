@@ -3,7 +3,7 @@ import type { SettingsInput } from '../../../../../lambdas/rate/core/settings.ts
 import type { Turn } from '../../../../../lambdas/rate/core/turn.ts'
 import type { AdmitRequest } from '../../../../../lambdas/rate/rate-limits.ts'
 import type { Operation } from '../../actors/callers/operation.ts'
-import type { Slot } from './rows.ts'
+import type { ReadRow } from './read-row.ts'
 
 export type HeldTicket = { readonly key: string; readonly ticket: string; readonly turn: Turn }
 
@@ -25,4 +25,32 @@ export type RateCall = {
   readonly farOff: boolean
   /** Whether its process knows the row as it is. */
   readonly knows: (row: string) => boolean
+}
+
+/** A stretch of slots that one write took. */
+export type Slot = {
+  readonly by: number
+  readonly row: ReadRow
+  readonly position: number
+  readonly cost: number
+  readonly turnMs: number
+  /** How many states its row had had before. */
+  readonly at: number
+  /** The latest that its caller's clock had shown by then. */
+  readonly clockMs: number
+  /** It landed so long after its window that its row may have been forgotten: it may be another's, and is nobody's. */
+  readonly late: boolean
+  /**
+   * The write brought newer settings, so it may have taken nothing, because by these there was no room. The answer
+   * shows which; until then, here is what the slot would violate.
+   */
+  open: (() => void)[] | undefined
+  givenUp: boolean
+  readonly history: RowHistory
+}
+
+export type RowHistory = {
+  /** Every state, with the time from which it was so; `row` is undefined while it was not there. */
+  readonly states: { fromMs: number; row: ReadRow | undefined; by: Operation | undefined }[]
+  readonly slots: Slot[]
 }

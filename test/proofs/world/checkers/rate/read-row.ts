@@ -4,38 +4,18 @@ import type { Item } from '../../../../../testing/simulated/dynamodb/value.ts'
  * A second, plainer reading of a stored row, so that the model does not learn about slots and times from
  * the code that it checks.
  */
-export type ReadRow = {
-  readonly epoch: string
-  /** The epoch without its revision: the slots are the same ones. */
-  readonly ruler: string
-  readonly window: boolean
-  readonly max: number
-  readonly windowMs: number
-  readonly burst: number
-  readonly revision: number
-  readonly startMs: number
-  readonly generation: number
-  readonly cursor: number
-  readonly atMs: number
-  readonly giveUps: number
-  readonly ttl: number | undefined
-  readonly configured: boolean
-  /** Whether its epoch says so too. */
-  readonly isOwn: boolean
-}
+export type ReadRow = Readonly<ReturnType<typeof readStoredRow>>
 
-export function readStoredRow(item: Item): ReadRow {
+export function readStoredRow(item: Item) {
   const { e, c, t, x, k, ttl } = item as unknown as Record<string, number> & { e: string }
   const [rules = '', rest = ''] = e.split('~')
   const [revision = '', place = ''] = rest.split('@')
   const [startMs, generation] = place.split('+').map(Number) as [number, number]
-  const [max, windowMs, burst = 1] = rules.slice(1).split(/[/x]/).map(Number) as [
-    number,
-    number,
-    number,
-  ]
+  const limits = rules.slice(1).split(/[/x]/).map(Number)
+  const [max = 0, windowMs = 0, burst = 1] = limits
   return {
     epoch: e,
+    /** The epoch without its revision: the slots are the same ones. */
     ruler: `${rules}@${place}`,
     window: rules.startsWith('w'),
     max,
@@ -47,8 +27,9 @@ export function readStoredRow(item: Item): ReadRow {
     cursor: c as number,
     atMs: t as number,
     giveUps: x ?? 0,
-    ttl,
+    ttl: ttl as number | undefined,
     configured: k !== undefined,
+    /** Whether its epoch says so too. */
     isOwn: revision.endsWith('k'),
   }
 }

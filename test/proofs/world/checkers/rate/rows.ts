@@ -1,39 +1,11 @@
 import { patternsKey } from '../../../../../lambdas/rate/core/keys.ts'
 import type { Change } from '../../../../../testing/simulated/dynamodb/database.ts'
 import type { Operation } from '../../actors/callers/operation.ts'
+import { getOrMake } from '../../harness/get-or-make.ts'
 import type { World } from '../../harness/world.ts'
 import { isSlotOf } from '../check-limits.ts'
-import { checkSlot } from './check-slot.ts'
-import type { RateCall } from './rate-call.ts'
-import { type ReadRow, readStoredRow, turnIn, widthIn } from './read-row.ts'
-
-/** A stretch of slots that one write took. */
-export type Slot = {
-  readonly by: number
-  readonly row: ReadRow
-  readonly position: number
-  readonly cost: number
-  readonly turnMs: number
-  /** How many states its row had had before. */
-  readonly at: number
-  /** The latest that its caller's clock had shown by then. */
-  readonly clockMs: number
-  /** It landed so long after its window that its row may have been forgotten: it may be another's, and is nobody's. */
-  readonly late: boolean
-  /**
-   * The write brought newer settings, so it may have taken nothing, because by these there was no room. The answer
-   * shows which; until then, here is what the slot would violate.
-   */
-  open: (() => void)[] | undefined
-  givenUp: boolean
-  readonly history: RowHistory
-}
-
-export type RowHistory = {
-  /** Every state, with the time from which it was so; `row` is undefined while it was not there. */
-  readonly states: { fromMs: number; row: ReadRow | undefined; by: Operation | undefined }[]
-  readonly slots: Slot[]
-}
+import type { RateCall, RowHistory, Slot } from './rate-call.ts'
+import { pastMs, type ReadRow, readStoredRow, turnIn, widthIn } from './read-row.ts'
 
 const SKEW_MS = 5_000
 /** By no clock of this world is that still in time: the grace and twice the skew. */
@@ -60,9 +32,7 @@ export class RateRows {
   }
 
   of(pk: string): RowHistory {
-    const history = this.#rows.get(pk) ?? { states: [], slots: [] }
-    this.#rows.set(pk, history)
-    return history
+    return getOrMake(this.#rows, pk, () => ({ states: [], slots: [] }))
   }
 
   begin(call: RateCall): void {
@@ -95,8 +65,9 @@ export class RateRows {
   /** From now on no write may take slots of this key by older settings, on any shard. */
   rules(key: string, revision: number): void {
     const { row } = this.of(`r#${key}#0`).states.at(-1) ?? {}
-    if (row?.configured && row.revision >= revision)
+    if (row?.configured && row.revision >= revision) {
       this.#ruled.set(key, { revision, sinceMs: this.world.scheduler.nowMs })
+    }
   }
 
   /** Whoever sent the write goes on this slot: so it was taken. */
@@ -176,7 +147,14 @@ export class RateRows {
     // A shard that an earlier change has left is told of no later one: what was on its way there may still land.
     const mayBeLeft = !pk.endsWith('#0') && operation.startedMs < sinceMs
     must(mayBeLeft || row.revision >= ruled, 'new settings hold with the next write')
-    checkSlot({ slot, before, operation, canWait, inLine: this.lines.max, must })
+    checkSlot(slot, must)
+    const itemMs = before?.atMs ?? 0
+    const { clockMinMs, clockMaxMs } = operation
+    const isOpen = pastMs(row, position) > Math.max(itemMs, clockMinMs)
+    must(isOpen, 'never a slot in a past window')
+    const lineMs = (Math.ceil(this.lines.max / row.max) + 1) * row.windowMs + 1
+    must(turnMs - Math.max(clockMaxMs, itemMs) <= lineMs, 'waits are bounded')
+    must(canWait || turnMs <= Math.max(clockMaxMs, row.atMs), 'who does not wait goes now')
     if (slot.open === undefined) history.slots.push(slot)
   }
 
@@ -218,3 +196,24 @@ export class RateRows {
 
 /** `k` of `r#k#0`. */
 const keyOf = (pk: string): string => pk.slice(2, pk.lastIndexOf('#'))
+
+/** A slot is issued once, in order, and no more of them than the limit allows. */
+function checkSlot(slot: Slot, must: (holds: boolean, rule: string, other?: Slot) => void): void {
+  const { row, position, cost, turnMs, history } = slot
+  let used = cost
+  for (const other of history.slots) {
+    if (other.givenUp) continue
+    const isApart =
+      other.row.ruler !== row.ruler ||
+      position >= other.position + widthIn(row, other.cost) ||
+      other.position >= position + widthIn(row, cost)
+    must(isApart, 'a slot is issued once', other)
+    must(turnMs >= other.turnMs, 'order of arrival is order of turn', other)
+    if (other.turnMs >= turnMs && other.turnMs < turnMs + row.windowMs) used += other.cost
+  }
+  if (!row.window) return
+  const isWhole = Math.floor(position / row.max) === Math.floor((position + cost - 1) / row.max)
+  must(isWhole, 'a request is whole in one window')
+  // What other rules allowed before counts; it may be more than these allow, but then nothing is added.
+  must(used <= row.max, 'at most max a window')
+}
