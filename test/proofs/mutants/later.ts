@@ -99,7 +99,7 @@ export const laterMutants: readonly Mutant[] = [
     [join, 'if (doneLocks(folded) === 0) return', 'return'],
     test(fullTest, 'tries again to fold'), test(fullTest, 'another write was first')),
   mutant('join-gives-up-if-its-fold-lost-a-race', '0039 a pop first joins what is due, once there is room',
-    [join, "return folded.version === record.version ? without('lost', folded) : again(folded)", "return without('lost', folded)"],
+    [join, "return isAnswered ? again(folded) : without('lost', folded)", "return without('lost', folded)"],
     test(fullTest, 'another write was first')),
   mutant('acknowledging-pop-locked-out-calls-it-nothing', 'an answer says what the call acknowledged',
     ['engine/operations/popping/popped.ts', "outcome.kind === 'locked' ? { kind: 'empty', itemsAcknowledged }", "outcome.kind === 'locked' ? outcome"],

@@ -25,11 +25,19 @@ export async function foldForRoom(
   engine: Engine,
   record: QueueRecord,
 ): Promise<QueueRecord | undefined> {
-  await fold(engine, record).catch((error: unknown) => {
-    engine.onBackgroundError(error, { queue: record.queue, step: 'fold' })
-  })
+  await tryToFold(engine, record)
   return readRecord(engine, record.queue)
 }
+
+/** Returns whether the store answered; others may have been first. */
+export const tryToFold = (engine: Engine, record: QueueRecord): Promise<boolean> =>
+  fold(engine, record).then(
+    () => true,
+    (error: unknown) => {
+      engine.onBackgroundError(error, { queue: record.queue, step: 'fold' })
+      return false
+    },
+  )
 
 async function fold(engine: Engine, record: QueueRecord): Promise<void> {
   const nowMs = engine.clock.nowMs()

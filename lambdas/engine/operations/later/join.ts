@@ -23,7 +23,7 @@ import {
   seen,
   tailLimits,
 } from '../attempts/engine.ts'
-import { foldForRoom } from '../attempts/fold.ts'
+import { tryToFold } from '../attempts/fold.ts'
 import { unreadable } from '../attempts/missing-items.ts'
 import { makeRoomForLanes } from '../lanes/lanes.ts'
 import { sealAfter, sealQuietly } from '../lanes/seal.ts'
@@ -172,11 +172,12 @@ async function makeWay(
     return again(await lookLater(engine, record, found))
   }
   if (roomForDue(record) <= 0 && doneLocks(record) > 0) {
-    const folded = await foldForRoom(engine, record)
+    const isAnswered = await tryToFold(engine, record)
+    const folded = await readRecord(engine, record.queue)
     if (folded === undefined || roomForDue(folded) > 0) return again(folded)
     if (doneLocks(folded) === 0) return without('stuck', folded)
-    // Another write came first, or the store refused ours.
-    return folded.version === record.version ? without('lost', folded) : again(folded)
+    // Others wrote first.
+    return isAnswered ? again(folded) : without('lost', folded)
   }
   if (roomForDue(record) <= 0) return without('stuck', record)
   if (record.lanes.size >= LANES_MAX && hasEmptyLane(record)) {

@@ -15,11 +15,17 @@ export function noteAvailability(
   const keptRoom = current?.record.keptRoom ?? 0
   // What is kept for due items is for others only if there are none.
   lackOfRoom.set(-room - (scheduled.count === 0 ? keptRoom : 0), commits)
-  const hasScheduled = current !== undefined && scheduled.count > 0
-  const withRoom = hasScheduled ? firstThatCanJoin(scheduled.groups, current.record) : never
+  const groups = current === undefined ? [] : [...scheduled.groups.values()]
+  const unseen = current?.record.scheduled.unseen ?? []
+  const firstOf = (some: typeof groups): number =>
+    current === undefined ? never : firstThatCanJoin(some, current.record)
+  const withRoom = firstOf(groups)
   const first = room + keptRoom > 0 ? withRoom : never
+  // Of a row that a read may not show yet, nobody can say when it will: until then, others come first.
+  const seen = groups.filter(({ row = '' }) => !unseen.includes(row))
+  const firstSeen = first === never || unseen.length === 0 ? first : firstOf(seen)
   const orFree = (ms: number): number => (current?.hasFree() ? Number.NEGATIVE_INFINITY : ms)
-  dueMs.set(1_000 * first, commits)
+  dueMs.set(1_000 * firstSeen, commits)
   fromMs.set(orFree(1_000 * first), commits)
   withRoomMs.set(orFree(1_000 * withRoom), commits)
 }
@@ -31,14 +37,15 @@ function roomIn({ room, locks }: QueueRecord): number {
   return items
 }
 
-function firstThatCanJoin(groups: QueueModel['scheduled']['groups'], record: QueueRecord): number {
-  const { lanes, scheduled } = record
+function firstThatCanJoin(
+  groups: readonly { readonly due: number; readonly priority: number }[],
+  record: QueueRecord,
+): number {
+  const { lanes } = record
   const canMakeLane = !isCrowded(record) || hasEmptyLane(record)
   let first = never
-  for (const { due, priority, row = '' } of groups.values()) {
-    if (due >= first) continue
-    // Of a row that a read may not show yet, nobody can say when it will.
-    if ((canMakeLane || lanes.has(priority)) && !scheduled.unseen.includes(row)) first = due
+  for (const { due, priority } of groups) {
+    if (due < first && (canMakeLane || lanes.has(priority))) first = due
   }
   return first
 }
