@@ -31,7 +31,7 @@ export function noteAvailability(
 }
 
 /** Acknowledged locks take up room until the next who looks for room folds them. */
-function roomIn({ room, locks }: QueueRecord): number {
+export function roomIn({ room, locks }: QueueRecord): number {
   let items = room
   for (const lock of locks.values()) if (isDone(lock)) items += itemsIn(lock.stretches)
   return items

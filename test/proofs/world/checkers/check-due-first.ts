@@ -1,6 +1,6 @@
 import type { CommandOf } from '../actors/callers/command.ts'
 import type { Operation, Take } from '../actors/callers/operation.ts'
-import { maySeeOld } from './availability.ts'
+import { maySeeOld, roomIn } from './availability.ts'
 import type { Model, QueueModel } from './model.ts'
 
 /** So many takes of what was pushed after an item was due may come before that item has joined. */
@@ -26,7 +26,13 @@ export function checkDueFirst(
 }
 
 /** Nor do others that were pushed later take the room for ever. */
-function checkNotStarved(model: Model, { queue, scheduled }: QueueModel, take: Take): void {
+function checkNotStarved(
+  model: Model,
+  { queue, scheduled, current }: QueueModel,
+  take: Take,
+): void {
+  // After a change of its capacity, or a redrive, it holds more than that: no push has taken what is not there.
+  if (current !== undefined && roomIn(current.record) + current.record.keptRoom < 0) return
   let [first, firstDue] = ['', Number.POSITIVE_INFINITY]
   for (const [name, { due }] of scheduled.groups) {
     if (due < firstDue) [first, firstDue] = [name, due]
