@@ -49,6 +49,35 @@ describe('A consumer that was refused because too much was in flight', () => {
     })
   })
 
+  describe('of which some were dead before the last were locked', () => {
+    beforeEach(async () => {
+      world = await setUp(1)
+    })
+
+    it('is called when the dead have moved, though claims came between.', async () => {
+      const { stage, queues, queue, events } = world
+      await lockItems(queues, queue, { competing: true, count: 100, ttlSeconds: 1 })
+      for (let n = 0; n < 18; n += 1) {
+        await lockItems(queues, queue, { competing: true, count: 100, ttlSeconds: 300 })
+      }
+      stage.clock.pass(1_500)
+      await queues.wake({ untilMs: stage.clock.now, deadlineMs: stage.clock.now + 60_000 })
+      let isFull = false
+      const mover = stage.engine({
+        before: async ({ name }) => {
+          if (name !== 'TransactWriteCommand' || isFull) return
+          isFull = true
+          await lockItems(queues, queue, { competing: true, count: 100, ttlSeconds: 300 })
+          await expectCode(queues.pop(queue, competing), 'TOO_MANY_LOCKS')
+          stage.announced.length = 0
+        },
+      })
+      await mover.housekeep(queue)
+      expect(isFull).toBe(true)
+      expect(events()).toEqual([`${queue}: items-available`])
+    })
+  })
+
   describe('of which each may be delivered again', () => {
     beforeEach(async () => {
       world = await setUp()

@@ -1,4 +1,4 @@
-import { EXPIRED_DEAD_MAX } from './limits.ts'
+import { EXPIRED_DEAD_MAX, IN_FLIGHT_MAX } from './limits.ts'
 import { roomIn } from './pop.ts'
 import { subtract } from './ranges.ts'
 import {
@@ -49,7 +49,7 @@ export function bringsSomethingBack(before: QueueRecord, after: QueueRecord): bo
 
 export function isNotable(before: QueueRecord, after: QueueRecord, bringsBack: boolean): boolean {
   if (bringsBack || deadIn(after) > deadIn(before)) return true
-  if (letsExpireAgain(before, after) || letsLockAgain(before, after)) return true
+  if (letsExpireAgain(before, after) || mayLetLockAgain(before, after)) return true
   return [...before.locks].some(
     ([id, lock]) => !isDone(lock) && endsUnacknowledged(id, lock, after),
   )
@@ -67,6 +67,13 @@ export const letsExpireAgain = (before: QueueRecord, after: QueueRecord): boolea
  */
 export const letsLockAgain = (before: QueueRecord, after: QueueRecord): boolean =>
   roomIn(before) === 0 && roomIn(after) > 0 && roomIn(asSettledByHolders(before, after)) === 0
+
+/**
+ * Claims go beside the fence, so at the time of the write more may be in flight than its writer has seen. From half of
+ * what may be on, it marks whatever frees some; Announce, which sees both images, says whether that lets others lock.
+ */
+const mayLetLockAgain = (before: QueueRecord, after: QueueRecord): boolean =>
+  roomIn(before) <= IN_FLIGHT_MAX / 2 && roomIn(after) > roomIn(asSettledByHolders(before, after))
 
 /** The record before the write, but without the items of consumers' locks that the write has settled. */
 function asSettledByHolders(before: QueueRecord, after: QueueRecord): QueueRecord {

@@ -82,7 +82,7 @@ export const expiryMutants: readonly Mutant[] = [
   mutant('more-in-flight-than-may-be', '§8 a record stays below its bound',
     [core, 'if (passed + entries.length === together) return sorted(true)', ''], test(expiryTest, 'than may be in flight')),
   mutant('sleeps-beside-expired-items', '0040 the move that lets pops go on is an event',
-    ['engine/core/flags.ts', 'letsExpireAgain(before, after) || letsLockAgain(before, after)', 'letsLockAgain(before, after)'], test(expiryTest, 'room for the dead')),
+    ['engine/core/flags.ts', 'letsExpireAgain(before, after) || mayLetLockAgain(before, after)', 'mayLetLockAgain(before, after)'], test(expiryTest, 'room for the dead')),
   mutant('announces-no-way-past-the-dead', '0040 the move that lets pops go on is an event',
     ['engine/core/transitions.ts', 'letsExpireAgain(before, after) || letsLockAgain(before, after)', 'letsLockAgain(before, after)'], test(expiryTest, 'room for the dead')),
   mutant('dead-one-stretch-a-transaction', '0040 housekeeping comes to an end',
