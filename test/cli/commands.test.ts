@@ -376,14 +376,16 @@ describe.each(places)('on $name', ({ start }) => {
     const { stdout } = await pushpop('stats --prefix stats-')
     const [title, total, ...lanes] = stdout.trimEnd().split('\n')
     expect(title).toMatch(
-      /^QUEUE +PRIORITY +COUNT +LOCKED +DEAD +OLDEST +SCHEDULED +NEXT +SEGMENTS +OFFLOADED +STORED$/,
+      /^QUEUE +PRIORITY +COUNT +LOCKED +DYING +OLDEST +SCHEDULED +NEXT +SEGMENTS +OFFLOADED +STORED$/,
     )
     expect(total).toMatch(new RegExp(`^${q} +3 +1 +\\d+ s$`))
     expect(lanes).toEqual([
       expect.stringMatching(/^ +0 +2 +0 +record 2$/),
       expect.stringMatching(/^ +9 +1 +0 +record 1$/),
     ])
-    expect((await pushpop('stats --prefix no-such')).stderr).toBe('There is no queue yet.\n')
+    expect((await pushpop('stats --prefix no-such')).stderr).toBe(
+      'There is no queue whose id begins with "no-such".\n',
+    )
   })
 
   test('stats show how many items are for later, and when the next is due', async () => {
