@@ -3,7 +3,7 @@ import { missingCoverage } from './harness/coverage.ts'
 import { type PoolResult, runSeeds } from './harness/pool.ts'
 
 /** A sample; `npm run nightly` plays many more. */
-const seeds = 1_000
+const seeds = 500
 const operations = 100
 
 describe(`${seeds} seeds of ${operations} operations`, () => {
