@@ -24,6 +24,8 @@ export class Schedules implements Part {
   readonly #caller: Writer
   readonly #sweeper: Writer
   readonly #accounts: Account[] = []
+  /** Of all that may be there, whether its caller knows or not. */
+  readonly #queues = new Set<string>()
   #sweeps = 0
   #isCalm = false
   #endMs = 0
@@ -53,7 +55,7 @@ export class Schedules implements Part {
     const { driver, newWriter, world } = this.#joining
     const well = newWriter('calm')
     // A full queue keeps occurrences waiting: now there is room.
-    for (const queue of new Set(this.#accounts.map(({ queue }) => queue))) {
+    for (const queue of this.#queues) {
       await driver.call(well, { verb: 'configure', queue, request: { capacity: null } })
     }
     const untilMs = Math.max(this.#endMs, world.scheduler.nowMs) + 3 * MINUTE_MS
@@ -75,6 +77,7 @@ export class Schedules implements Part {
     const input = drawInput(random, name, this.#nowMs)
     this.#endMs = Math.max(this.#endMs, input.endsAtMs ?? 0)
     const account = new Account(queue, name, input)
+    this.#queues.add(queue)
     const mayPush = (text: string): void => {
       account.texts.add(text)
       model.ledger.announceSchedule(queue, text, ({ dueMs, pushedAtMs }) => {
@@ -102,7 +105,7 @@ export class Schedules implements Part {
     } else if (touch === 'deletes') {
       account.mayBeDeleted = true
       await this.#insist(account, 'deleteSchedule')
-      account.deletedMs = this.#nowMs
+      if (!account.mayComeBack) account.deletedMs = this.#nowMs
     } else if (touch === 'pauses') {
       const fromMs = this.#nowMs
       await this.#call(account, 'pauseSchedule')
@@ -116,6 +119,8 @@ export class Schedules implements Part {
     const untilMs = (account.input.startsAtMs ?? 0) - 10_000
     const isTooLate = () => verb === 'putSchedule' && this.#nowMs > untilMs
     while ((await this.#call(account, verb, ...rest)) !== 'made') {
+      // A put that nobody heard of may still land, behind all that comes later.
+      if (verb === 'putSchedule') account.mayComeBack = true
       if (isTooLate()) return 'too late'
       await this.#sleep(2_000)
     }

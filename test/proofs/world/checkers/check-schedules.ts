@@ -27,6 +27,8 @@ export class Account {
   deletedMs: number | undefined
   /** Somebody has asked for that, and may not have heard of it. */
   mayBeDeleted = false
+  /** Once deleted it may be there again. */
+  mayComeBack = false
 
   constructor(queue: string, name: string, input: ScheduleInput) {
     this.queue = queue
