@@ -119,7 +119,7 @@ function told(error: PushPopError, sent: number, lost: boolean): PushPopError {
 
 /** What the message says is true of this attempt alone: "nothing was changed", for example. */
 function tellOfDoubt(error: PushPopError): void {
-  // Whoever gives us the credentials may throw the same error again.
+  // The provider of the credentials may throw the same error again.
   if (!error.message.endsWith(DOUBT)) error.message += DOUBT
 }
 

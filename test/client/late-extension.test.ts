@@ -32,7 +32,7 @@ function withoutExtensions(): Reply {
 }
 
 test.each(['consume', 'consumeMany'] as const)(
-  'an extension that is not answered in time is told to the onError of %s as an error of the client',
+  'the onError of %s gets an error of the client if an extension is not answered in time',
   async (how) => {
     const { client, queue } = clientOf([withoutExtensions()])
     const errors: unknown[] = []

@@ -288,7 +288,7 @@ describe('Room that becomes free while something is due', () => {
     expect([isPatient(checkAtMs as number), near]).toEqual([false, true])
   })
 
-  it('never lets a queue hold more than its capacity, whoever comes at once.', async () => {
+  it('never lets a queue hold more than its capacity, even if all come at once.', async () => {
     const { stage, queues, queue } = await fullAndDue(6, 40)
     const most: number[] = []
     const taken: string[] = []

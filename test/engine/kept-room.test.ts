@@ -106,7 +106,7 @@ describe('A push that finds no room', () => {
     expect((await refused()).length).toBeLessThanOrEqual(1)
   })
 
-  it('is told so soon if others keep what is due from joining.', async () => {
+  it('hears so soon if others keep what is due from joining.', async () => {
     // So many that some of them are in rows, so that a join is a transaction.
     const { stage, queue } = await keeping(Array.from({ length: 60 }, () => one))
     const crowded = stage.engine({

@@ -162,7 +162,7 @@ function planUnderOtherRules(row: RateRow, ask: Ask, nowMs: number, slack: numbe
     const exact = planUnderOtherRules(row, ask, nowMs, 0)
     if (exact.kind !== 'hand-over') return exact
   }
-  // Newer settings rule the row from now on, whoever brings them. Otherwise what was used would be forgotten with the
+  // Newer settings rule the row from now on, whichever call brings them. Otherwise what was used would be forgotten with the
   // window of the old rules, and a denial's time would hold only until then.
   if (ask.revision > row.epoch.revision) {
     return { kind: 'hand-over', write: handingOver(seen, next, next.cursor, ask, nowMs) }

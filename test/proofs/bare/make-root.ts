@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { appendFileSync, cpSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Whoever has no rights. */
+/** A user without rights. */
 export const user = { name: 'tester', id: 1000, home: '/home/tester' } as const
 
 export async function makeRoot(folder: string): Promise<void> {

@@ -77,7 +77,7 @@ export const rateMutants: readonly Mutant[] = [
   mutant('shards-are-not-told-of-new-settings', 'a key’s own settings hold with the next write',
     [configure, 'const others = shardsFrom(0, shards).slice(1)',
      'const others = shardsFrom(0, shards).slice(shards)'],
-    test(changedShardsTest, 'whoever makes it')),
+    test(changedShardsTest, 'whichever process makes it')),
   mutant('a-shard-that-nobody-used-is-not-told', 'a key’s own settings hold with the next write',
     ['rate/operations/tell-row.ts',
      'if (row !== undefined && row.epoch.revision >= ruling.revision)',

@@ -37,7 +37,7 @@ async function warmed() {
 
 describe('New settings of a sharded key', () => {
   it.each([0, 1, 2, 3])(
-    'hold with the next write to shard %i, whoever makes it.',
+    'hold with the next write to shard %i, whichever process makes it.',
     async (shard) => {
       const { admin, old, ask } = await warmed()
       await admin.configure('k', { ...fourAnHour, maxRequestsInQueue: 0 })

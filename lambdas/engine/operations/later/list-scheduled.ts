@@ -50,7 +50,7 @@ export async function listScheduled(
   for await (const { sk, entries } of listed(engine, record, request, place)) {
     if (entries === undefined) return { items, cursor: cursorOf({ sk, id: '' }) }
     for (const entry of entriesBehind(entries, placeAt(place, sk))) {
-      // A seal came between our reads of the record and of the rows: the row is the newer.
+      // If a seal came between our two reads, the entry is in the record and in a row. Its first place counts.
       const name = scheduledId({ ...entry, index: undefined })
       if (met.has(name)) continue
       met.add(name)

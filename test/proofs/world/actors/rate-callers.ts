@@ -31,7 +31,7 @@ const isOfQueue = ({ pk }: Change): boolean => pk.includes('~')
 const REST_MS = 3_600_000
 /** One more than most limits of this world; a higher one that lets too few pass shows here as well. */
 const PROBES_MAX = 7
-/** Who is told to come back later than that does not. */
+/** A caller that should come back later than that does not. */
 const PATIENCE_MS = 60_000
 
 /** Callers of the rate limiter, on the queues' table. */

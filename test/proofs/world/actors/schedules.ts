@@ -159,7 +159,7 @@ export class Schedules implements Part {
     return dues
   }
 
-  /** Whoever plans outlives the process that asks. */
+  /** The planner outlives the process that asks. */
   #sleep(ms: number): Promise<void> {
     return new Promise((resolve) => this.#joining.after(ms, resolve))
   }

@@ -50,7 +50,7 @@ function checkOrder(
 }
 
 /**
- * Whoever joins takes all that comes before, unless it has no lane or no read shows it yet. What was pushed since the
+ * A join takes all that comes before, unless it has no lane or no read shows it yet. What was pushed since the
  * last change it need not know of: pushes for later do not stand in the way of a join.
  */
 function checkNoneLeft(

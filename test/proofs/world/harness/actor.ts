@@ -21,7 +21,7 @@ export type Joining = Built & {
   readonly driver: Driver
   /** The actor's own: what others draw stays as it is when one of them changes. */
   readonly random: Random
-  /** Runs something that long from now, whoever has died or is frozen by then. */
+  /** Runs something that long from now, even if processes have died or are frozen by then. */
   readonly after: (ms: number, run: () => void) => void
 }
 

@@ -70,7 +70,7 @@ export class RateRows {
     }
   }
 
-  /** Whoever sent the write goes on this slot: so it was taken. */
+  /** The call that sent the write goes on this slot: so it was taken. */
   settle(slot: Slot): void {
     const { open } = slot
     if (open === undefined) return
