@@ -70,6 +70,12 @@ export function proofsOf(nowMs: number, share: number): readonly Proof[] {
       figures: /\d+ histories /,
     },
     {
+      name: 'kill',
+      command: ['node_modules/vitest/vitest.mjs', 'run', 'test/proofs/kill/kill.test.ts'],
+      environment: { PUSHPOP_KILLS: times(2_000) },
+      figures: /\d+ kills /,
+    },
+    {
       name: 'hostile-requests',
       command: ['node_modules/vitest/vitest.mjs', 'run', 'test/http/generated.test.ts'],
       environment: { PUSHPOP_GENERATED: times(500_000) },
