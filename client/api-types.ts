@@ -110,7 +110,7 @@ export type PoppedItems = {
   readonly count: number
   /** `details[i]` belongs to `items[i]`. */
   readonly details: readonly ItemDetails[]
-  /** There is more: the answer was full before `count` was reached, or the pop passed over so many expired items that it stopped. */
+  /** There is more: the answer was full before `count` was reached, the pop passed over so many expired items that it stopped, or others were faster than it after it had acknowledged. */
   readonly more?: true
   /** How many items the lock had that `acknowledge` named. */
   readonly items_acknowledged?: number

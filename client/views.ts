@@ -42,7 +42,10 @@ export type Popped<T> = {
   readonly items: readonly Item<T>[]
   /** Present if the pop had `requireAck` and there were items. */
   readonly lock?: Lock
-  /** There is more: the answer was full, or the pop passed over so many expired items that it stopped. */
+  /**
+   * There is more: the answer was full, the pop passed over so many expired items that it stopped, or others were faster
+   * than it after it had acknowledged.
+   */
   readonly more: boolean
   /** How many items the lock had that `acknowledge` named. */
   readonly itemsAcknowledged?: number

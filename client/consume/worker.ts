@@ -94,7 +94,7 @@ export async function work<T>(options: WorkerOptions<T>): Promise<void> {
     const { items, lock } = popped
     if (lock === undefined) {
       failures = 0
-      // With `more` the pop only passed over expired items, and others may lie behind them.
+      // With `more` the pop has not come to the end: only the next one can tell whether there is nothing.
       if (!popped.more) await idle.foundNothing(number)
       continue
     }

@@ -121,7 +121,10 @@ export type PopOutcome = (
   | {
       readonly kind: 'empty'
       readonly itemsAcknowledged?: number
-      /** The pop passed over expired items and has not seen the end of them: other items may lie behind. */
+      /**
+       * Pop again, because there may be more: the pop passed over expired items and has not seen the end of them, or it
+       * acknowledged a lock, and then another consumer locked the queue, or the queue's limit was reached.
+       */
       readonly more?: true
     }
   | {

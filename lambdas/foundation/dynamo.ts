@@ -46,6 +46,8 @@ export type Transacted =
 type Waited = { ms: number; sentMs: number; readonly refusals: Map<Patience, number> }
 const startWaiting = (): Waited => ({ ms: 0, sentMs: 0, refusals: new Map() })
 const ANSWER_COUNTS_MS_MAX = 500
+/** How long after its time a call may still clean up: less than a function keeps to end in. */
+const CLEAN_UP_MS = 2_000
 
 /** A read may be repeated after any failure. */
 const READ_ATTEMPTS_MAX = 4
@@ -79,10 +81,19 @@ export class Dynamo {
 
   /** The same store, but from this time on we send no more requests: they fail, and certainly change nothing. */
   until(deadlineMs: number): Dynamo {
+    return this.#boundBy(Math.min(deadlineMs, this.#deadlineMs))
+  }
+
+  /** The same store, for a call that deletes what it wrote for nothing before its time was up. */
+  cleaningUp(): Dynamo {
+    return this.#boundBy(this.#deadlineMs + CLEAN_UP_MS)
+  }
+
+  #boundBy(deadlineMs: number): Dynamo {
     const bounded = new Dynamo(this.#port, this.tableName, this.#clock, this.#random)
     bounded.#port = this.#port
     bounded.#lastThrottled = this.#lastThrottled
-    bounded.#deadlineMs = Math.min(deadlineMs, this.#deadlineMs)
+    bounded.#deadlineMs = deadlineMs
     return bounded
   }
 

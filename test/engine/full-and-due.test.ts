@@ -150,7 +150,7 @@ describe('A pop that acknowledges', () => {
     expect(textsOf((await popItems(late, queue)).items)).toEqual(['"due0"'])
   })
 
-  it('tells what it acknowledged even if another consumer then locks what came due.', async () => {
+  it('tells what it acknowledged, and to come again, if another consumer then locks what came due.', async () => {
     const { stage, queues, queue } = await fullAndDue(1, 1)
     const { lock } = await lockItems(queues, queue)
     let isOther = false
@@ -165,6 +165,7 @@ describe('A pop that acknowledges', () => {
     })
     expect(await pops.pop(queue, { requireAck: true, acknowledge: lock.id })).toEqual({
       kind: 'empty',
+      more: true,
       itemsAcknowledged: 1,
     })
     expect(isOther).toBe(true)

@@ -265,3 +265,33 @@ it('A join that was written keeps its batches, even if nobody can read the recor
   await queues.configure(queue, { capacity: 1_000 })
   expect(textsOf(await drain(stage.engine(), queue))).toEqual(items.map(({ text }) => text))
 })
+
+it.each([1, 3])(
+  'A join whose time is up deletes the batches of %i lanes that it wrote for nothing.',
+  async (lanes) => {
+    const { stage, queues, queue } = onSimulated()
+    for (let n = 0; n < 8; n += 1) {
+      for (let priority = 0; priority < lanes; priority += 1) {
+        await push(queues, queue, [
+          { text: bulky(`p${priority}n${n}`, 500), priority, delaySeconds: 5 },
+        ])
+      }
+    }
+    stage.clock.pass(6_000)
+    const deadlineMs = stage.clock.nowMs() + 1_000
+    const batches = async () =>
+      (await stage.store.rows()).filter(({ pk }) => `${pk}`.startsWith(`b#${queue}#`)).length
+    let written = 0
+    const sweeper = stage.engine({
+      async after({ name }) {
+        if (name !== 'PutCommand') return
+        written += 1
+        if (written === Math.ceil(lanes / 2)) stage.clock.pass(1_000)
+      },
+    })
+    await sweeper.returnExpiredLocks({ deadlineMs })
+    expect(written).toBe(Math.ceil(lanes / 2))
+    expect(await batches()).toBe(0)
+    expect(await drain(stage.engine(), queue)).toHaveLength(8 * lanes)
+  },
+)

@@ -1,3 +1,4 @@
+import { TransactWriteCommand } from '@aws-sdk/lib-dynamodb'
 import { describe, expect, it } from 'vitest'
 import type { Queues } from '../../lambdas/engine/queues.ts'
 import { openSimulated, type Stage } from './stage.ts'
@@ -89,6 +90,46 @@ describe('Items that nobody takes', () => {
     await popItems(queues, 'orders')
     expect((await stage.stored('orders'))?.checkAt).toBe(first)
   })
+
+  it.each<[string, (queues: Queues, stage: Stage) => Promise<unknown>]>([
+    ['a push', (queues) => push(queues, 'orders', named('b', 1))],
+    [
+      "a caller's own transaction",
+      (queues, { store }) =>
+        queues.transact('orders', named('b', 1), (entries) => {
+          const request = { TransactItems: entries as never }
+          return store.dynamodb.send(new TransactWriteCommand(request) as never)
+        }),
+    ],
+    [
+      'a move from another queue',
+      async (queues) => {
+        const { ids } = await push(queues, 'other', named('b', 1))
+        await queues.move('other', { ids, queue: 'orders' })
+      },
+    ],
+    [
+      'a push to many priorities',
+      (queues) =>
+        push(
+          queues,
+          'orders',
+          Array.from({ length: 200 }, (_, priority) => ({ text: '0', priority })),
+        ),
+    ],
+  ])(
+    'are announced as soon as any, though the timer that %s met is years away.',
+    async (_, bring) => {
+      const { stage, queues } = await waitingQueue()
+      await push(queues, 'orders', [{ text: '"later"', delaySeconds: 2 * 365 * 86_400 }])
+      await popItems(queues, 'orders', { count: 100 })
+      // The sweeper finds nothing but what is due in two years.
+      await announcedAt(stage, queues, 10)
+      expect((await stage.record('orders')).checkAtMs).toBeGreaterThan(stage.clock.now + 86_400_000)
+      await bring(queues, stage)
+      expect((await announcedAt(stage, queues, 30))[0]).toBe(10)
+    },
+  )
 
   it('are announced if a stranger left them behind an exclusive lock.', async () => {
     const { stage, queues } = await waitingQueue()

@@ -43,6 +43,18 @@ describe('Once events are turned on', () => {
     )
   })
 
+  it('a queue whose timer is years away gets one in time.', async () => {
+    const stage = openSimulated()
+    const silent = stage.engine({ events: false })
+    await push(silent, 'orders', [{ text: '"later"', delaySeconds: 2 * 365 * 86_400 }])
+    stage.clock.pass(11 * 60_000)
+    await silent.returnExpiredLocks()
+    await push(silent, 'orders', named('a', 1))
+    const queues = stage.engine()
+    expect(await queues.startTimers(inTime)).toMatchObject({ started: 1 })
+    expect((await stage.record('orders')).checkAtMs).toBeLessThan(stage.clock.now + 3_600_000)
+  })
+
   it('the walk through all queues is made once, however many processes ask.', async () => {
     const stage = await silentQueues(3)
     await stage.engine().startTimers(inTime)

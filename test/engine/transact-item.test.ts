@@ -2,7 +2,17 @@ import { PutCommand, TransactWriteCommand } from '@aws-sdk/lib-dynamodb'
 import { describe, expect, it } from 'vitest'
 import type { TransactItem } from '../../lambdas/engine/queues.ts'
 import { useEmbedded } from './stage.ts'
-import { bulky, drain, expectCode, named, push, pushOneByOne, textsOf, tidy } from './traffic.ts'
+import {
+  bulky,
+  drain,
+  expectCode,
+  lockItems,
+  named,
+  push,
+  pushOneByOne,
+  textsOf,
+  tidy,
+} from './traffic.ts'
 
 const stage = useEmbedded()
 
@@ -23,6 +33,27 @@ const isWritten = async (order: string): Promise<boolean> =>
   (await stage.store.rows()).some(({ pk }) => pk === `order#${order}`)
 
 describe('An entry for the caller’s own transaction', () => {
+  it('for later leaves the timer alone that another process, whose clock is behind, has set meanwhile.', async () => {
+    const queue = stage.queue()
+    const [ahead, behind] = [2_000, -2_000].map((ms) =>
+      stage.engine({ clock: stage.clock.skewed(ms) }),
+    )
+    if (ahead === undefined || behind === undefined) throw new Error('no engine')
+    await push(behind, queue, named('a', 1))
+    const later = { text: '"later"', delaySeconds: 3_600 }
+    const order = `timer-${queue}`
+    const entry = await ahead.pushTransactItem(queue, later)
+    const { lock } = await lockItems(behind, queue, { ttlSeconds: 1 })
+    await expect(transact(order, entry)).rejects.toMatchObject({
+      name: 'TransactionCanceledException',
+    })
+    await transact(order, await ahead.pushTransactItem(queue, later))
+    expect(await isWritten(order)).toBe(true)
+    const { checkAtMs, scheduled } = await stage.record(queue)
+    expect(scheduled.items).toBe(1)
+    expect(checkAtMs).toBeLessThanOrEqual(lock.expiresAtMs)
+  })
+
   const items: readonly [string, string][] = [
     ['a small item', '{"total": 1.0}'],
     ['a large item', bulky('large', 100_000)],

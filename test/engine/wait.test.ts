@@ -198,7 +198,11 @@ describe('A pop that waits', () => {
     // Another consumer is faster.
     await place.pushTo(Q, 'b')
     await lockOn(place, { ttlSeconds: 60 })
-    expect(await place.in(waiting)).toMatchObject({ kind: 'empty', itemsAcknowledged: 1 })
+    expect(await place.in(waiting)).toMatchObject({
+      kind: 'empty',
+      more: true,
+      itemsAcknowledged: 1,
+    })
   })
 
   it('says what it has acknowledged if a limit that its queue got meanwhile refuses its last look.', async () => {
@@ -211,7 +215,7 @@ describe('A pop that waits', () => {
     await place.in(place.queues.configure(Q, { popLimit }))
     await place.in(place.queues.pop(Q))
     const outcome = await place.in(waiting)
-    expect(outcome).toMatchObject({ kind: 'empty', itemsAcknowledged: 1 })
+    expect(outcome).toMatchObject({ kind: 'empty', more: true, itemsAcknowledged: 1 })
     expect(outcome.waitedMs).toBeGreaterThan(2_900)
   })
 

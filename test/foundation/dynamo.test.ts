@@ -327,6 +327,15 @@ describe('A store with a deadline', () => {
     expect(sent).toHaveLength(1)
   })
 
+  it('is sent deletions for two seconds more, so that a call can clean up behind itself.', async () => {
+    const { dynamo, sent, setForward } = scripted({}, {})
+    const bounded = dynamo.until(1_000).cleaningUp()
+    await bounded.deleteMany([key])
+    setForward(2_000)
+    await expect(bounded.deleteMany([key])).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    expect(sent).toHaveLength(1)
+  })
+
   it('tells the store that it was made of when it was throttled.', async () => {
     const { dynamo } = scripted(throttled(), {})
     await writes.update?.(dynamo.until(2_000))

@@ -7,7 +7,7 @@ import { FORGET_AFTER_MS, HOUSEKEEPING_RETRY_MS, MARKS_KEPT } from './limits.ts'
 import { doneLocks, earliestExpiryMs } from './locks.ts'
 import { withNumbers, withoutExpired } from './notes.ts'
 import { endOf, inFlightOf, type Lane, MARK_CHARACTERS, type QueueRecord } from './record.ts'
-import { dueMs, isReminded, isTakenSince, waitsForSomebody } from './reminder.ts'
+import { dueMs, isReminded, isTakenSince, lacksTimer, waitsForSomebody } from './reminder.ts'
 import { hasRetry } from './retry.ts'
 import { neededUntilMs } from './sequence.ts'
 import { pruneTail } from './settling.ts'
@@ -187,9 +187,8 @@ function nextCheckAt(
 
 /**
  * A record with free items always has a timer; appends see to that, because perhaps no other call comes. Only the
- * sweeper cares how soon it ends, so any timer that is not far away will do. Two kinds can be far away: the sweeper
- * puts one off for up to an hour while no consumer comes; and a retry's may be a day away, during which the sweeper
- * goes on looking.
+ * sweeper cares how soon it ends, so any timer that is not far away will do. The sweeper puts one off for up to an hour
+ * while no consumer comes; and a retry's may be a day away, during which the sweeper goes on looking.
  */
 function remindAt(
   record: QueueRecord,
@@ -199,8 +198,7 @@ function remindAt(
 ): number | undefined {
   if (afterMs === undefined) return undefined
   if (!refresh) {
-    const isMissing = record.checkAtMs === undefined && hasFree(record)
-    return isMissing || isTakenSince(record) ? nowMs + afterMs : undefined
+    return lacksTimer(record, nowMs) || isTakenSince(record) ? nowMs + afterMs : undefined
   }
   if (!waitsForSomebody(record)) return hasRetry(record) ? nowMs + afterMs : undefined
   return record.reminder === undefined ? nowMs + afterMs : dueMs(record.reminder, afterMs)

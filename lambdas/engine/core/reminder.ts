@@ -48,7 +48,18 @@ export const isReminded = (before: QueueRecord, after: QueueRecord): boolean =>
  * vain.
  */
 export const waitsForSomebody = (record: QueueRecord): boolean =>
-  hasFree(record) && [...record.locks].every(([id, lock]) => isDone(lock) || isRetry(id))
+  hasFree(record) && !isAtWork(record)
+
+const isAtWork = ({ locks }: QueueRecord): boolean =>
+  [...locks].some(([id, lock]) => !isDone(lock) && !isRetry(id))
+
+/** The timer waits for something that has nothing to do with free items, and comes too late for them. */
+export const isTooFar = (record: QueueRecord, nowMs: number): boolean =>
+  record.checkAtMs !== undefined && record.checkAtMs > nowMs + INTERVAL_MS_MAX && !isAtWork(record)
+
+/** A record with free items needs a timer, because perhaps no other call comes. */
+export const lacksTimer = (record: QueueRecord, nowMs: number): boolean =>
+  hasFree(record) && (record.checkAtMs === undefined || isTooFar(record, nowMs))
 
 /** Somebody came after all, so the time of the next announcement no longer means anything. */
 export const isTakenSince = ({ reminder, lanes }: QueueRecord): boolean =>

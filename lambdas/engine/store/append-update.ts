@@ -34,7 +34,7 @@ type AppendOptions = {
   readonly newBy?: QueueRecord
   /** The record on which its scheduled items rely. */
   readonly seen?: QueueRecord | undefined
-  /** When the sweeper must look; `at once`: whatever the timer is by then. */
+  /** When the sweeper must look; `at once`: whatever the timer is by then, if it is no earlier. */
   readonly timerAtMs?: number | { readonly atOnce: number } | undefined
   /** The time from which `timerAtMs` counts as near or not. */
   readonly nowMs?: number | undefined
@@ -197,12 +197,15 @@ function scheduleBeside(
   }: Pick<AppendOptions, 'timerAtMs' | 'remindAtMs' | 'nowMs'> & { readonly seen: QueueRecord },
 ): void {
   schedule(update, later, seen)
-  if (typeof timerAtMs === 'object') setCheckAt(update, timerAtMs.atOnce, timerAtMs.atOnce)
-  else
-    lowerTimer(update, seen, timerAtMs, {
-      nowMs,
-      orAtMs: append.items > 0 ? remindAtMs : undefined,
-    })
+  if (typeof timerAtMs === 'object') {
+    const { atOnce } = timerAtMs
+    // By a clock that is behind ours, somebody may have set an earlier one since.
+    update.condition(`(attribute_not_exists(checkAt) OR checkAt>=${update.value(atOnce)})`)
+    setCheckAt(update, atOnce, atOnce)
+    return
+  }
+  const orAtMs = append.items > 0 ? remindAtMs : undefined
+  lowerTimer(update, seen, timerAtMs, { nowMs, orAtMs })
 }
 
 /** A queue's first record. */

@@ -53,7 +53,7 @@ const popEntries = {
   more: v.optional(
     described(
       v.literal(true),
-      'There is more: the answer was full before `count` was reached, or the pop passed over so many expired items that it stopped.',
+      'There is more: the answer was full before `count` was reached, the pop passed over so many expired items that it stopped, or others were faster than it after it had acknowledged.',
     ),
   ),
   items_acknowledged: v.optional(count('How many items the lock had that `acknowledge` named.')),

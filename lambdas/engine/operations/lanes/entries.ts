@@ -92,7 +92,9 @@ export async function discardBatches(
 export async function discardBatch(engine: Engine, queue: string, entry: string): Promise<void> {
   const reference = decodeReference(entry)
   const parts = [...Array(partsIn(reference)).keys()]
-  await deleteBatchParts(engine, queue, reference, parts).catch((error: unknown) => {
+  // The time of the call may be up, and nobody else knows of the batch.
+  const stores = { dynamo: engine.dynamo.cleaningUp(), objects: engine.objects }
+  await deleteBatchParts(stores, queue, reference, parts).catch((error: unknown) => {
     engine.onBackgroundError(error, { queue, step: 'discard-batch' })
   })
 }

@@ -13,6 +13,7 @@ import { act, again, answer, asStored, look, type Outcome } from '../attempts/de
 import { type Engine, newMark, readRecord, remindAtMs, seen } from '../attempts/engine.ts'
 import { putFirst } from '../attempts/first-record.ts'
 import { firstConfiguration } from '../attempts/patterns.ts'
+import { remindInTime } from '../attempts/remind-in-time.ts'
 import { type Chores, housekeepRecord } from './housekeep-record.ts'
 import { sealAfter } from './seal.ts'
 
@@ -115,14 +116,23 @@ export async function makeRoomForLanes(
 }
 
 /**
- * Makes an empty lane if there is none: a transaction can append only to a lane that exists. This
- * adds no items and no bytes, so a full queue and a full tail do not matter.
+ * Prepares a queue for a transaction, which can append only to a lane that exists, and does not return the record that
+ * would show how far away its timer is.
  */
 export async function ensureLane(
   engine: Engine,
   queue: string,
   priority: number,
 ): Promise<QueueRecord> {
+  const record = await laneIn(engine, queue, priority)
+  await remindInTime(engine, record)
+  return record
+}
+
+/**
+ * Makes an empty lane if there is none. This adds no items and no bytes, so a full queue and a full tail do not matter.
+ */
+async function laneIn(engine: Engine, queue: string, priority: number): Promise<QueueRecord> {
   const nothing: Append = { lanes: new Map([[priority, []]]), items: 0, bytes: 0 }
   // Memory will do: if the lane is gone, the transaction fails.
   const known = engine.memory.get(queue)

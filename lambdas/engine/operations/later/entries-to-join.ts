@@ -14,6 +14,7 @@ import { scheduledId } from '../../core/scheduled.ts'
 import { BatchParts } from '../../store/batch-parts.ts'
 import { partsIn, writeBatch } from '../../store/batches.ts'
 import type { Engine } from '../attempts/engine.ts'
+import { dropBatches } from './drop-rows.ts'
 
 /** A reference adds about this much to the tail, so smaller runs of items need no batch. */
 const REFERENCE_BYTES = 48
@@ -44,8 +45,13 @@ export async function entriesToJoin(
   const isSmall =
     bytesOf([...lanes.values()].flat().filter((entry) => !isReference(entry))) <= INLINE_BYTES_MAX
   if (!isSmall) {
-    for (const [priority, entries] of lanes) {
-      lanes.set(priority, await byReference(engine, queue, entries, written))
+    try {
+      for (const [priority, entries] of lanes) {
+        lanes.set(priority, await byReference(engine, queue, entries, written))
+      }
+    } catch (error) {
+      await dropBatches(engine, queue, written)
+      throw error
     }
   }
   return { addition: { ...appendOf(lanes), timed: true }, written, spent }

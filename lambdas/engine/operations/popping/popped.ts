@@ -36,13 +36,18 @@ export const lockOf = (
 ) => ({ id, expiresAtMs, ttlSeconds: ttlMs / 1000 })
 
 /**
- * An earlier write of the call has settled the lock that it named. "Locked" would say that the call changed nothing, so
- * then the answer is "empty"; the next pop gets the reason.
+ * An earlier write of the call has settled the lock that it named. A refusal, or "locked", would say that the call
+ * changed nothing. So it answers that it has come to no end, and what it acknowledged, which only this call knows; the
+ * next pop gets the reason.
  */
+export const turnedAway = (itemsAcknowledged: number): PopOutcome => ({
+  kind: 'empty',
+  more: true,
+  itemsAcknowledged,
+})
+
 export const afterAcknowledging = (outcome: PopOutcome, itemsAcknowledged: number): PopOutcome =>
-  outcome.kind === 'locked'
-    ? { kind: 'empty', itemsAcknowledged }
-    : { ...outcome, itemsAcknowledged }
+  outcome.kind === 'locked' ? turnedAway(itemsAcknowledged) : { ...outcome, itemsAcknowledged }
 
 export const acknowledged = (items: number | undefined) =>
   items === undefined ? {} : { itemsAcknowledged: items }

@@ -8,7 +8,7 @@ import type { PopOutcome } from '../../verbs.ts'
 import { areRowsBlocked, changedAllTheSame, type Engine } from '../attempts/engine.ts'
 import type { LimitedCall } from '../attempts/pass-limit.ts'
 import { commandFor, pop, popLimited } from './pop.ts'
-import { afterAcknowledging } from './popped.ts'
+import { afterAcknowledging, turnedAway } from './popped.ts'
 import { leaveSeat, takeSeat } from './seats.ts'
 
 /**
@@ -45,10 +45,6 @@ export async function popOrWait(
   }
 }
 
-/**
- * A refusal would say that the call changed nothing, but it acknowledged items before the wait. So the answer says what
- * it acknowledged, which only this call knows; the next pop gets the reason why this one got nothing.
- */
 async function waitAfterAcknowledging(
   waiting: Promise<PopOutcome>,
   itemsAcknowledged: number,
@@ -56,7 +52,7 @@ async function waitAfterAcknowledging(
   try {
     return afterAcknowledging(await waiting, itemsAcknowledged)
   } catch (error) {
-    if (isTurnedAway(error)) return { kind: 'empty', itemsAcknowledged }
+    if (isTurnedAway(error)) return turnedAway(itemsAcknowledged)
     throw changedAllTheSame(error)
   }
 }

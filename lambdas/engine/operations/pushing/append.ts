@@ -34,6 +34,7 @@ import {
   tailLimits,
 } from '../attempts/engine.ts'
 import type { LimitedCall } from '../attempts/pass-limit.ts'
+import { remindInTime } from '../attempts/remind-in-time.ts'
 import { makeRecord, makeRoomForLanes, missingLanes } from '../lanes/lanes.ts'
 import { queueFull } from '../lanes/queue-full.ts'
 import { appendSealing, sealAfter } from '../lanes/seal.ts'
@@ -137,8 +138,17 @@ async function sendBlind(appending: Appending, { record, pass }: View): Promise<
   if (written.kind === 'failed' || after === undefined) return clearTheWay(appending, after)
   // Use only a record remembered from before: by one read for this push, every producer would seem to be alone.
   if (remembered !== undefined && isNext(remembered, after)) engine.alone.add(after)
+  return landed(appending, after)
+}
+
+/** What a push sees to once it is in. */
+async function landed(
+  { engine, addition }: Appending,
+  after: QueueRecord,
+): Promise<Outcome<Appended>> {
   await sealAfter(engine, after, addition.bytes)
   await sealLaterAfter(engine, after, addition.later)
+  if (addition.items > 0) await remindInTime(engine, after)
   return done(placedIn(addition, after))
 }
 
@@ -173,9 +183,7 @@ async function sendWide(appending: Appending, record: QueueRecord): Promise<Outc
   if (written.kind === 'unknown') return lookFor(appending, written.cause)
   const after = seen(engine, queue, written.row)
   if (written.kind === 'failed' || after === undefined) return lost(asStored(after))
-  await sealAfter(engine, after, addition.bytes)
-  await sealLaterAfter(engine, after, addition.later)
-  return done(placedIn(addition, after))
+  return landed(appending, after)
 }
 
 /** Prepares the next attempt, going by the record that refused this one; or refuses the push. */

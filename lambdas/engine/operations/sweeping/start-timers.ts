@@ -1,6 +1,6 @@
-import { hasFree } from '../../core/flags.ts'
 import { timersKey } from '../../core/keys.ts'
 import type { QueueRecord } from '../../core/record.ts'
+import { lacksTimer } from '../../core/reminder.ts'
 import type { StartTimersReport } from '../../verbs.ts'
 import { attempts } from '../attempts/attempts.ts'
 import { answer, asStored, done } from '../attempts/decision.ts'
@@ -40,9 +40,9 @@ type StoredWalk = {
 
 /**
  * Waiting items have a timer, because every push sees to it. But items that were pushed while events were
- * off, or by an engine older than such timers, have none. So the sweeper goes through all queues once events
- * are turned on, and then once a day; a row of the table remembers how far it has come, and when the next
- * walk begins. If events are off, we delete that row.
+ * off, or by an engine older than such timers, have none; and a process may have died before it brought a timer near
+ * that was too far away. So the sweeper goes through all queues once events are turned on, and then once a day; a row
+ * of the table remembers how far it has come, and when the next walk begins. If events are off, we delete that row.
  */
 export async function startTimers(
   engine: Engine,
@@ -60,7 +60,9 @@ export async function startTimers(
     const { records, unread, next } = await walkOn(engine, '', place)
     report.queues += records.length + unread.length
     for (const { queue, error } of unread) passed(engine, queue, error, report)
-    await sideBySide(records.filter(needsTimer), QUEUES_AT_ONCE, async (record) => {
+    const nowMs = engine.clock.nowMs()
+    const waiting = records.filter((record) => lacksTimer(record, nowMs))
+    await sideBySide(waiting, QUEUES_AT_ONCE, async (record) => {
       try {
         if (await startTimer(engine, record)) report.started += 1
       } catch (error) {
@@ -97,14 +99,11 @@ function placeIn(row: StoredWalk | undefined, nowMs: number): WalkPlace | undefi
   return nowMs < againAtMs ? undefined : walkStart
 }
 
-const needsTimer = (record: QueueRecord): boolean =>
-  record.checkAtMs === undefined && hasFree(record)
-
 /** Any fenced write starts the timer. If ours loses to another, it was not needed, or we try it again. */
 function startTimer(engine: Engine, seen: QueueRecord): Promise<boolean> {
   const course = { from: asStored(seen), attemptsMax: ATTEMPTS_MAX, exhausted: () => false }
   return attempts<boolean>(engine, seen.queue, course, ({ record, nowMs }) => {
-    if (record === undefined || !needsTimer(record)) return answer(false)
+    if (record === undefined || !lacksTimer(record, nowMs)) return answer(false)
     const change = changeOf(engine, record, record, { nowMs })
     return { kind: 'write', change, landed: () => done(true) }
   })

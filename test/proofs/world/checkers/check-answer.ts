@@ -37,7 +37,7 @@ const checks: { readonly [V in Verb]?: (answer: Answer<V>) => void } = {
     checkPopped(answer)
     checkWaited(answer)
     const { model, operation, value } = answer
-    const isAway = isTurnedAway(model.queue(operation.command.queue), operation, value)
+    const isAway = isTurnedAway(model, operation, value)
     // One that was turned away does not know whether there is anything.
     checkLeftDry(answer, isAway ? undefined : value)
   },

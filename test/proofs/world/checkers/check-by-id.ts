@@ -4,6 +4,7 @@ import type { CommandOf } from '../actors/callers/command.ts'
 import type { Operation } from '../actors/callers/operation.ts'
 import type { Place } from './lane-view.ts'
 import type { Answer, Model, Say } from './model.ts'
+import { isBefore, type ScheduledItem } from './scheduled-items.ts'
 
 /** A call answers `cancelled` for exactly the items that it cancelled, and `gone` only for items that are gone. */
 export function checkCancelled(answer: Answer<'cancel'>): void {
@@ -85,35 +86,45 @@ function checkOrderKept(answer: Answer<'move'>): void {
   const { queue, request } = operation.command
   const { effects } = operation
   const to = request.queue ?? queue
-  const last = new Map<string, number>()
   const places = [...effects.takenOut].flatMap((id) => {
-    const place = orderOf(model, queue, id)
-    return place === undefined ? [] : [{ id, ...place }]
+    const [was, is] = [orderOf(model, queue, id), orderOf(model, to, newIdOf(answer, id) ?? '')]
+    return was === undefined || is === undefined ? [] : [{ id, was, is }]
   })
-  // What waits and what is scheduled go by separate writes.
-  places.sort(
-    (a, b) => Number(a.isLater) - Number(b.isLater) || a.major - b.major || a.minor - b.minor,
-  )
-  for (const { id, isLater } of places) {
-    const place = orderOf(model, to, newIdOf(answer, id) ?? '')
-    if (place === undefined) continue
-    const lane = `${isLater} ${place.name}`
-    if (place.minor < (last.get(lane) ?? 0)) say('a move keeps the order', id)
-    last.set(lane, place.minor)
+  for (const [name, group] of Map.groupBy(places, ({ is }) => is.name)) {
+    group.sort((a, b) => a.is.order - b.is.order)
+    for (const [at, { id, was }] of group.entries()) {
+      const passed = group.slice(0, at).find((before) => wasBefore(was, before.was))
+      if (passed !== undefined) say('a move keeps the order', `${passed.id}, ${id} in ${name}`)
+    }
   }
 }
 
-/** Where an item comes: in its lane, or among those of its second. */
-function orderOf(model: Model, queue: string, id: string) {
-  const known = model.queue(queue).scheduled.byId.get(id)
-  if (known !== undefined) {
-    const { due, priority, order } = known
-    return { isLater: true, major: due, minor: order, name: `${due}.${priority}` }
+type Order = {
+  /** Where the order holds: in a lane, or among those of a second. */
+  readonly name: string
+  readonly order: number
+  readonly priority: number
+  readonly scheduled?: ScheduledItem
+}
+
+function orderOf(model: Model, queue: string, id: string): Order | undefined {
+  const scheduled = model.queue(queue).scheduled.byId.get(id)
+  if (scheduled !== undefined) {
+    const { due, priority, order } = scheduled
+    return { name: `${due}.${priority}`, order, priority, scheduled }
   }
   const place = parseItemId(id)
   if (place === undefined) return undefined
   const { epoch, priority, sequence } = place
-  return { isLater: false, major: priority, minor: sequence, name: `${epoch} ${priority}` }
+  return { name: `${epoch} ${priority}`, order: sequence, priority }
+}
+
+/** Whether the first of two was certainly to be popped first. Writes move what waits before what is scheduled. */
+function wasBefore(a: Order, b: Order): boolean {
+  if (a.scheduled !== undefined)
+    return b.scheduled !== undefined && isBefore(a.scheduled, b.scheduled)
+  if (b.scheduled !== undefined) return true
+  return a.priority === b.priority ? a.order < b.order : a.priority < b.priority
 }
 
 function placeOf(model: Model, queue: string, id: string): Place | undefined {

@@ -3,7 +3,7 @@ import type { Operation, Take } from '../actors/callers/operation.ts'
 import { maySeeOld, roomIn } from './availability.ts'
 import type { Model, QueueModel } from './model.ts'
 
-/** So many takes of what was pushed after an item was due may come before that item has joined. */
+/** So many takes of what was pushed after an entry was due may come before some of its items have joined. */
 const PASSED_MAX = 2
 /** A push that was under way may count as having been there before. */
 const CLEARLY_MS = 1_000
@@ -33,9 +33,9 @@ function checkNotStarved(
 ): void {
   // After a change of its capacity, or a redrive, it holds more than that: no push has taken what is not there.
   if (current !== undefined && roomIn(current.record) + current.record.keptRoom < 0) return
-  let [first, firstDue] = ['', Number.POSITIVE_INFINITY]
-  for (const [name, { due }] of scheduled.groups) {
-    if (due < firstDue) [first, firstDue] = [name, due]
+  let [first, left, firstDue] = ['', 0, Number.POSITIVE_INFINITY]
+  for (const [name, { due, items }] of scheduled.groups) {
+    if (due < firstDue) [first, left, firstDue] = [name, items.size, due]
   }
   const clearlyMs = 1_000 * firstDue + 2 * model.world.skewMaxMs + CLEARLY_MS
   const isPassed = take.stretches.some(({ epoch, priority, from }) => {
@@ -46,8 +46,9 @@ function checkNotStarved(
     return place.sinceMs > clearlyMs && place.item.pushedAtMs > clearlyMs
   })
   if (!isPassed) return
-  const times = first === scheduled.passed.name ? scheduled.passed.times + 1 : 1
-  scheduled.passed = { name: first, times }
+  const { passed } = scheduled
+  const times = first === passed.name && left === passed.left ? passed.times + 1 : 1
+  scheduled.passed = { name: first, left, times }
   if (times > PASSED_MAX) {
     const what = `${queue}: ${first} was passed over ${times} times`
     model.violated('what is due does not starve', what)

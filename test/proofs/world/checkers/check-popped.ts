@@ -33,10 +33,9 @@ export function checkPopped(answer: Answer<'pop'>): void {
       const settled = operation.effects.settledByLock.size
       if (settled > 0) say('a definite error changed nothing', 'locked, and a lock was settled')
       checkLocked(model, queueModel, operation, say)
-    } else if (outcome.more) {
-      if (operation.effects.passedOver === 0) say('a pop that says “more” has met some', queue)
-    } else if (!isTurnedAway(queueModel, operation, outcome)) {
-      checkEmpty(model, queueModel, operation, say)
+    } else if (!outcome.more) checkEmpty(model, queueModel, operation, say)
+    else if (operation.effects.passedOver === 0 && !isTurnedAway(model, operation, outcome)) {
+      say('a pop that says “more” has met some', queue)
     }
     return
   }
@@ -160,14 +159,14 @@ export const mayBeLimited = (
 ): boolean =>
   configuredAtCommit > startedAtCommit || current?.record.configuration.popLimit !== undefined
 
-/** It answered "empty" after its wait of a queue that let it have nothing, whatever is in there. */
-export const isTurnedAway = (
-  queueModel: QueueModel,
-  operation: Pop,
-  outcome: PopOutcome,
-): boolean =>
-  hasAcknowledgedAndWaited(outcome) &&
-  (isLocked(queueModel, operation) || mayBeLimited(queueModel, operation))
+/** After it had acknowledged, the queue let it have nothing, whatever is in there; it says to come again. */
+export function isTurnedAway(model: Model, operation: Pop, outcome: PopOutcome): boolean {
+  if (outcome.kind !== 'empty' || !outcome.more) return false
+  if (outcome.itemsAcknowledged === undefined) return false
+  const queueModel = model.queue(operation.command.queue)
+  const isRefused = mayBeLimited(queueModel, operation) || !model.world.faultFree
+  return isLocked(queueModel, operation) || (hasAcknowledgedAndWaited(outcome) && isRefused)
+}
 
 function checkLocked(model: Model, queueModel: QueueModel, operation: Pop, say: Say): void {
   const { queue } = queueModel

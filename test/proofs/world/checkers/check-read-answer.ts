@@ -64,7 +64,7 @@ export function checkListed({ model, operation, value, say }: Answer<'scheduled'
     if (dueMs < fromMs || dueMs > toMs) say('a list shows what was asked for', id)
     if (shown.includes(one)) say('a list shows each item once', id)
     const before = shown.at(-1)
-    if (before !== undefined && isBefore(one, before)) {
+    if (before !== undefined && isBefore(one, before) && wereTogether(one, before)) {
       say('what is scheduled is shown in its order', `${before.id}, ${id}`)
     }
     shown.push(one)
@@ -86,3 +86,10 @@ export function checkListed({ model, operation, value, say }: Answer<'scheduled'
     }
   }
 }
+
+/**
+ * A list reads the record and then the rows. If a move comes in between, it may show an item at both its places: one
+ * that has left, and one that came only then. These two have no order.
+ */
+const wereTogether = ({ untilCommit }: ScheduledItem, { sinceCommit }: ScheduledItem): boolean =>
+  untilCommit === undefined || sinceCommit < untilCommit
