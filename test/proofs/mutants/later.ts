@@ -34,6 +34,7 @@ const joinFirst = 'engine/operations/popping/join-first.ts'
 const fullTest = 'test/engine/full-and-due.test.ts'
 const keptRoom = 'engine/core/kept-room.ts'
 const keptTest = 'test/engine/kept-room.test.ts'
+const appendMoved = 'engine/operations/moving/append-moved.ts'
 const useKept = 'engine/operations/later/use-kept-room.ts'
 const settlingTest = 'test/engine/later-settling.test.ts'
 
@@ -116,8 +117,11 @@ export const laterMutants: readonly Mutant[] = [
   mutant('freed-room-goes-to-the-next-push', '0039 room that becomes free is kept for what is due',
     [keptRoom, 'before.room <= 0 ? Math.max(0, after.room) : 0', '0'],
     test(fullTest, 'is not taken by producers')),
+  mutant('all-room-is-kept-for-what-is-due', '0039 no more room is kept than scheduled items may take',
+    [keptRoom, 'Math.min(freed, Math.max(0, after.scheduled.items - after.keptRoom))', 'freed'],
+    test(fullTest, 'where it is more than all that is scheduled')),
   mutant('kept-room-is-never-given-back', '0039 room that nothing needs goes to pushes',
-    ['engine/operations/pushing/make-room.ts', 'else if (current.keptRoom > 0)', 'else if (current.keptRoom < 0)'],
+    ['engine/operations/moving/make-room.ts', 'else if (current.keptRoom > 0)', 'else if (current.keptRoom < 0)'],
     test(fullTest, 'goes to pushes again')),
   mutant('a-reminder-hides-what-is-scheduled', '0039 never forgotten: a patient timer hides no prompt one',
     [updates, 'unlessPatientSince(update, seen.checkAtMs)', ''],
@@ -139,7 +143,7 @@ export const laterMutants: readonly Mutant[] = [
      ['engine/operations/popping/take.ts', '{ nowMs, losses }: View', '{ nowMs, losses, isCurrent }: View']],
     test(rememberedTest, 'pauses after lost races')),
   mutant('kept-room-is-no-room-for-moves', '0039 room that nothing needs goes to pushes and moves',
-    ['engine/operations/moving/move.ts', 'target.keptRoom > 0 && ', 'target.keptRoom < 0 && '],
+    [appendMoved, '{ makeRoom })', '{ makeRoom: async (_, target) => target })'],
     test(keptTest, 'find the room that due items leave')),
   mutant('kept-room-waits-for-what-cannot-be-read', '0039 a queue with room takes pushes, though nobody can read what is due',
     [useKept, 'if (!(error instanceof QueueError)) throw error', 'throw error'],
@@ -154,7 +158,7 @@ export const laterMutants: readonly Mutant[] = [
     [useKept, '{ isBrief: true }', '{}'],
     test(keptTest, 'told so soon')),
   mutant('a-lost-join-is-tried-again-at-once', '0039 a push does not wait for the joins of others',
-    ['engine/operations/pushing/make-room.ts', 'if (used.isLost) return used.record', ''],
+    ['engine/operations/moving/make-room.ts', 'if (used.isLost) return used.record', ''],
     test(keptTest, 'told so soon')),
   mutant('kept-room-stays-when-nothing-waits', '0039 room that nothing needs goes to pushes',
     [keptRoom, 'return after.keptRoom === 0 ? after : { ...after, room: roomForDue(after), keptRoom: 0 }', 'return after'],
