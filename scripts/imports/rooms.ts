@@ -66,7 +66,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'lambdas/engine/operations/pushing': operationsOn('attempts', 'lanes', 'later', 'moving'),
   'lambdas/engine/operations/popping': operationsOn('attempts', 'later'),
   'lambdas/engine/operations/settling': operationsOn('attempts', 'later', 'moving'),
-  'lambdas/engine/operations/scheduling': operationsOn('attempts', 'lanes', 'pushing'),
+  'lambdas/engine/operations/scheduling': operationsOn('attempts', 'lanes', 'moving', 'pushing'),
   'lambdas/engine/operations/sweeping': operationsOn(
     'attempts',
     'lanes',

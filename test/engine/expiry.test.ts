@@ -518,6 +518,17 @@ describe('A full queue', () => {
     expect(await queues.pushTransactItem(queue, { text: '1' })).toHaveProperty('Update')
   })
 
+  it('takes items that move there from another queue likewise.', async () => {
+    const { stage, queues, queue } = onSimulated()
+    await queues.configure(queue, { capacity: 2 })
+    await push(queues, queue, short(named('old', 2)))
+    const { ids } = await push(queues, 'other', named('new', 2))
+    stage.clock.pass(10_000)
+    const moved = await queues.move('other', { ids, queue })
+    expect(moved.map(({ result }) => result)).toEqual(['moved', 'moved'])
+    expect(stage.expired).toBe(2)
+  })
+
   it('takes one though what has expired goes to the dead letters.', async () => {
     const { stage, queues, queue } = onSimulated()
     await queues.configure(queue, { capacity: 20, expired: 'dead_letter' })

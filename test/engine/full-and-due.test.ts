@@ -23,6 +23,9 @@ async function fullAndDue(capacity: number, due: number, waiting = capacity) {
   return { stage, queues, queue }
 }
 
+/** A queue keeps no more room than all that is scheduled would take. */
+const muchLater: readonly PushItem[] = [1, 2].map((n) => ({ text: `${n}`, delaySeconds: 3_600 }))
+
 /** A producer that gets `QUEUE_FULL` tries again later. */
 async function pushIfRoom(queues: Queues, queue: string, items: readonly PushItem[]) {
   await push(queues, queue, items).catch((error: unknown) => {
@@ -235,6 +238,7 @@ describe('Room that becomes free while something is due', () => {
 
   it('goes to pushes again once nothing is due any more.', async () => {
     const { stage, queues, queue } = await fullAndDue(5, 1)
+    await push(queues, queue, muchLater)
     await popItems(queues, queue, { count: 3 })
     expect(await stage.record(queue)).toMatchObject({ room: 0, keptRoom: 3 })
     // The push lets the due item join, and takes of what is left.
@@ -243,12 +247,22 @@ describe('Room that becomes free while something is due', () => {
     await expectCode(push(stage.engine(), queue, named('b', 2)), 'QUEUE_FULL')
     expect(await queues.inspect(queue, { consistent: true })).toMatchObject({
       count: 4,
-      scheduledCount: 0,
+      scheduledCount: 2,
     })
+  })
+
+  it('goes to pushes at once where it is more than all that is scheduled would take.', async () => {
+    const { stage, queues, queue } = await fullAndDue(5, 1)
+    await queues.configure(queue, { capacity: null })
+    expect((await stage.record(queue)).keptRoom).toBe(1)
+    const producer = stage.engine()
+    const requests = await producer.wire.during(() => push(producer, queue, named('b', 1)))
+    expect(requests).toEqual(['UpdateCommand'])
   })
 
   it('goes to pushes again if what was due is cancelled or purged.', async () => {
     const { stage, queues, queue } = await fullAndDue(5, 1)
+    await push(queues, queue, muchLater)
     await popItems(queues, queue, { count: 3 })
     const { items } = await queues.scheduled(queue)
     await queues.cancel(

@@ -22,6 +22,11 @@ async function keeping(pushes: readonly (readonly PushItem[])[]) {
 }
 
 const one: readonly PushItem[] = [{ text: '"due"', delaySeconds: 10 }]
+/** A queue keeps no more room than all that is scheduled would take. */
+const muchLater: readonly PushItem[] = named('later', 2).map((item) => ({
+  ...item,
+  delaySeconds: 3_600,
+}))
 /** More than there is room for, and in one batch: what joins has to be read from it. */
 const large: readonly PushItem[] = named('due', 40).map(({ text }) => ({
   text: JSON.stringify(text.padEnd(20_000)),
@@ -45,14 +50,14 @@ describe('Items that come from another queue', () => {
   }
 
   it('find the room that due items leave.', async () => {
-    const { stage, queue, pop } = await keeping([one])
+    const { stage, queue, pop } = await keeping([one, muchLater])
     await pop()
     expect(await moveOne(stage, queue)).toBe('moved')
     expect(await stage.record(queue)).toMatchObject({ room: 1, keptRoom: 0 })
   })
 
   it('find all of it if nothing is due any more.', async () => {
-    const { stage, queues, queue, pop } = await keeping([one])
+    const { stage, queues, queue, pop } = await keeping([one, muchLater])
     await pop()
     const { items } = await queues.scheduled(queue)
     await queues.cancel(
@@ -96,7 +101,7 @@ describe('A push that finds no room', () => {
   })
 
   it('writes once where kept room does not help, because the queue holds more than it may.', async () => {
-    const { stage, queues, queue, pop } = await keeping([one])
+    const { stage, queues, queue, pop } = await keeping([one, muchLater])
     await pop()
     await queues.configure(queue, { capacity: 1 })
     const producer = stage.engine()

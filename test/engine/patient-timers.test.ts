@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { isPatient } from '../../lambdas/engine/core/timers.ts'
 import { type EngineOnWire, openSimulated } from './stage.ts'
 import { lockItems, named, push } from './traffic.ts'
@@ -68,6 +68,54 @@ it('A reminder does not hide what a process schedules that remembers the timer b
   // The first one, which its condition refuses, returns the record.
   expect(requests).toEqual(['UpdateCommand', 'UpdateCommand'])
   expect((await stage.record(queue)).checkAtMs).toBe(startMs + 400_999)
+})
+
+it('An announcement does not hide what a process schedules that remembers a timer still ahead.', async () => {
+  const stage = openSimulated()
+  const queue = stage.queue()
+  const [producer, operator] = [0, 1].map(() => stage.engine({ remindAfterSeconds: 60 })) as [
+    EngineOnWire,
+    EngineOnWire,
+  ]
+  await push(producer, queue, named('a', 1))
+  const { ids } = await push(producer, queue, [{ text: '1', delaySeconds: 50 }])
+  await operator.cancel(queue, ids)
+  await operator.announceWaiting()
+  const patientMs = (await stage.record(queue)).checkAtMs as number
+  expect(isPatient(patientMs)).toBe(true)
+  await push(producer, queue, [{ text: '2', delaySeconds: 300 }])
+  expect((await stage.record(queue)).checkAtMs).toBe(Math.floor(patientMs))
+})
+
+describe('The timer of what waits in a full queue does not hide what comes due after it, once what waited is', () => {
+  /** The sweeper has put the timer off for the first item. */
+  async function waiting() {
+    const stage = openSimulated()
+    const [queues, queue] = [stage.engine(), stage.queue()]
+    await queues.configure(queue, { capacity: 1 })
+    await push(queues, queue, named('a', 1))
+    const { ids } = await push(queues, queue, [{ text: '1', delaySeconds: 5 }])
+    await push(queues, queue, [{ text: '2', delaySeconds: 100 }])
+    stage.clock.pass(6_000)
+    await stage.engine().returnExpiredLocks()
+    const patientMs = (await stage.record(queue)).checkAtMs as number
+    expect(isPatient(patientMs)).toBe(true)
+    const isPrompt = async () =>
+      expect((await stage.record(queue)).checkAtMs).toBe(Math.floor(patientMs))
+    return { queues, queue, ids, isPrompt }
+  }
+
+  it('cancelled.', async () => {
+    const { queues, queue, ids, isPrompt } = await waiting()
+    await queues.cancel(queue, ids)
+    await isPrompt()
+  })
+
+  it('moved to another queue.', async () => {
+    const { queues, queue, ids, isPrompt } = await waiting()
+    await queues.move(queue, { ids, queue: 'other' })
+    await isPrompt()
+  })
 })
 
 it('A process that remembers an earlier timer schedules in one request while the present one is near.', async () => {

@@ -4,7 +4,7 @@ import { type Later, scheduledBytesAllowed } from '../core/later.ts'
 import { SEALS_BEHIND_MAX, TIDY_SCHEDULED_MS } from '../core/limits.ts'
 import type { QueueRecord } from '../core/record.ts'
 import { earliestDue, isDue, isUntidy, type Scheduled, shortRow } from '../core/scheduled.ts'
-import { asPrompt } from '../core/timers.ts'
+import { asPrompt, isPatient } from '../core/timers.ts'
 import { recordUpdate } from './record-update.ts'
 import { lowerCheckAt, setCheckAt, unlessPatientSince } from './timer-update.ts'
 
@@ -52,8 +52,8 @@ export function lowerTimer(
 ): void {
   if (seen.checkAtMs !== undefined && seen.checkAtMs <= atMs) {
     lowerCheckAt(update, seen, atMs, nowMs)
-    // It has ended, so somebody may have come for it.
-    if (seen.checkAtMs <= nowMs) unlessPatientSince(update, seen.checkAtMs)
+    // Somebody may have put it off meanwhile: because it has ended, or to announce the queue.
+    unlessPatientSince(update, seen.checkAtMs)
     return
   }
   update.condition(`(attribute_not_exists(checkAt) OR checkAt>${update.value(atMs)})`)
@@ -140,8 +140,8 @@ export function seenUpdate(
 }
 
 /**
- * The timer may be put off for what is due and finds no room, or no lane. If a write takes that out, the timer must be
- * in time for what comes due next. `left`: the list without what is taken.
+ * The timer may be put off, or be patient, for what is due and finds no room, or no lane. If a write takes that out, the
+ * timer must be in time for what comes due next, and Wake must come. `left`: the list without what is taken.
  */
 export function timeLeft(
   { checkAtMs = Number.POSITIVE_INFINITY }: QueueRecord,
@@ -151,7 +151,7 @@ export function timeLeft(
 ): number | undefined {
   const due = earliestDue({ entries: left.filter((entry) => entry !== undefined), nextDue })
   if (due === undefined || isDue(due, nowMs)) return undefined
-  return checkAtMs > 1_000 * due ? 1_000 * due : undefined
+  return checkAtMs > 1_000 * due || isPatient(checkAtMs) ? 1_000 * due : undefined
 }
 
 /** Takes out room that was kept for due items, if no other write has done so. */

@@ -7,7 +7,7 @@ const passOver = 'engine/operations/popping/pass-over.ts'
 const timesOfRedriven = 'engine/operations/moving/times-of-redriven.ts'
 const moveDead = 'engine/operations/moving/move-dead.ts'
 const pieces = 'test/engine/dead-in-pieces.test.ts'
-const forRoom = 'engine/operations/pushing/expire-for-room.ts'
+const forRoom = 'engine/operations/moving/expire-for-room.ts'
 
 /** Items that expire: never handed out after that, never lost before. */
 // biome-ignore format: a mutant is a row
@@ -60,6 +60,9 @@ export const expiryMutants: readonly Mutant[] = [
   mutant('full-queue-keeps-what-has-expired', '0040 a full queue takes out what has expired',
     [forRoom, 'if (!record.timed) return false', 'if (record.timed) return false'],
     test(expiryTest, 'is at the front')),
+  mutant('what-has-expired-takes-the-room-of-moves', '0040 a full queue takes out what has expired at the front',
+    ['engine/operations/moving/append-moved.ts', '{ makeRoom })', '{ makeRoom: async (_, target) => target })'],
+    test(expiryTest, 'that move there from another queue')),
   mutant('room-made-behind-what-lives', '§6.3 a pop never passes over a visible item',
     [forRoom, 'wanted: 0, passable', 'wanted: 100, passable'], test(expiryTest, 'lies behind an item')),
   mutant('redriven-is-over-at-once', '0040 a redriven item is as new',

@@ -61,7 +61,7 @@ export const limitMutants: readonly Mutant[] = [
     [limits, 'LOCKS_PER_WRITE = 40', 'LOCKS_PER_WRITE = 400'],
     test('test/engine/core/locks.test.ts', 'one write ends no more')),
   mutant('room-of-done-locks-not-returned', '§4 done locks are folded',
-    ['engine/operations/pushing/make-room.ts', 'if (doneLocks(current) > 0)', 'if (doneLocks(current) < 0)'],
+    ['engine/operations/moving/make-room.ts', 'if (doneLocks(current) > 0)', 'if (doneLocks(current) < 0)'],
     test('test/engine/capacity.test.ts', 'Room returns')),
   mutant('conflicts-met-for-as-long-as-they-last',
     '0008: a request that transactions refuse is given up after three seconds',

@@ -57,7 +57,12 @@ export type Engine = {
   readonly onBackgroundError: (error: unknown, context: { queue: string; step: string }) => void
 }
 
-type BlockedRows = { readonly born: string; readonly changes: number; readonly untilMs: number }
+type BlockedRows = {
+  readonly born: string
+  readonly changes: number
+  readonly lanesMade: number
+  readonly untilMs: number
+}
 
 /** When the sweeper should look whether a consumer has come for the items that we append now. */
 export const remindAtMs = ({ clock, remindAfterMs }: Engine): number | undefined =>
@@ -80,16 +85,22 @@ export const changeOf = (
   })
 
 /** Notes that no item of the first row can have a lane, and that the record has no place for them. */
-export function noteBlockedRows(engine: Engine, { queue, born, scheduled }: QueueRecord): void {
+export function noteBlockedRows(
+  engine: Engine,
+  { queue, born, scheduled: { changes }, lanesMade }: QueueRecord,
+): void {
   const untilMs = engine.clock.nowMs() + JOIN_RETRY_MS
-  engine.blockedRows.set(queue, { born, changes: scheduled.changes, untilMs })
+  engine.blockedRows.set(queue, { born, changes, lanesMade, untilMs })
 }
 
-/** Whether we noted that in the last minute, and since then nobody took anything out of the record or changed a row. */
+/**
+ * Whether we noted that in the last minute, and since then nobody took anything out of the record, changed a row or
+ * made a lane.
+ */
 export function areRowsBlocked({ blockedRows, clock }: Engine, record: QueueRecord): boolean {
   const blocked = blockedRows.get(record.queue)
   if (blocked?.born !== record.born || blocked.changes !== record.scheduled.changes) return false
-  return clock.nowMs() < blocked.untilMs
+  return blocked.lanesMade === record.lanesMade && clock.nowMs() < blocked.untilMs
 }
 
 /** The record as it is now. */

@@ -14,6 +14,7 @@ import { byReference, discardBatches, discardUnlessOpen } from '../lanes/entries
 import { ensureLane } from '../lanes/lanes.ts'
 import { seal, sealAfter } from '../lanes/seal.ts'
 import { findMoved } from './find-moved.ts'
+import { makeRoom } from './make-room.ts'
 import { moveLanesBeside } from './move.ts'
 import { timesOfRedriven } from './times-of-redriven.ts'
 
@@ -127,7 +128,7 @@ async function moveAcross(
   lanes: Lanes,
 ): Promise<Appended | NotMoved> {
   const change = changeOf(engine, record, draft, options)
-  const committed = await moveLanesBeside(engine, change, to, lanes, { capacityCounts: true })
+  const committed = await moveLanesBeside(engine, change, to, lanes, { makeRoom })
   if (committed.kind !== 'committed') return committed
   return { kind: 'moved', addition: committed.addition, after: committed.record }
 }

@@ -3,17 +3,14 @@ import { type Append, appendOf, obstacleTo } from '../../core/append.ts'
 import type { FencedChange } from '../../core/fence.ts'
 import { recordKey } from '../../core/keys.ts'
 import { INLINE_BYTES_MAX } from '../../core/limits.ts'
-import { doneLocks } from '../../core/locks.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { appendUpdate } from '../../store/append-update.ts'
 import { type CommittedBeside, commitBeside } from '../attempts/commit.ts'
 import { type Engine, readRecord, remindAtMs, seen, tailLimits } from '../attempts/engine.ts'
-import { foldForRoom } from '../attempts/fold.ts'
 import { byReference, discardBatches, discardUnlessOpen } from '../lanes/entries.ts'
 import { ensureLane } from '../lanes/lanes.ts'
 import { queueFull } from '../lanes/queue-full.ts'
 import { seal } from '../lanes/seal.ts'
-import { useKeptRoom } from '../later/use-kept-room.ts'
 
 /**
  * Moves items from one queue's record to another's: the fenced write that settles them here and
@@ -44,16 +41,22 @@ export function cannotMove(what: string, from: string, to: string, error: unknow
   })
 }
 
+type MakeRoom = (
+  engine: Engine,
+  record: QueueRecord,
+  items: number,
+) => Promise<QueueRecord | undefined>
+
 /**
- * Sends the fenced write and, in the same transaction, an append to another queue: `addition`. That queue's
- * capacity counts only for items that are new to the system.
+ * Sends the fenced write and, in the same transaction, an append to another queue: `addition`. That queue's capacity
+ * counts only for items that are new to it; their caller says how to make room.
  */
 export async function moveLanesBeside(
   engine: Engine,
   change: FencedChange,
   to: string,
   lanes: ReadonlyMap<number, readonly string[]>,
-  { capacityCounts = false }: { readonly capacityCounts?: boolean } = {},
+  { makeRoom }: { readonly makeRoom?: MakeRoom } = {},
 ): Promise<CommittedBeside & { readonly addition: Append }> {
   const inline = appendOf(lanes)
   for (const priority of lanes.keys()) await ensureLane(engine, to, priority)
@@ -66,7 +69,7 @@ export async function moveLanesBeside(
         TableName: engine.dynamo.tableName,
         Key: recordKey(to),
         ...appendUpdate(addition, limits, {
-          anyway: !capacityCounts,
+          anyway: makeRoom === undefined,
           pass: 'free',
           remindAtMs: remindAtMs(engine),
         }),
@@ -85,22 +88,13 @@ export async function moveLanesBeside(
   if (committed.kind === 'blocked') {
     const target = seen(engine, to, committed.row) ?? (await readRecord(engine, to))
     // If capacity does not count, a full queue must not hide that the tail is full.
-    const items = capacityCounts ? addition.items : 0
+    const items = makeRoom === undefined ? 0 : addition.items
     const obstacle = obstacleTo({ ...addition, items }, target, limits)
     if (target !== undefined && obstacle.kind === 'tail-full') await seal(engine, target)
     if (target !== undefined && obstacle.kind === 'full') {
-      await makeRoomBeside(engine, target, items)
+      const now = await makeRoom?.(engine, target, items)
+      if (now !== undefined && now.room < items) throw queueFull(now, items)
     }
   }
   return { ...committed, addition }
-}
-
-/** What acknowledged items still take up, and what is kept for due ones that do not need it. */
-async function makeRoomBeside(engine: Engine, target: QueueRecord, items: number): Promise<void> {
-  if (doneLocks(target) > 0) {
-    await foldForRoom(engine, target)
-    return
-  }
-  if (target.keptRoom > 0 && !(await useKeptRoom(engine, target)).isLost) return
-  throw queueFull(target, items)
 }

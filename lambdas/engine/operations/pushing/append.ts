@@ -40,6 +40,7 @@ import { queueFull } from '../lanes/queue-full.ts'
 import { appendSealing, sealAfter } from '../lanes/seal.ts'
 import { findAppended } from '../later/find-scheduled.ts'
 import { sealLaterAfter } from '../later/seal-later.ts'
+import { makeRoom } from '../moving/make-room.ts'
 import { buryDead } from '../moving/move-dead.ts'
 import {
   type Appended,
@@ -49,7 +50,6 @@ import {
   knownOf,
   placedIn,
 } from './appending.ts'
-import { makeRoom } from './make-room.ts'
 import { waitForRoom } from './wait-for-room.ts'
 
 /**

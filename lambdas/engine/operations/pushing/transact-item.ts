@@ -25,8 +25,8 @@ import { queueFull } from '../lanes/queue-full.ts'
 import { sealQuietly } from '../lanes/seal.ts'
 import { prepareLater } from '../later/prepare-later.ts'
 import { sealLaterQuietly } from '../later/seal-later.ts'
+import { makeRoom } from '../moving/make-room.ts'
 import { recordOf } from './append-pushes.ts'
-import { makeRoom } from './make-room.ts'
 
 const TOKEN_CHARACTERS = 6
 /** Enough for 4,800 tokens, or for as many races lost to others that forget some. */

@@ -21,7 +21,7 @@ import { type Engine, pause, readRecord, remindAtMs, seen, tailLimits } from '..
 import { byReference, discardBatches, discardUnlessOpen } from '../lanes/entries.ts'
 import { ensureLane } from '../lanes/lanes.ts'
 import { sealQuietly } from '../lanes/seal.ts'
-import { makeRoom } from '../pushing/make-room.ts'
+import { makeRoom } from '../moving/make-room.ts'
 import { readSchedule, readScheduleItem } from './read-schedule.ts'
 import { timesOf } from './times-of.ts'
 

@@ -6,6 +6,7 @@ import {
   indexesLeft,
   scheduledBytes,
 } from '../../../../lambdas/engine/core/scheduled.ts'
+import { isPatient } from '../../../../lambdas/engine/core/timers.ts'
 import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
 import type { Item } from '../../../../testing/simulated/dynamodb/value.ts'
 import { noteScheduled } from './check-arrival.ts'
@@ -176,6 +177,9 @@ function checkScheduledRecord(model: Model, queueModel: QueueModel, { record }: 
   // A cancel has emptied the row that the record takes for the next: until somebody looks there, the sweeper of a full
   // queue may put the timer off by a minute. A known lateness of at most that, and not of what the others show.
   const isMisled = (nextDue ?? first) < first
+  if (isAhead && !isMisled && isPatient(checkAtMs)) {
+    say('a patient timer hides no prompt one', `${checkAtMs} hides what is due at ${first}`)
+  }
   if (isAhead && !isMisled ? checkAtMs > 1_000 * first : checkAtMs === Number.POSITIVE_INFINITY) {
     say('what is due has its timer', `${first}, and the timer is at ${checkAtMs}`)
   }

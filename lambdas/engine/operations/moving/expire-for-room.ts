@@ -11,7 +11,7 @@ import {
 } from '../../core/record.ts'
 import { commit } from '../attempts/commit.ts'
 import { changeOf, type Engine } from '../attempts/engine.ts'
-import { buryDead } from '../moving/move-dead.ts'
+import { buryDead } from './move-dead.ts'
 
 /** How many lanes it looks at; each time it chooses others. */
 const LANES_LOOKED_AT = 4
