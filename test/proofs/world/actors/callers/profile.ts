@@ -130,7 +130,8 @@ function drawExpiring(profile: Profile, random: Random): Profile {
 
 function drawLater(profile: Profile, random: Random): Profile {
   if (!random.chance(0.3)) return profile
-  const isNarrow = random.chance(0.3)
+  // Of pushes that go together, some are refused for room while others need none.
+  const isNarrow = random.chance(profile.linger === undefined ? 0.3 : 0.8)
   return {
     ...profile,
     later: { seconds: random.pick([1, 2, 5, 30, 280]), odds: random.pick([0.2, 0.6, 0.9]) },
