@@ -298,7 +298,7 @@ export const laterMutants: readonly Mutant[] = [
     [placement, 'placesAlong(scheduled, left, new Set(seconds.keys()))', 'placesAlong(scheduled, left, new Set())'],
     test(orderTest, 'in the record, if it was scheduled')),
   mutant('later-put-off-passes-what-was-scheduled', '0039 items of one second keep their order',
-    ['engine/operations/moving/put-off.ts', 'placementOf(engine, placing)', 'placementOf(engine, placing, [])'],
+    ['engine/operations/moving/put-off.ts', 'placementOf(engine, placing)', 'placementOf(engine, placing, { left: [] })'],
     test(orderTest, 'in the record, if it was waiting')),
   mutant('later-move-puts-itself-first', '0039 items of one second keep their order',
     [placement, '[...along.filter((entry) => dueOf(entry) === due), ...some.map(encodeScheduled)]',

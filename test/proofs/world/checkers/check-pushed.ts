@@ -1,6 +1,6 @@
 import { parseItemId } from '../../../../lambdas/engine/core/keys.ts'
 import type { PushItem } from '../../../../lambdas/engine/queues.ts'
-import type { Operation } from '../actors/callers/operation.ts'
+import { latestFor } from './expiry.ts'
 import { itemsIn } from './ledger.ts'
 import type { Answer, Model, Refusal } from './model.ts'
 
@@ -98,15 +98,16 @@ export function checkRefusedForRoom({ model, operation, code, say }: Refusal): v
   const { command, startedAtCommit } = operation
   const items = itemsIn(command)
   if (code !== 'QUEUE_FULL' || items.length === 0) return
-  const now = items.filter((item) => mayBeNow(item, operation)).length
+  const latestMs = latestFor(model.world, operation, operation.latestMs)
+  const now = items.filter((item) => mayBeNow(item, latestMs)).length
   const { queue, availability } = model.queue(command.queue)
   const leastRoom = -availability.lackOfRoom.since(startedAtCommit)
-  if (leastRoom >= Math.max(1, now)) {
+  if (now === 0 || leastRoom >= now) {
     say('full is never guessed', `${queue} had room for ${leastRoom}, and ${now} were to come now`)
   }
 }
 
-const mayBeNow = ({ delaySeconds = 0, deliverAtMs }: PushItem, { latestMs }: Operation): boolean =>
+const mayBeNow = ({ delaySeconds = 0, deliverAtMs }: PushItem, latestMs: number): boolean =>
   deliverAtMs === undefined ? delaySeconds === 0 : deliverAtMs <= latestMs
 
 /** What would be refused now has been accepted: the key has its answer. */

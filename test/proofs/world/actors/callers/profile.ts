@@ -117,8 +117,15 @@ function drawExpiring(profile: Profile, random: Random): Profile {
     [5, 60, 3_600],
     [120, 720],
   ] as const)
+  // Items that wait for a retry that they will not live to see, and hold up the others until then.
+  const isHeldUp = random.chance(0.3)
   return {
     ...profile,
+    ...(isHeldUp && {
+      competing: 0,
+      thinkMaxMs: 1_500,
+      eras: withMore(profile, ({ release = 0 }) => ({ release: release + 12 })),
+    }),
     expiring: { seconds, odds: random.pick([0.1, 0.5, 0.9, 1]) },
     queues: profile.queues.map((queue) => ({
       ...queue,
@@ -130,7 +137,8 @@ function drawExpiring(profile: Profile, random: Random): Profile {
 
 function drawLater(profile: Profile, random: Random): Profile {
   if (!random.chance(0.3)) return profile
-  const isNarrow = random.chance(0.3)
+  // Of pushes that go together, some are refused for room while others need none.
+  const isNarrow = random.chance(profile.linger === undefined ? 0.3 : 0.8)
   return {
     ...profile,
     later: { seconds: random.pick([1, 2, 5, 30, 280]), odds: random.pick([0.2, 0.6, 0.9]) },

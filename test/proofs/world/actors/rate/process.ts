@@ -1,3 +1,5 @@
+import type { Key } from '../../../../../lambdas/foundation/table.ts'
+import { patternsKey } from '../../../../../lambdas/rate/core/keys.ts'
 import { createRateLimits, type RateLimits } from '../../../../../lambdas/rate/rate-limits.ts'
 import type { DocumentSender } from '../../../../../testing/simulated/simulated-client.ts'
 import type { RateCall, RateCommand } from '../../checkers/rate/rate-call.ts'
@@ -57,12 +59,15 @@ export class RateProcess {
     const { limits, known } = this.#process.service
     const receivedMs = Math.floor(world.scheduler.nowMs)
     const operation = startOperation(model, life.name, { verb: 'list', queue: '' })
+    const { patterns } = this.#rows
+    const knew = known.get(patternsKey.sk) === patterns
     const call: RateCall = {
       command,
       operation,
       slots: [],
       farOff: this.#farOff,
       knows: (row) => known.get(row) === this.#rows.of(row).states.length,
+      patterns: () => (knew && this.#rows.patterns === patterns ? patterns : undefined),
     }
     this.#rows.begin(call)
     world.history.add(life.name, () => `#${operation.id} ${show(command)}`)
@@ -75,17 +80,19 @@ export class RateProcess {
     carryOut(operation, () => perform(limits, command, receivedMs), atCommit, finish)
   }
 
-  /** Notes which state of a row the process has heard of last. */
+  /** Notes which state of a row, and of the settings of prefixes, the process has heard of last. */
   #noting(network: DocumentSender, known: Map<string, number>): DocumentSender {
     return {
-      send: async (command: { readonly input: { readonly Key?: { readonly pk: string } } }) => {
-        const pk = command.input.Key?.pk ?? ''
+      send: async (command: { readonly input: { readonly Key?: Key } }) => {
+        const { pk = '', sk } = command.input.Key ?? {}
+        const { patterns } = this.#rows
         const { states } = this.#rows.of(pk)
         const [before, operation] = [states.length, currentOperation.getStore()]
         try {
           const answer = await network.send(command as never)
           const own = states.findIndex(({ by }, at) => at >= before && by === operation)
           known.set(pk, own < 0 ? before : own + 1)
+          if (sk === patternsKey.sk) known.set(sk, patterns)
           return answer as never
         } catch (error) {
           const { name } = error as Error

@@ -65,11 +65,8 @@ const REMEMBERED_MAX_MS = 60_000 + 10_000
 const REMEMBERED_MIN_MS = 1_000 + 10_000
 
 /** Nobody is denied while there is room, but by a memory of when there was none. Only for keys of one shard. */
-export function checkDenial(
-  rows: RateRows,
-  { command, operation }: RateCall,
-  answer: Denied,
-): void {
+export function checkDenial(rows: RateRows, call: RateCall, answer: Denied): void {
+  const { command, operation } = call
   if (command.verb !== 'admit') return
   const { cost = 1, canWait = false, overrides } = command.request
   // Of the shortest line that may have applied to it.
@@ -96,10 +93,12 @@ export function checkDenial(
   })
   const told = [operation.id, answer, clockMinMs, states.at(-1)?.row]
   rows.must(isJustified, 'no denial while there is room', ...told)
+  // Or what was used would be forgotten with the window of the old settings.
+  const row = call.knows(`r#${command.key}#0`) ? states.at(-1)?.row : undefined
+  if (row === undefined || row.configured) return
+  const isLeft = row.revision >= (call.patterns() ?? 0)
+  rows.must(isLeft, 'who is denied by newer settings leaves the row to them', ...told)
 }
-
-/** No process uses patterns for longer than that after they have changed, however its clock is set meanwhile. */
-const PATTERNS_SETTLE_MS = 60_000
 
 /**
  * The time that a denial names is exact: while nothing else happens to the row, the same call of the same process is
@@ -113,13 +112,16 @@ export class Openings {
     this.#rows = rows
   }
 
-  check({ command, operation, knows }: RateCall, answer: Admission, slot: Slot | undefined): void {
+  check(call: RateCall, answer: Admission, slot: Slot | undefined): void {
+    const { command, operation, knows } = call
     if (command.verb !== 'admit' || answer.kind === 'override-refused') return
     const pk = `r#${command.key}#0`
     const { length } = this.#rows.of(pk).states
-    const ask = JSON.stringify([operation.writer, pk, { ...command.request, maxWaitMs: 0 }])
+    const patterns = call.patterns()
+    const request = { ...command.request, maxWaitMs: 0 }
+    const ask = JSON.stringify([operation.writer, pk, patterns, request])
     const told = this.#told.get(ask)
-    const isSettled = operation.startedMs - this.#rows.patternsMs >= PATTERNS_SETTLE_MS
+    const isSettled = patterns !== undefined
     if (isSettled && slot !== undefined && slot.at === told?.states) {
       this.#rows.world.statistics.count('path came back when a denial said')
       const isEarly = slot.clockMs < told.opensMs

@@ -25,6 +25,8 @@ export type RateCall = {
   readonly farOff: boolean
   /** Whether its process knows the row as it is. */
   readonly knows: (row: string) => boolean
+  /** The revision of the settings of prefixes that it went by, if that is certain. */
+  readonly patterns: () => number | undefined
 }
 
 /** A stretch of slots that one write took. */

@@ -22,8 +22,8 @@ export class RateRows {
   readonly #calls = new WeakMap<Operation, RateCall>()
   /** Of keys: the revision of settings that a process was told to hold. */
   readonly #ruled = new Map<string, { readonly revision: number; readonly sinceMs: number }>()
-  /** When the patterns changed last. */
-  patternsMs = Number.NEGATIVE_INFINITY
+  /** The revision of the settings of prefixes. */
+  patterns = 0
   /** The shortest and the longest line that any settings of this world allow. */
   lines = { min: 0, max: 0 }
 
@@ -42,7 +42,7 @@ export class RateRows {
   observe(change: Change): void {
     const { nowMs } = this.world.scheduler
     const { pk } = change
-    if (pk === patternsKey.pk) this.patternsMs = nowMs
+    if (change.sk === patternsKey.sk) this.patterns = Number(change.newItem?.r)
     if (change.sk !== 'rate') return
     const before = change.oldItem && readStoredRow(change.oldItem)
     const row = change.newItem && readStoredRow(change.newItem)
@@ -92,7 +92,14 @@ export class RateRows {
       ? ({ verb: 'admit', key: '', request: {} } as const)
       : ({ verb: 'state', key: '' } as const)
     const operation = { ...by, clockMinMs, clockMaxMs }
-    return { command, operation, slots: [], farOff: false, knows: () => false }
+    return {
+      command,
+      operation,
+      slots: [],
+      farOff: false,
+      knows: () => false,
+      patterns: () => undefined,
+    }
   }
 
   #checkRow(before: ReadRow | undefined, row: ReadRow, { farOff }: RateCall): void {
