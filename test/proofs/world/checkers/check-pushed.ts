@@ -1,6 +1,5 @@
 import { parseItemId } from '../../../../lambdas/engine/core/keys.ts'
 import type { PushItem } from '../../../../lambdas/engine/queues.ts'
-import type { Operation } from '../actors/callers/operation.ts'
 import { itemsIn } from './ledger.ts'
 import type { Answer, Model, Refusal } from './model.ts'
 
@@ -98,7 +97,11 @@ export function checkRefusedForRoom({ model, operation, code, say }: Refusal): v
   const { command, startedAtCommit } = operation
   const items = itemsIn(command)
   if (code !== 'QUEUE_FULL' || items.length === 0) return
-  const now = items.filter((item) => mayBeNow(item, operation)).length
+  const { world } = model
+  // Where pushes go together, one of them reads the clock for all.
+  const isOneOfMany = operation.together !== undefined
+  const latestMs = isOneOfMany ? world.scheduler.nowMs + world.skewMaxMs : operation.latestMs
+  const now = items.filter((item) => mayBeNow(item, latestMs)).length
   const { queue, availability } = model.queue(command.queue)
   const leastRoom = -availability.lackOfRoom.since(startedAtCommit)
   if (leastRoom >= Math.max(1, now)) {
@@ -106,7 +109,7 @@ export function checkRefusedForRoom({ model, operation, code, say }: Refusal): v
   }
 }
 
-const mayBeNow = ({ delaySeconds = 0, deliverAtMs }: PushItem, { latestMs }: Operation): boolean =>
+const mayBeNow = ({ delaySeconds = 0, deliverAtMs }: PushItem, latestMs: number): boolean =>
   deliverAtMs === undefined ? delaySeconds === 0 : deliverAtMs <= latestMs
 
 /** What would be refused now has been accepted: the key has its answer. */
