@@ -76,6 +76,10 @@ export class Consumer implements Part {
 
   observe(change: Change): void {
     if (this.#isOver || change.pk !== `q#${this.#queue}`) return
+    const { operation } = this.#joining.model
+    // The next run has found the queue locked. Now the lock's end is no event, and who made it does not go on.
+    const isLate = operation?.command.verb === 'acknowledge'
+    if (isLate && operation?.outcome?.kind === 'crashed') this.#hasLostEvent = true
     if (announcementsOf(change).some(({ kind }) => kind === 'items-available')) {
       this.#send({ failures: 0 })
     }
@@ -111,10 +115,11 @@ export class Consumer implements Part {
   }
 
   get #hasLostEvents(): boolean {
-    return this.#gaveUp || this.#joining.profile.faults['event-missed'] > 0
+    return this.#hasLostEvent || this.#joining.profile.faults['event-missed'] > 0
   }
 
-  #gaveUp = false
+  /** A run was repeated for the last time, or one that had died acknowledged something after all. */
+  #hasLostEvent = false
 
   #look(): void {
     if (this.#isCalm || this.#isOver) return
@@ -223,7 +228,7 @@ export class Consumer implements Part {
 
   /** As Lambda repeats asynchronous calls. */
   #repeat({ failures }: Call): void {
-    if (failures === REPEATS_MAX) this.#gaveUp = true
+    if (failures === REPEATS_MAX) this.#hasLostEvent = true
     else this.#joining.after(1_000, () => this.#send({ failures: failures + 1 }))
   }
 

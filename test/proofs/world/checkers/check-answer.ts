@@ -147,6 +147,8 @@ function checkNotStarved({ model, operation, code, say }: Refusal): void {
   const { verb } = operation.command
   if (!model.world.faultFree || verb === 'pushTransactItem') return
   if (verb === 'transact' && operation.command.own !== 'passes') return
+  // As long as nobody can see all of a transaction, nobody can tell what is there.
+  if (code === 'BUSY' && model.world.store.settledAtMs > model.world.scheduler.nowMs) return
   if (code === 'BUSY' || code === 'STORE_UNAVAILABLE' || code === 'SEGMENT_UNAVAILABLE') {
     say('no kind of request starves', code)
   }
