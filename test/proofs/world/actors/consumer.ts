@@ -77,7 +77,7 @@ export class Consumer implements Part {
   observe(change: Change): void {
     if (this.#isOver || change.pk !== `q#${this.#queue}`) return
     if (announcementsOf(change).some(({ kind }) => kind === 'items-available')) {
-      this.#send({ failures: 0 })
+      this.#send({ failures: 0 }, change)
     }
   }
 
@@ -128,8 +128,8 @@ export class Consumer implements Part {
     checkHandled(this.#joining.model, this.#queue)
   }
 
-  #send(call: Call): void {
-    sendEvent(this.#joining.world, (afterMs) => {
+  #send(call: Call, change?: Change): void {
+    sendEvent(this.#joining.world, change, (afterMs) => {
       this.#underWay += 1
       this.#joining.after(afterMs, () => {
         this.#underWay -= 1
