@@ -14,6 +14,8 @@ export interface Change {
   readonly sk: string
   readonly oldItem: Item | undefined
   readonly newItem: Item | undefined
+  /** If readers see it only later, from this time on: the stream shows it no earlier either. */
+  readonly shownAtMs?: number | undefined
 }
 
 export interface StaleTarget {
@@ -181,7 +183,8 @@ export class Database {
 
   /**
    * Carries out what was planned, for `times` the plain price: a transaction writes each item
-   * twice, but an index, which follows the table later, only once.
+   * twice, but an index, which follows the table later, only once. Readers see what a transaction has
+   * written only later, item by item.
    */
   commit(key: Key, plan: Extract<WritePlan, { readonly kind: 'write' }>, times: 1 | 2): Charge {
     const { old, next } = plan
@@ -190,20 +193,22 @@ export class Database {
     const moved = next === old ? noUnits : this.table.write(key.pk, key.sk, next.item, next.size)
     const charge = { table: units, indexes: moved }
     this.chargeWrite(key, charge)
+    const shownAtMs = times === 2 && next !== old ? this.settleLater(key, old) : undefined
     if (this.onChange !== undefined && !sameItem(oldItem, next.item)) {
-      this.onChange({ pk: key.pk, sk: key.sk, oldItem, newItem: next.item })
+      this.onChange({ pk: key.pk, sk: key.sk, oldItem, newItem: next.item, shownAtMs })
     }
     return charge
   }
 
-  /** Readers see what a transaction has just written only later, item by item. */
-  settleLater(key: Key, { item, size }: Stored): void {
+  /** Returns when all readers see it, if not at once. */
+  private settleLater(key: Key, { item, size }: Stored): number | undefined {
     const ms = this.settlesAfterMs?.(key) ?? 0
     const row = this.table.row(key.pk, key.sk)
-    if (ms <= 0 || row === undefined) return
+    if (ms <= 0 || row === undefined) return undefined
     const untilMs = this.nowMs() + ms
     row.before = { item, size, untilMs }
     this.settledAtMs = Math.max(this.settledAtMs, untilMs)
+    return untilMs
   }
 
   chargeRefused(key: Key, current: Stored, times: 1 | 2): void {

@@ -87,10 +87,7 @@ export class Transactions {
       const charges = plans.map((plan, i) => {
         if (plan.kind !== 'write') throw new Error('a refused action was not cancelled')
         const { key } = prepared[i] as PreparedWrite
-        const { item, size } = plan.old
-        const charge = database.commit(key, plan, 2)
-        if (plan.next !== plan.old) database.settleLater(key, { item, size })
-        return charge
+        return database.commit(key, plan, 2)
       })
       this.remember(input, itemBytes)
       return this.answer(input, addCharges(charges))

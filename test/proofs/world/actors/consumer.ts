@@ -81,7 +81,7 @@ export class Consumer implements Part {
     const isLate = operation?.command.verb === 'acknowledge'
     if (isLate && operation?.outcome?.kind === 'crashed') this.#hasLostEvent = true
     if (announcementsOf(change).some(({ kind }) => kind === 'items-available')) {
-      this.#send({ failures: 0 })
+      this.#send({ failures: 0 }, change)
     }
   }
 
@@ -133,8 +133,8 @@ export class Consumer implements Part {
     checkHandled(this.#joining.model, this.#queue)
   }
 
-  #send(call: Call): void {
-    sendEvent(this.#joining.world, (afterMs) => {
+  #send(call: Call, change?: Change): void {
+    sendEvent(this.#joining.world, change, (afterMs) => {
       this.#underWay += 1
       this.#joining.after(afterMs, () => {
         this.#underWay -= 1

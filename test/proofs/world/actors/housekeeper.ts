@@ -28,10 +28,11 @@ export class Housekeeper {
     }
   }
 
-  observe({ pk, newItem }: Change): void {
+  observe(change: Change): void {
+    const { pk, newItem } = change
     if (newItem?.work === undefined || !pk.startsWith('q#')) return
     const queue = queueOfRecordKey(pk)
-    sendEvent(this.#world, (afterMs) => this.#event(queue, afterMs))
+    sendEvent(this.#world, change, (afterMs) => this.#event(queue, afterMs))
   }
 
   /** The schedule fires. */

@@ -36,11 +36,12 @@ export class Upkeep implements Part {
   }
 
   /** A timer has become near: its flag is new in this write. */
-  observe({ oldItem, newItem }: Change): void {
+  observe(change: Change): void {
+    const { oldItem, newItem } = change
     if (!this.#wakes || this.#isOver) return
     if (newItem?.wk === undefined || oldItem?.wk !== undefined) return
     const untilMs = Number(newItem.checkAt)
-    sendEvent(this.#joining.world, (afterMs) =>
+    sendEvent(this.#joining.world, change, (afterMs) =>
       this.#joining.after(afterMs + 1_000, () => this.#wake(untilMs)),
     )
   }

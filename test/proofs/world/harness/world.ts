@@ -1,5 +1,6 @@
 import type { LingerOptions } from '../../../../lambdas/engine/index.ts'
 import type { Random } from '../../../../testing/random.ts'
+import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
 import type {
   SimulatedRequest,
   SimulatedStore,
@@ -76,17 +77,22 @@ export function inLife(world: World, life: Life, timeMs: number, run: () => void
   })
 }
 
-/** An event on its way from the table to whom it is for: late, twice or never. */
-export function sendEvent(world: World, arrive: (afterMs: number) => void): void {
-  const { odds, random, statistics } = world
+/** An event on its way from the table to whom it is for: late, twice or never, but not before readers see the change. */
+export function sendEvent(
+  world: World,
+  change: Change | undefined,
+  arrive: (afterMs: number) => void,
+): void {
+  const { odds, random, statistics, scheduler } = world
+  const shownAfterMs = Math.max(0, (change?.shownAtMs ?? 0) - scheduler.nowMs)
   if (random.chance(odds['event-missed'])) {
     statistics.count('fault event-missed')
     return
   }
-  arrive(delayMs(world))
+  arrive(shownAfterMs + delayMs(world))
   if (!random.chance(odds['event-repeated'])) return
   statistics.count('fault event-repeated')
-  arrive(delayMs(world))
+  arrive(shownAfterMs + delayMs(world))
 }
 
 function delayMs({ odds, random, statistics }: World): number {
