@@ -27,6 +27,8 @@ type Kinds = {
   readonly settlesMaxMs: number
   /** Pushes of one process that come together go together. */
   readonly linger: LingerOptions | undefined
+  /** So many lanes of the first queue have an item from the beginning. */
+  readonly lanes: number
 }
 
 /** Each has its own mix of operations; between eras the world may rest. */
@@ -213,6 +215,7 @@ function drawBasic(random: Random) {
     linger: undefined,
     expiring: undefined,
     later: undefined,
+    lanes: 0,
     settlesMaxMs: 0,
   }
 }
