@@ -77,6 +77,13 @@ export async function runSeed(options: RunOptions): Promise<RunResult> {
     if (Object.keys(request).length === 0) continue
     await driver.call(drainer, { verb: 'configure', queue, request })
   }
+  if (profile.lanes > 0) {
+    const items = Array.from({ length: profile.lanes }, (_, priority) => ({
+      text: `"lane ${priority}"`,
+      priority,
+    }))
+    await driver.call(drainer, { verb: 'push', queue: 'q0', request: { items } })
+  }
 
   world.odds = profile.faultFree ? noFaults : oddsOf(world.seed, profile.faults)
   world.odds = { ...world.odds, ...Object.fromEntries((options.calm ?? []).map((it) => [it, 0])) }

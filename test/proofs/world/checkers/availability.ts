@@ -2,6 +2,7 @@ import { hasEmptyLane, isCrowded } from '../../../../lambdas/engine/core/joinabl
 import { isDone, itemsIn, type QueueRecord } from '../../../../lambdas/engine/core/record.ts'
 import type { Operation } from '../actors/callers/operation.ts'
 import type { Model, QueueModel } from './model.ts'
+import type { ScheduledGroup } from './scheduled-items.ts'
 
 const never = Number.POSITIVE_INFINITY
 
@@ -37,17 +38,22 @@ export function roomIn({ room, locks }: QueueRecord): number {
   return items
 }
 
-function firstThatCanJoin(
-  groups: readonly { readonly due: number; readonly priority: number }[],
-  record: QueueRecord,
-): number {
+function firstThatCanJoin(groups: readonly ScheduledGroup[], record: QueueRecord): number {
   const { lanes } = record
   const canMakeLane = !isCrowded(record) || hasEmptyLane(record)
+  if (!canMakeLane && isBlocked(groups, record)) return never
   let first = never
   for (const { due, priority } of groups) {
     if (due < first && (canMakeLane || lanes.has(priority))) first = due
   }
   return first
+}
+
+/** No item of the first row has a lane: what is behind may have to wait as well, as the record keeps only some of them. */
+function isBlocked(groups: readonly ScheduledGroup[], { lanes }: QueueRecord): boolean {
+  const [first] = groups.flatMap(({ row }) => row ?? []).sort()
+  const firsts = groups.filter(({ row }) => row === first)
+  return first !== undefined && firsts.every(({ priority }) => !lanes.has(priority))
 }
 
 type Step = { readonly value: number; readonly fromCommit: number }

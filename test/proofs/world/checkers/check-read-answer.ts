@@ -47,7 +47,10 @@ export function checkInspected({ operation, value: state, say }: Answer<'inspect
 export function checkListed({ model, operation, value, say }: Answer<'scheduled'>): void {
   const { command, startedAtCommit } = operation
   const { fromMs = 0, toMs = Number.POSITIVE_INFINITY } = command.request
-  const { scheduled } = model.queue(command.queue)
+  const { scheduled, isWide } = model.queue(command.queue)
+  // Where lanes may be lacking, a second has an order only within a priority.
+  const comesBefore = (a: ScheduledItem, b: ScheduledItem): boolean =>
+    isBefore(a, b) && !(isWide && a.due === b.due && a.priority !== b.priority)
   const shown: ScheduledItem[] = []
   for (const { id, text, priority, dueMs, pushedAtMs } of value.items) {
     const one = scheduled.byId.get(id)
@@ -64,7 +67,7 @@ export function checkListed({ model, operation, value, say }: Answer<'scheduled'
     if (dueMs < fromMs || dueMs > toMs) say('a list shows what was asked for', id)
     if (shown.includes(one)) say('a list shows each item once', id)
     const before = shown.at(-1)
-    if (before !== undefined && isBefore(one, before) && wereTogether(one, before)) {
+    if (before !== undefined && comesBefore(one, before) && wereTogether(one, before)) {
       say('what is scheduled is shown in its order', `${before.id}, ${id}`)
     }
     shown.push(one)
@@ -81,8 +84,8 @@ export function checkListed({ model, operation, value, say }: Answer<'scheduled'
     if (1_000 * due < fromMs || 1_000 * due > toMs) continue
     for (const one of items.values()) {
       if (one.sinceCommit > startedAtCommit || ids.has(one.id)) continue
-      if (after !== undefined && !isBefore(after, one)) continue
-      if (end === undefined || isBefore(one, end)) say('a list leaves out nothing', one.id)
+      if (after !== undefined && !comesBefore(after, one)) continue
+      if (end === undefined || comesBefore(one, end)) say('a list leaves out nothing', one.id)
     }
   }
 }

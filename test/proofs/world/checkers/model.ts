@@ -117,6 +117,8 @@ export class QueueModel {
   readonly queue: string
   current: Snapshot | undefined
   births = 0
+  /** It has had so many lanes that its record may lack where some of their items lie. */
+  isWide = false
   /** The commit since which something has been free all the time. */
   freeSinceCommit: number | undefined
   /** When that was. */

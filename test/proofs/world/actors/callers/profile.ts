@@ -27,6 +27,8 @@ type Kinds = {
   readonly settlesMaxMs: number
   /** Pushes of one process that come together go together. */
   readonly linger: LingerOptions | undefined
+  /** So many lanes of the first queue have an item from the beginning. */
+  readonly lanes: number
 }
 
 /** Each has its own mix of operations; between eras the world may rest. */
@@ -56,6 +58,7 @@ export function drawProfile(random: Random): Profile {
     drawExpiring,
     drawLater,
     asRare,
+    asKeptFull,
   ]
   return kinds.reduce<Profile>((profile, draw) => draw(profile, random), drawBasic(random))
 }
@@ -158,6 +161,26 @@ function drawLater(profile: Profile, random: Random): Profile {
   }
 }
 
+/** Producers who take each place that a pop frees, while some items are due. */
+function asKeptFull(profile: Profile, random: Random): Profile {
+  if (profile.lanes > 0 || !random.chance(0.03)) return profile
+  return {
+    ...profile,
+    waiting: undefined,
+    limited: false,
+    patterned: false,
+    later: { seconds: random.pick([1, 2]), odds: 0.2 },
+    writers: 3,
+    thinkMaxMs: 1_500,
+    skewMaxMs: 10,
+    itemsMax: 60,
+    bulkItems: [2, 6],
+    popCounts: [1],
+    queues: [{ queue: 'q0', capacity: random.pick([1, 2, 5]) }],
+    eras: [{ mix: { push: 40, popWithoutAck: 14, move: 2, scheduled: 1 }, restMs: 0 }],
+  }
+}
+
 const withMore = ({ eras }: Profile, more: (mix: Mix) => Mix): Eras =>
   eras.map(({ mix, restMs }) => ({ mix: { ...mix, ...more(mix) }, restMs }))
 
@@ -213,6 +236,7 @@ function drawBasic(random: Random) {
     linger: undefined,
     expiring: undefined,
     later: undefined,
+    lanes: 0,
     settlesMaxMs: 0,
   }
 }
