@@ -13,10 +13,12 @@ export const LOOKED_AT_MAX = 120_000
 /** All messages of one group, then the next group; of each group only what lies before its first message in flight. */
 export function* fifoOrder(shelf: Shelf): Generator<Message> {
   const seen = new Set<string>()
+  // As many as there were: who takes these messages may remove them, and with the last one its group.
+  const { groups } = shelf
   let looked = 0
   for (const { groupId = '' } of shelf.all()) {
     looked += 1
-    if (looked > LOOKED_AT_MAX) return
+    if (looked > LOOKED_AT_MAX || seen.size === groups) return
     if (seen.has(groupId)) continue
     seen.add(groupId)
     for (const message of shelf.group(groupId)) {

@@ -46,6 +46,10 @@ export class Shelf {
     return this.#messages.values()
   }
 
+  get groups(): number {
+    return this.#groups.size
+  }
+
   group(id: string): Iterable<Message> {
     return this.#groups.get(id)?.values() ?? []
   }

@@ -64,8 +64,16 @@ function numberSize(value: number): number {
 
 /** 3.14159 is one pair before the point and three behind it. */
 function pairsOf(positive: number): number {
+  if (Number.isSafeInteger(positive)) return Math.ceil(digitsOf(positive) / 2)
   const [mantissa = '', exponent = '0'] = positive.toExponential().split('e')
   const digits = mantissa.replace('.', '')
   const before = Math.max(0, Math.min(digits.length, Number(exponent) + 1))
   return Math.ceil(before / 2) + Math.ceil((digits.length - before) / 2)
+}
+
+/** Without the zeros at its end. */
+function digitsOf(whole: number): number {
+  let significant = whole
+  while (significant % 10 === 0) significant /= 10
+  return String(significant).length
 }

@@ -3,7 +3,7 @@ import { itemId } from '../../../../lambdas/engine/core/keys.ts'
 import type { PushItem } from '../../../../lambdas/engine/queues.ts'
 import type { Operation } from '../actors/callers/operation.ts'
 import type { LaneLog } from './lane-view.ts'
-import { type ItemRecord, itemsIn, type PushedBy } from './ledger.ts'
+import { type ItemRecord, itemIn, type PushedBy } from './ledger.ts'
 import type { Model } from './model.ts'
 import type { ScheduledItem } from './scheduled-items.ts'
 
@@ -87,7 +87,7 @@ function notePushed(model: Model, arrival: Arrival): void {
   }
   model.noteEffect(`${item.text} was stored at ${at(arrival)}`, owner)
   owner.effects.appended += 1
-  const given = itemsIn(owner.command).find((one) => one.text === item.text)
+  const given = itemIn(owner.command, item.text)
   checkItsExpiry(model, owner, arrival, given)
   checkItsTime(model, arrival, given)
   if (owner !== model.operation) model.world.statistics.count('path push with others')

@@ -13,6 +13,7 @@ export function noteConfiguration(
   before: Snapshot | undefined,
   after: Snapshot,
 ): void {
+  if (before !== undefined && before.stored.cfg === after.stored.cfg) return
   const { queue, configuration } = after.record
   const old = before?.record.configuration
   if (old !== undefined && isDeepStrictEqual(old, configuration)) return

@@ -132,4 +132,13 @@ function pushesIn(command: Command): readonly (readonly PushItem[])[] {
   }
 }
 
+/** Without a list of them all: it is asked for each item that arrives. */
+export function itemIn(command: Command, text: string): PushItem | undefined {
+  for (const push of pushesIn(command)) {
+    const found = push.find((one) => one.text === text)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
 export const itemsIn = (command: Command): readonly PushItem[] => pushesIn(command).flat()

@@ -80,6 +80,7 @@ export function checkAllReadable(model: Model): void {
 }
 
 function judgeTouched(model: Model): void {
+  if (model.touched.size + model.moved.size + model.touchedPushes.size === 0) return
   for (const { text, live, appended } of model.touched) {
     const { came, left } = model.ledger.schedules.get(text) ?? { came: 1, left: 0 }
     if (live > came - left) model.violated('an item is in one place', `${text} is in ${live}`)

@@ -186,7 +186,9 @@ function inAnyOrder(output: unknown, random: Random): unknown {
   const { Item, Attributes } = output as { Item?: Row; Attributes?: Row }
   const record = Item ?? Attributes
   if (record?.K === undefined || random.chance(0.5)) return output
-  const turned = { ...record, K: Object.fromEntries(Object.entries(record.K).reverse()) }
+  const locks = Object.entries(record.K)
+  if (locks.length < 2) return output
+  const turned = { ...record, K: Object.fromEntries(locks.reverse()) }
   return { ...(output as object), ...(Item ? { Item: turned } : { Attributes: turned }) }
 }
 

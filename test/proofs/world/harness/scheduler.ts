@@ -30,13 +30,13 @@ export class Scheduler {
       const turn = (): void => {
         try {
           const end = this.#runUntilWoken(done, last)
-          if (end === 'woken') setImmediate(turn)
+          if (end === 'woken') onceSettled(turn)
           else resolve(end)
         } catch (error) {
           reject(error)
         }
       }
-      setImmediate(turn)
+      onceSettled(turn)
     })
   }
 
@@ -53,6 +53,9 @@ export class Scheduler {
     return 'done'
   }
 }
+
+/** After all microtasks, and those that they start. A turn of the real event loop would do, but it asks the system each time. */
+const onceSettled = (act: () => void): void => queueMicrotask(() => process.nextTick(act))
 
 type RunEnd = 'done' | 'idle' | 'too many steps'
 

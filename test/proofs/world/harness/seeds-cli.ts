@@ -1,6 +1,5 @@
 import { parseArgs } from 'node:util'
-import { actors } from '../actors/index.ts'
-import { type RunOptions, type RunResult, runSeed } from '../run-seed.ts'
+import type { RunOptions, RunResult } from '../run-seed.ts'
 import { missingCrossings } from './crossings.ts'
 import { type Fault, faults } from './faults.ts'
 import { prepareProcess, runSeeds } from './pool.ts'
@@ -61,6 +60,8 @@ export async function seedsCli(): Promise<number> {
   const [first] = result.failures
   if (first === undefined) return missing.length === 0 ? 0 : 1
   await prepareProcess()
+  const { actors } = await import('../actors/index.ts')
+  const { runSeed } = await import('../run-seed.ts')
   const names = actors.map(({ name }) => name)
   const least = await shrink(runSeed, { seed: first.seed, operations }, first.rule, names)
   console.log(`\nThe history of seed ${first.seed}, without what it does not need to fail:`)
@@ -69,6 +70,8 @@ export async function seedsCli(): Promise<number> {
 
   async function replay(options: RunOptions): Promise<number> {
     await prepareProcess({ stacks: true })
+    // Where no seed fails, only the workers load the world.
+    const { runSeed } = await import('../run-seed.ts')
     const { history, violation } = await runSeed({ ...options, history: true })
     if (!values.quiet) for (const line of history.lines) console.log(line)
     console.log(

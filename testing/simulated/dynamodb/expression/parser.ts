@@ -68,7 +68,8 @@ export class Parser {
 
   isKeyword(keyword: string): boolean {
     const token = this.peek()
-    return token.kind === 'word' && token.text.toUpperCase() === keyword
+    if (token.kind !== 'word' || token.text.length !== keyword.length) return false
+    return token.text.toUpperCase() === keyword
   }
 
   take(text: string): boolean {
