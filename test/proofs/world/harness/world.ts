@@ -83,10 +83,17 @@ export function sendEvent(world: World, arrive: (afterMs: number) => void): void
     statistics.count('fault event-missed')
     return
   }
-  arrive(delayMs(world))
-  if (!random.chance(odds['event-repeated'])) return
-  statistics.count('fault event-repeated')
-  arrive(delayMs(world))
+  const times = [delayMs(world)]
+  if (random.chance(odds['event-repeated'])) {
+    statistics.count('fault event-repeated')
+    times.push(delayMs(world))
+  }
+  const { scheduler, store } = world
+  // A stream tells of nothing that a consistent read does not show yet; that we know when the request is done.
+  scheduler.at(scheduler.nowMs, 0, false, () => {
+    const shownMs = Math.max(0, store.settledAtMs - scheduler.nowMs)
+    for (const ms of times) arrive(shownMs + ms)
+  })
 }
 
 function delayMs({ odds, random, statistics }: World): number {
