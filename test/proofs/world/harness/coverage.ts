@@ -47,7 +47,7 @@ const outcomesOf5000: Readonly<Record<string, Readonly<Record<string, number>>>>
   push: { success: 77_000, 'unknown STORE_UNAVAILABLE': 2_200, crashed: 1_900, 'refused QUEUE_FULL': 3_100 },
   pushTransactItem: { success: 1_500 },
   transact: {
-    success: 2_000, 'unknown STORE_UNAVAILABLE': 6, 'refused BUSY': 500, 'refused QUEUE_FULL': 100, crashed: 120,
+    success: 2_000, 'unknown STORE_UNAVAILABLE': 6, 'refused BUSY': 500, 'refused QUEUE_FULL': 100, crashed: 80,
   },
   pop: { success: 100_000, 'unknown STORE_UNAVAILABLE': 340, crashed: 2_100, 'refused LOCK_EXPIRED': 4_200 },
   acknowledge: { success: 15_000, crashed: 200, 'refused LOCK_EXPIRED': 5_000, 'refused LOCK_NOT_FOUND': 640 },

@@ -1,3 +1,4 @@
+import { schedulesPartition } from '../../../../lambdas/engine/core/keys.ts'
 import { FORGET_AFTER_MS } from '../../../../lambdas/engine/core/limits.ts'
 import { unsettledIn } from '../../../../lambdas/engine/core/record.ts'
 import type { HousekeepReport, PopOutcome, SweepReport } from '../../../../lambdas/engine/queues.ts'
@@ -19,7 +20,7 @@ export async function drain(model: Model, call: Call, driver: Driver): Promise<v
     await sweep(model, call)
     for (const queueModel of [...model.queues()]) await drainQueue(model, queueModel, call, driver)
     if (model.world.violation !== undefined) return
-    if ([...model.queues()].every(isDrained)) break
+    if ([...model.queues()].every((one) => isDrained(one) && !isRefused(model, one))) break
     if (round === ROUNDS_MAX) {
       const left = [...model.queues()].filter((one) => !isDrained(one)).map(({ queue }) => queue)
       model.world.violated('with faults off every queue drains', left.join())
@@ -101,6 +102,12 @@ function isDrained({ current }: QueueModel): boolean {
   if (record.scheduled.items > 0) return false
   return [...record.lanes.values()].every((lane) => unsettledIn(lane).length === 0)
 }
+
+/** A schedule found no room for an occurrence, and tries again. */
+const isRefused = ({ rows }: Model, { queue }: QueueModel): boolean =>
+  [...(rows.partition(schedulesPartition(queue))?.values() ?? [])].some(
+    ({ retry }) => retry !== undefined,
+  )
 
 const isForgotten = ({ current }: QueueModel): boolean =>
   current === undefined ||
