@@ -17,6 +17,8 @@ import type { Engine } from '../attempts/engine.ts'
 
 /** A reference adds about this much to the tail, so smaller runs of items need no batch. */
 const REFERENCE_BYTES = 48
+/** Lanes whose batches are written at a time, as for a push: a pop may wait for all of them. */
+const LANES_AT_ONCE = 8
 
 export type ToJoin = {
   readonly addition: Append
@@ -44,8 +46,13 @@ export async function entriesToJoin(
   const isSmall =
     bytesOf([...lanes.values()].flat().filter((entry) => !isReference(entry))) <= INLINE_BYTES_MAX
   if (!isSmall) {
-    for (const [priority, entries] of lanes) {
-      lanes.set(priority, await byReference(engine, queue, entries, written))
+    const all = [...lanes]
+    for (let at = 0; at < all.length; at += LANES_AT_ONCE) {
+      await Promise.all(
+        all.slice(at, at + LANES_AT_ONCE).map(async ([priority, entries]) => {
+          lanes.set(priority, await byReference(engine, queue, entries, written))
+        }),
+      )
     }
   }
   return { addition: { ...appendOf(lanes), timed: true }, written, spent }
