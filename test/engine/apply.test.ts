@@ -124,6 +124,21 @@ describe('A message that cannot be pushed', () => {
     ])
   })
 
+  it('holds up nothing either if its dead letters have room for some of its priorities only.', async () => {
+    const { stage, queue } = onSimulated()
+    const dead = `${queue}-deadletter`
+    for (const from of [10, 510]) {
+      const items = Array.from({ length: 495 }, (_, n) => ({ text: '1', priority: from + n }))
+      await stage.engine().push(dead, { items })
+    }
+    const items = named('bad', 20).map((item, n) => ({ ...item, priority: 2_000 + n }))
+    expect(await stage.engine().apply(queue, [{ ...refused(1), items }, message(2)])).toMatchObject(
+      { settled: 2, itemsDeadLettered: 20 },
+    )
+    const { count } = await stage.engine().inspect(dead, { consistent: true })
+    expect(count).toBe(2 * 495 + items.length)
+  })
+
   it('is pushed as it came if the queue itself is for dead letters.', async () => {
     const { stage, queue } = onSimulated()
     const dead = `${queue}-deadletter`

@@ -54,6 +54,14 @@ describe('A queue with 1,000 priorities in use', () => {
     expect(left).toEqual([...numbers(LANES_MAX - 1, 1), '"more"', '"another"'])
   })
 
+  it('refuses a transaction that it has room for only in part, at once.', async () => {
+    const stage = openSimulated()
+    const { queues, queue } = await wideQueue(stage, LANES_MAX - 10)
+    const items = numbers(20).map((text, n) => ({ text, priority: LANES_MAX + n }))
+    const send = async () => expect.unreachable('There is no entry to send')
+    await expectCode(queues.transact(queue, items, send), 'TOO_MANY_PRIORITIES')
+  })
+
   it('gives up lanes that hold only dead items, once these have moved.', async () => {
     const stage = openSimulated()
     const { queues, queue } = await wideQueue(stage, LANES_MAX)

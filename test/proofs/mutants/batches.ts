@@ -7,6 +7,7 @@ const runsTest = 'test/engine/core/runs.test.ts'
 const append = 'engine/core/append.ts'
 const batchParts = 'engine/store/batch-parts.ts'
 const requestsTest = 'test/engine/requests.test.ts'
+const sideBySideTest = 'test/engine/side-by-side.test.ts'
 const housekeepTest = 'test/engine/housekeep.test.ts'
 
 /** Batches that stay where they were born, and what is told of where items lie. */
@@ -83,4 +84,10 @@ export const batchMutants: readonly Mutant[] = [
      'await deleteBatchParts(engine, queue, reference, spent)',
      "if (reference.storage === 'rows') await deleteBatchParts(engine, queue, reference, spent)"],
     test(housekeepTest)),
+  mutant('refused-batches-deleted-one-by-one', '0006 a refused push is answered soon',
+    ['engine/operations/lanes/entries.ts', 'DROPPED_AT_ONCE = 16', 'DROPPED_AT_ONCE = 1'],
+    test(sideBySideTest, 'that is refused deletes its batches')),
+  mutant('joined-batches-written-one-by-one', '0039 a pop joins what is due first, and soon',
+    ['engine/operations/later/entries-to-join.ts', 'LANES_AT_ONCE = 8', 'LANES_AT_ONCE = 1'],
+    test(sideBySideTest, 'A join to many priorities')),
 ]

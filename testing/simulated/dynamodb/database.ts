@@ -188,12 +188,14 @@ export class Database {
    */
   commit(key: Key, plan: Extract<WritePlan, { readonly kind: 'write' }>, times: 1 | 2): Charge {
     const { old, next } = plan
-    const oldItem = old.item
-    const units = writeUnits(old.size, next.size) * times
+    // The write changes the row, which this may be.
+    const { item: oldItem, size: oldSize } = old
+    const before = { item: oldItem, size: oldSize }
+    const units = writeUnits(oldSize, next.size) * times
     const moved = next === old ? noUnits : this.table.write(key.pk, key.sk, next.item, next.size)
     const charge = { table: units, indexes: moved }
     this.chargeWrite(key, charge)
-    const shownAtMs = times === 2 && next !== old ? this.settleLater(key, old) : undefined
+    const shownAtMs = times === 2 && next !== old ? this.settleLater(key, before) : undefined
     if (this.onChange !== undefined && !sameItem(oldItem, next.item)) {
       this.onChange({ pk: key.pk, sk: key.sk, oldItem, newItem: next.item, shownAtMs })
     }

@@ -15,6 +15,8 @@ import type { Engine } from '../attempts/engine.ts'
 const REFERENCE_BYTES = 48
 /** Batches written at a time, so that a push to many lanes is quick and does not flood the table. */
 const BATCHES_AT_ONCE = 8
+/** A refused push to many lanes waits for this before its caller hears of it. */
+const DROPPED_AT_ONCE = 16
 
 export type Prepared = {
   readonly addition: Append
@@ -84,12 +86,22 @@ export async function discardBatches(
   addition: Append,
 ): Promise<void> {
   const later = addition.later?.entries.map((entry) => decodeScheduled(entry).entry) ?? []
-  for (const entry of [...addition.lanes.values(), later].flat()) {
-    if (isReference(entry)) await discardBatch(engine, queue, entry)
+  await dropBatches(engine, queue, [...addition.lanes.values(), later].flat().filter(isReference))
+}
+
+/** Deletes batches that nothing refers to any more. What cannot be deleted stays as a stray. */
+export async function dropBatches(
+  engine: Engine,
+  queue: string,
+  references: readonly string[],
+): Promise<void> {
+  for (let at = 0; at < references.length; at += DROPPED_AT_ONCE) {
+    const some = references.slice(at, at + DROPPED_AT_ONCE)
+    await Promise.all(some.map((entry) => dropBatch(engine, queue, entry)))
   }
 }
 
-export async function discardBatch(engine: Engine, queue: string, entry: string): Promise<void> {
+async function dropBatch(engine: Engine, queue: string, entry: string): Promise<void> {
   const reference = decodeReference(entry)
   const parts = [...Array(partsIn(reference)).keys()]
   // The time of the call may be up, and nobody else knows of the batch.

@@ -108,11 +108,24 @@ export async function makeRoomForLanes(
     // Others may have dropped them meanwhile.
     if (report.dropped > 0 || (left?.lanes.size ?? 0) < record.lanes.size) return left
   }
-  throw new QueueError(
+  throw tooManyPriorities(queue)
+}
+
+const tooManyPriorities = (queue: string): QueueError =>
+  new QueueError(
     'TOO_MANY_PRIORITIES',
     `Cannot use another priority in queue "${queue}" because ${LANES_MAX} have items in them already`,
     { field: 'priority' },
   )
+
+/**
+ * Refuses what needs more lanes than there can be at once: to make room for the last of them, we would drop those that
+ * we have just made for the others, because they are empty.
+ */
+export function checkLanesFit({ queue, lanes }: QueueRecord, priorities: Iterable<number>): void {
+  const used = new Set(priorities)
+  for (const [priority, lane] of lanes) if (lane.head < endOf(lane)) used.add(priority)
+  if (used.size > LANES_MAX) throw tooManyPriorities(queue)
 }
 
 /**

@@ -11,12 +11,10 @@ import {
 } from '../../store/scheduled-rows.ts'
 import { forgetPurgedUpdate } from '../../store/scheduled-updates.ts'
 import { type Engine, readRecord, seen } from '../attempts/engine.ts'
-import { discardBatch } from '../lanes/entries.ts'
+import { dropBatches } from '../lanes/entries.ts'
 
 /** Rows a query: as many as one request deletes. We check the time after each. */
 const PAGE = 25
-/** A row may name one batch for each item. */
-const BATCHES_AT_ONCE = 16
 
 /**
  * Deletes the rows that purges left, those of the earliest purge first, until `untilMs`. The record names each purge
@@ -78,8 +76,5 @@ async function dropBatchesOf(
 ): Promise<void> {
   const entries = rows.flatMap((row) => row.entries)
   const batches = entries.map((entry) => decodeScheduled(entry).entry).filter(isReference)
-  for (let at = 0; at < batches.length; at += BATCHES_AT_ONCE) {
-    const some = batches.slice(at, at + BATCHES_AT_ONCE)
-    await Promise.all(some.map((batch) => discardBatch(engine, queue, batch)))
-  }
+  await dropBatches(engine, queue, batches)
 }

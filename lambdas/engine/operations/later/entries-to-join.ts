@@ -18,6 +18,8 @@ import { dropBatches } from './drop-rows.ts'
 
 /** A reference adds about this much to the tail, so smaller runs of items need no batch. */
 const REFERENCE_BYTES = 48
+/** Lanes whose batches are written at a time, as for a push: a pop may wait for all of them. */
+const LANES_AT_ONCE = 8
 
 export type ToJoin = {
   readonly addition: Append
@@ -45,13 +47,17 @@ export async function entriesToJoin(
   const isSmall =
     bytesOf([...lanes.values()].flat().filter((entry) => !isReference(entry))) <= INLINE_BYTES_MAX
   if (!isSmall) {
-    try {
-      for (const [priority, entries] of lanes) {
-        lanes.set(priority, await byReference(engine, queue, entries, written))
-      }
-    } catch (error) {
+    const all = [...lanes]
+    for (let at = 0; at < all.length; at += LANES_AT_ONCE) {
+      const ends = await Promise.allSettled(
+        all.slice(at, at + LANES_AT_ONCE).map(async ([priority, entries]) => {
+          lanes.set(priority, await byReference(engine, queue, entries, written))
+        }),
+      )
+      const failed = ends.find((end) => end.status === 'rejected')
+      if (failed === undefined) continue
       await dropBatches(engine, queue, written)
-      throw error
+      throw failed.reason
     }
   }
   return { addition: { ...appendOf(lanes), timed: true }, written, spent }

@@ -22,7 +22,7 @@ import {
   readRecord,
   seen,
 } from '../attempts/engine.ts'
-import { dropBatches } from './drop-rows.ts'
+import { dropBatches } from '../lanes/entries.ts'
 import { findScheduled } from './find-scheduled.ts'
 import { type NewPlace, type Placing, placedAnew, readTarget } from './place-scheduled.ts'
 import { placementOf, targetOf, withAlong } from './placement.ts'

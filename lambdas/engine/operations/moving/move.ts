@@ -8,7 +8,7 @@ import { appendUpdate } from '../../store/append-update.ts'
 import { type CommittedBeside, commitBeside } from '../attempts/commit.ts'
 import { type Engine, readRecord, remindAtMs, seen, tailLimits } from '../attempts/engine.ts'
 import { byReference, discardBatches, discardUnlessOpen } from '../lanes/entries.ts'
-import { ensureLane } from '../lanes/lanes.ts'
+import { checkLanesFit, ensureLane } from '../lanes/lanes.ts'
 import { queueFull } from '../lanes/queue-full.ts'
 import { seal } from '../lanes/seal.ts'
 
@@ -90,6 +90,7 @@ export async function moveLanesBeside(
     // If capacity does not count, a full queue must not hide that the tail is full.
     const items = makeRoom === undefined ? 0 : addition.items
     const obstacle = obstacleTo({ ...addition, items }, target, limits)
+    if (target !== undefined) checkLanesFit(target, lanes.keys())
     if (target !== undefined && obstacle.kind === 'tail-full') await seal(engine, target)
     if (target !== undefined && obstacle.kind === 'full') {
       const now = await makeRoom?.(engine, target, items)

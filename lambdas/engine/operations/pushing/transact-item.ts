@@ -20,7 +20,7 @@ import type { PushItem, TransactItem } from '../../verbs.ts'
 import { busy, type Engine, readRecord, remindAtMs, seen, tailLimits } from '../attempts/engine.ts'
 import { type LimitedCall, passLimit } from '../attempts/pass-limit.ts'
 import { prepare } from '../lanes/entries.ts'
-import { ensureLane } from '../lanes/lanes.ts'
+import { checkLanesFit, ensureLane } from '../lanes/lanes.ts'
 import { queueFull } from '../lanes/queue-full.ts'
 import { sealQuietly } from '../lanes/seal.ts'
 import { prepareLater } from '../later/prepare-later.ts'
@@ -79,6 +79,7 @@ export async function makeEntry(
   if (record !== undefined) record = await forgetTokens(engine, record)
   // The queue was forgotten meanwhile, because it had been empty for long.
   if (record === undefined) throw busy(queue)
+  checkLanesFit(record, priorities)
   if (now.length > 0 && record.room < now.length) throw queueFull(record, now.length)
   await passLimit(engine, limit, record)
   const { addition: atOnce } = await prepare(engine, queue, now, nowMs)

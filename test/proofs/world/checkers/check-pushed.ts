@@ -116,6 +116,8 @@ export function checkRefusedTimes({ model, operation, code, say }: Refusal): voi
   if (command.verb !== 'push' || code !== 'INVALID_PARAMETER') return
   const pushedBy = model.ledger.item(command.request.items[0]?.text ?? '')?.pushedBy
   if (pushedBy === undefined || pushedBy.keyLife !== model.ledger.keyLife) return
+  // The inbox could not push it either, and put it into the dead letters: that is no answer of the key.
+  if (pushedBy.isBuried) return
   const isEarlier = pushedBy.operations.some(
     ({ outcome }) => outcome?.kind === 'success' && outcome.atCommit <= startedAtCommit,
   )
