@@ -49,8 +49,8 @@ export class ScheduledItems {
   /** What it brought to lanes, by the ids that it had before. */
   readonly joining = new Map<string, { readonly lane: number; readonly item: Item }>()
   count = 0
-  /** The first that is due, and how often later ones were taken since. */
-  passed = { name: '', times: 0 }
+  /** The first that is due, how often later ones were taken since, and since when. */
+  passed = { name: '', times: 0, sinceMs: 0 }
   /** The last commit that took any out, or moved them. A process may join by what it saw then. */
   changedAtCommit = 0
   #changes = 0
