@@ -160,6 +160,15 @@ describe('stale reads', () => {
     expect(await due(10)).toEqual([])
   })
 
+  test('an index shows a row that has moved in both of its places, or in neither', async () => {
+    const back = [1, 0, 0, 1]
+    const { put, due } = stale(() => back.shift() ?? 0)
+    await put({ shard: 1, checkAt: 5 })
+    await put({ shard: 1, checkAt: 9 })
+    expect(await due(10)).toEqual([5, 9])
+    expect(await due(10)).toEqual([])
+  })
+
   test('an index shows a row once, however often it moved', async () => {
     const { put, due } = stale((target) => (target.index === 'check' ? 1 : 0))
     for (const checkAt of [5, 6, 5, 6, 5]) await put({ shard: 1, checkAt })

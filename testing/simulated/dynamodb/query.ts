@@ -185,18 +185,14 @@ function tableSource(
 
 function indexSource(database: Database, index: TableIndex, hash: Value): Source {
   const entries = database.table.indexEntries(index.name, hash)
-  // A row is seen in one state throughout the query, though it may have left several entries.
-  const seen = new Map<Row, Item | undefined>()
-  const itemOf = (row: Row): Item | undefined => {
-    if (!seen.has(row)) seen.set(row, database.seen(row, false, index.name).item)
-    return seen.get(row)
-  }
   return {
     count: entries.length,
     rangeAt: (place) => (entries[place] as IndexEntry).range,
     candidateAt: (place) => {
       const entry = entries[place] as IndexEntry
-      const shows = database.table.entryShows(index.name, entry, itemOf(entry.row))
+      // An index moves a row by a deletion and a new entry: a page may show both of them, or neither.
+      const { item } = database.seen(entry.row, false, index.name)
+      const shows = database.table.entryShows(index.name, entry, item)
       return { item: shows ? entry.image : undefined, size: entry.size, key: entry.image }
     },
     placeOf: (key) => {

@@ -14,7 +14,7 @@ import { scheduledId } from '../../core/scheduled.ts'
 import { BatchParts } from '../../store/batch-parts.ts'
 import { partsIn, writeBatch } from '../../store/batches.ts'
 import type { Engine } from '../attempts/engine.ts'
-import { dropBatches } from './drop-rows.ts'
+import { dropBatches } from '../lanes/entries.ts'
 
 /** A reference adds about this much to the tail, so smaller runs of items need no batch. */
 const REFERENCE_BYTES = 48

@@ -1,6 +1,7 @@
 import type { QueuePatternInput } from '../../../../lambdas/engine/queues.ts'
 import type { Verb } from '../actors/callers/command.ts'
 import type { Operation } from '../actors/callers/operation.ts'
+import { maySeeOld } from './availability.ts'
 import { checkCancelled, checkMoved } from './check-by-id.ts'
 import { settingsBy } from './check-configuration.ts'
 import {
@@ -147,8 +148,8 @@ function checkNotStarved({ model, operation, code, say }: Refusal): void {
   const { verb } = operation.command
   if (!model.world.faultFree || verb === 'pushTransactItem') return
   if (verb === 'transact' && operation.command.own !== 'passes') return
-  // As long as nobody can see all of a transaction, nobody can tell what is there.
-  if (code === 'BUSY' && model.world.store.settledAtMs > model.world.scheduler.nowMs) return
+  // As long as nobody could see all of a transaction, nobody could tell what is there.
+  if (code === 'BUSY' && maySeeOld(model, operation)) return
   if (code === 'BUSY' || code === 'STORE_UNAVAILABLE' || code === 'SEGMENT_UNAVAILABLE') {
     say('no kind of request starves', code)
   }

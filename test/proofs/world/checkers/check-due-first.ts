@@ -37,7 +37,11 @@ function checkNotStarved(
   for (const [name, { due, items }] of scheduled.groups) {
     if (due < firstDue) [first, left, firstDue] = [name, items.size, due]
   }
-  const clearlyMs = 1_000 * firstDue + 2 * model.world.skewMaxMs + CLEARLY_MS
+  const { passed } = scheduled
+  const isAgain = first === passed.name && left === passed.left
+  // What came together, before any of it was taken, found room that nobody had to keep.
+  const sinceMs = isAgain ? passed.sinceMs : 0
+  const clearlyMs = Math.max(1_000 * firstDue + 2 * model.world.skewMaxMs + CLEARLY_MS, sinceMs)
   const isPassed = take.stretches.some(({ epoch, priority, from }) => {
     const place = model.log(queue, epoch, priority)?.places[from]
     if (place === undefined || place.item.scheduledId !== undefined) return false
@@ -46,9 +50,8 @@ function checkNotStarved(
     return place.sinceMs > clearlyMs && place.item.pushedAtMs > clearlyMs
   })
   if (!isPassed) return
-  const { passed } = scheduled
-  const times = first === passed.name && left === passed.left ? passed.times + 1 : 1
-  scheduled.passed = { name: first, left, times }
+  const times = isAgain ? passed.times + 1 : 1
+  scheduled.passed = { name: first, left, times, sinceMs: sinceMs || model.world.scheduler.nowMs }
   if (times > PASSED_MAX) {
     const what = `${queue}: ${first} was passed over ${times} times`
     model.violated('what is due does not starve', what)

@@ -49,8 +49,8 @@ export class ScheduledItems {
   /** What it brought to lanes, by the ids that it had before. */
   readonly joining = new Map<string, { readonly lane: number; readonly item: Item }>()
   count = 0
-  /** The first entry that is due, how many items of it are left, and how often later ones were taken since. */
-  passed = { name: '', left: 0, times: 0 }
+  /** The first entry that is due, how many items of it are left, how often later ones were taken since, and since when. */
+  passed = { name: '', left: 0, times: 0, sinceMs: 0 }
   /** The last commit that took any out, or moved them. A process may join by what it saw then. */
   changedAtCommit = 0
   #changes = 0
