@@ -1,6 +1,7 @@
+import { queueOfRecordKey } from '../../../../lambdas/engine/core/keys.ts'
 import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
 import type { Joining, Part } from '../harness/actor.ts'
-import { sendEvent } from '../harness/world.ts'
+import { inLife, sendEvent, type World } from '../harness/world.ts'
 import type { Writer } from './callers/writer.ts'
 
 const MINUTE_MS = 60_000
@@ -64,6 +65,56 @@ export class Upkeep implements Part {
       waker.run({ verb: 'wake', queue: '', request: { untilMs, deadlineMs } }, () => {
         this.#wakers.push(waker)
       })
+    })
+  }
+}
+
+/**
+ * The stream and its reader: a change whose new image has `work` makes it housekeep that queue.
+ * Events come late, out of order, more than once, or never.
+ */
+export class Housekeeper {
+  readonly #world: World
+  readonly #writer: Writer
+  readonly #waiting = new Set<string>()
+  readonly #busy = new Set<string>()
+
+  constructor(world: World, writer: Writer) {
+    this.#world = world
+    this.#writer = writer
+    writer.onCrash = () => {
+      for (const queue of this.#busy) this.#waiting.add(queue)
+      this.#busy.clear()
+      for (const queue of this.#waiting) this.#event(queue, 100)
+    }
+  }
+
+  observe({ pk, newItem }: Change): void {
+    if (newItem?.work === undefined || !pk.startsWith('q#')) return
+    const queue = queueOfRecordKey(pk)
+    sendEvent(this.#world, (afterMs) => this.#event(queue, afterMs))
+  }
+
+  /** The schedule fires. */
+  sweep(): void {
+    this.#writer.run({ verb: 'returnExpiredLocks', queue: '' }, () => {})
+  }
+
+  #event(queue: string, afterMs: number): void {
+    const { scheduler } = this.#world
+    inLife(this.#world, this.#writer.life, scheduler.nowMs + afterMs, () => {
+      this.#waiting.add(queue)
+      this.#next(queue)
+    })
+  }
+
+  #next(queue: string): void {
+    if (this.#busy.has(queue) || !this.#waiting.delete(queue)) return
+    this.#busy.add(queue)
+    const request = { leaveStuck: true }
+    this.#writer.run({ verb: 'housekeep', queue, request }, () => {
+      this.#busy.delete(queue)
+      this.#next(queue)
     })
   }
 }

@@ -9,8 +9,7 @@ import {
   checkExtended,
   checkLockRefusal,
   checkManyAcknowledged,
-} from './check-lock-answer.ts'
-import { checkLeftDry } from './check-marks.ts'
+} from './check-locks.ts'
 import { checkPopped, isTurnedAway } from './check-popped.ts'
 import {
   checkPushed,
@@ -19,6 +18,7 @@ import {
   checkRefusedTimes,
 } from './check-pushed.ts'
 import { checkBrowsed, checkInspected, checkListed } from './check-read-answer.ts'
+import { checkLeftDry } from './check-record.ts'
 import { checkSeatLeft, checkWaited } from './check-waiting.ts'
 import type { Answer, Model, Refusal, Say } from './model.ts'
 

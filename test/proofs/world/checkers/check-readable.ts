@@ -1,14 +1,17 @@
 import { decodeReference, isReference, spanOf } from '../../../../lambdas/engine/core/entry.ts'
 import { segmentObjectKey, segmentPartition } from '../../../../lambdas/engine/core/keys.ts'
 import {
+  countOf,
   intersect,
+  none,
   normalised,
   type Range,
   type Ranges,
   subtract,
 } from '../../../../lambdas/engine/core/ranges.ts'
-import { segmentOf, unsettledIn } from '../../../../lambdas/engine/core/record.ts'
-import { checkStored } from './check-stored.ts'
+import { type Lane, segmentOf, unsettledIn } from '../../../../lambdas/engine/core/record.ts'
+import { laneView } from '../../../../lambdas/engine/core/views.ts'
+import { isOfTwoAges } from '../actors/callers/older-engine.ts'
 import { type Kept, showRanges } from './lane-view.ts'
 import { batchPart, type ChunkRow, hasBatchPart } from './rows.ts'
 
@@ -128,4 +131,87 @@ function sayFalse({ model, log }: Kept, { from, to }: Range, what: string): void
     'a sequence number never changes its item',
     `a row [${from},${to}) of ${log.queue} lane ${log.priority} says otherwise: ${what}`,
   )
+}
+
+/** As many stretches of a lane as an inspection tells. */
+const TOLD_MAX = 200
+
+/** What an inspection would tell now of these unsettled numbers: they lie there, and it leaves none out. */
+export function checkStored(kept: Kept, unsettled: Ranges): void {
+  const { model, log, lane } = kept
+  const record = model.queue(log.queue).current?.record
+  if (record === undefined) return
+  const { stored, headOffloadedSegment, tailOffloadedSegment } = laneView(record, lane)
+  let told = subtract(unsettled, joinedRuns(lane))
+  for (const { in: place, ...stretch } of stored) {
+    told = subtract(told, [stretch])
+    for (const { from, to } of intersect(unsettled, [stretch])) {
+      model.world.statistics.count(`told of ${place}`)
+      for (let n = from; n < to; n += 1) {
+        if (liesIn(kept, n, place)) continue
+        model.violated('what an inspection tells is true', `${log.queue} ${n} is not in ${place}`)
+        return
+      }
+    }
+  }
+  const isAllKnown = !isOfTwoAges(model.world.seed) && stored.length < TOLD_MAX
+  if (isAllKnown && countOf(told) > 0) {
+    const which = `${showRanges(told)} of ${log.queue} lane ${log.priority}`
+    model.violated('an inspection tells where everything lies', which)
+  }
+  if (headOffloadedSegment === undefined || tailOffloadedSegment === undefined) return
+  const size = lane.segmentSize
+  const middle = { from: headOffloadedSegment * size, to: (tailOffloadedSegment + 1) * size }
+  const inS3 = stored.filter(({ in: place }) => place === 's3' || place === 'batch-s3')
+  if (countOf(subtract([middle], inS3)) > 0) {
+    model.violated('segments that are told to be in S3 are there', showRanges([middle]))
+  }
+}
+
+/** Of them a record keeps too little to tell where they lie. */
+const joinedRuns = ({ runs }: Lane): Ranges => {
+  const joined = runs.filter(({ in: place }) => place === 'unknown' || place === 'batches')
+  return joined.length === 0 ? none : normalised(joined)
+}
+
+/** Whether a number of a lane lies there, by the rows and objects themselves. */
+function liesIn({ model, log, lane }: Kept, n: number, place: string): boolean {
+  const { queue, epoch, priority } = log
+  const at = [queue, epoch, priority, segmentOf(lane, n)] as const
+  const isInObject = () => model.world.store.objects.bytes(segmentObjectKey(...at)) !== undefined
+  if (place === 's3') return isInObject()
+  const inTail = entryInTail(lane, n)
+  if (place === 'record') return inTail?.reference === null
+  const rows = [...(model.rows.partition(segmentPartition(...at))?.values() ?? [])]
+  const chunks = rows
+    .map((row) => model.rows.chunk(row))
+    .filter(({ from, to }) => from <= n && n < to)
+  const isInRow = (isRecalled: boolean) =>
+    chunks.some(({ entries, recalled }) => entries && recalled === isRecalled)
+  if (place === 'rows') return isInRow(false)
+  if (place === 'recalled') return isInRow(true) && isInObject()
+  const inBatches = chunks.flatMap(({ from, reference }) =>
+    reference ? [{ reference: reference.entry, index: n - from + reference.index }] : [],
+  )
+  return [...inBatches, ...(inTail ? [inTail] : [])].some(({ reference: entry, index }) => {
+    const reference = entry === null ? undefined : decodeReference(entry)
+    if (reference?.storage !== (place === 'batch-s3' ? 's3' : 'rows')) return false
+    const part = Math.floor(index / reference.partItems)
+    return hasBatchPart(model, { queue, reference, part })
+  })
+}
+
+/** Nothing for a number that is sealed. */
+function entryInTail(
+  lane: Lane,
+  n: number,
+): { reference: string | null; index: number } | undefined {
+  let from = lane.sealed
+  for (const entry of lane.tail) {
+    const to = from + spanOf(entry)
+    if (from <= n && n < to)
+      return { reference: isReference(entry) ? entry : null, index: n - from }
+    from = to
+  }
+  return undefined
 }

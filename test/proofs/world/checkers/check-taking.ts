@@ -13,7 +13,7 @@ import { isDone, stretchesIn, stretchesOf } from '../../../../lambdas/engine/cor
 import { isOvertaken } from '../../../../lambdas/engine/core/retry.ts'
 import type { CommandOf } from '../actors/callers/command.ts'
 import type { Operation, Take } from '../actors/callers/operation.ts'
-import { checkDueFirst } from './check-due-first.ts'
+import { checkDueFirst } from './check-due.ts'
 import { checkLimit } from './check-limits.ts'
 import { mayBeOver, passedOver } from './expiry.ts'
 import { type LaneChange, showRanges } from './lane-view.ts'

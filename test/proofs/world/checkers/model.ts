@@ -1,6 +1,5 @@
 import type { BatchReference } from '../../../../lambdas/engine/core/entry.ts'
 import type { Range } from '../../../../lambdas/engine/core/ranges.ts'
-import type { Lock } from '../../../../lambdas/engine/core/record.ts'
 import type { Queues } from '../../../../lambdas/engine/queues.ts'
 import type { CommandOf, Verb } from '../actors/callers/command.ts'
 import type { Operation } from '../actors/callers/operation.ts'
@@ -8,6 +7,7 @@ import { getOrMake } from '../harness/get-or-make.ts'
 import type { World } from '../harness/world.ts'
 import { Availability } from './availability.ts'
 import { PatternsHistory } from './check-configuration.ts'
+import type { LockModel } from './check-locks.ts'
 import { Seats } from './check-waiting.ts'
 import { type LaneLog, laneKey } from './lane-view.ts'
 import { type ItemRecord, Ledger, type PushedBy } from './ledger.ts'
@@ -133,29 +133,6 @@ export class QueueModel {
 
   constructor(queue: string) {
     this.queue = queue
-  }
-}
-
-export class LockModel {
-  readonly lockId: string
-  readonly keyHash: string | undefined
-  changedAtCommit: number
-  expiresAtMs: number
-  /** The latest expiry it ever had. */
-  longestMs: number
-  /** All that it ever had. */
-  readonly expiries = new Set<number>()
-  endedAtCommit: number | undefined
-  acknowledged = false
-  /** What the first acknowledge of the whole lock answered. */
-  answered: number | undefined
-
-  constructor(lockId: string, { keyHash, expiresAtMs }: Lock, commit: number) {
-    this.lockId = lockId
-    this.keyHash = keyHash
-    this.changedAtCommit = commit
-    this.expiresAtMs = this.longestMs = expiresAtMs
-    this.expiries.add(expiresAtMs)
   }
 }
 

@@ -9,7 +9,7 @@ import {
 import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
 import type { Item } from '../../../../testing/simulated/dynamodb/value.ts'
 import { noteScheduled } from './check-arrival.ts'
-import { checkJoined } from './check-joining.ts'
+import { checkJoined } from './check-due.ts'
 import { endItem } from './check-settling.ts'
 import type { Fate } from './ledger.ts'
 import type { Model, QueueModel } from './model.ts'

@@ -5,7 +5,6 @@ import type { Random } from '../../../../../testing/random.ts'
 import { drawFaults } from '../../harness/faults.ts'
 import { SKEW_MAX_MS } from '../../harness/mortal.ts'
 import { drawMixes, type Mix, sips, waiting } from './mixes.ts'
-import { asRare } from './rare-profile.ts'
 
 /** What one seed's world is like; everything else about a run follows from it and the seed. */
 export type Profile = Readonly<Omit<ReturnType<typeof drawBasic>, keyof Kinds>> & Kinds
@@ -283,3 +282,31 @@ export const keysExpire = (seed: number): boolean => seed % 4 === 1
 
 /** No era lasts as long, however often its processes freeze: the keys of one era are over between eras alone. */
 export const KEY_SECONDS = 8 * 60 * 60
+
+/** In a few worlds as many items are in flight as may be, and most of them die there. These are large and slow. */
+export function asRare(profile: Profile, random: Random): Profile {
+  if (!random.chance(0.01)) return profile
+  const taking = { pop: 40, housekeep: 1, returnExpiredLocks: 1, acknowledge: 1 }
+  return {
+    ...profile,
+    queues: [{ queue: 'q0', maxDeliveries: 1 }],
+    priorities: [0],
+    bulkItems: [800, 1_000],
+    itemBytes: [0],
+    itemsMax: 3_500,
+    popCounts: [100],
+    competing: 1,
+    combined: 0,
+    ttlSeconds: [30],
+    thinkMaxMs: random.pick([5, 300]),
+    waiting: undefined,
+    expiring: undefined,
+    limited: false,
+    patterned: false,
+    later: undefined,
+    eras: [
+      { mix: { bulkPush: 1 }, restMs: 0 },
+      { mix: taking, restMs: 120_000 },
+    ],
+  }
+}

@@ -1,7 +1,6 @@
 import type { TicketState } from '../../../../../lambdas/rate/operations/tickets.ts'
 import type { Admission } from '../../../../../lambdas/rate/rate-limits.ts'
-import type { RateCall, Slot } from './rate-call.ts'
-import { isFull, isIdle } from './read-row.ts'
+import { isFull, isIdle, type RateCall, type Slot } from './rate-call.ts'
 import type { RateRows } from './rows.ts'
 
 /** Compares what a process answered with what its writes did; returns the slot that it goes on. */

@@ -4,8 +4,16 @@ import type { Operation } from '../../actors/callers/operation.ts'
 import { getOrMake } from '../../harness/get-or-make.ts'
 import type { World } from '../../harness/world.ts'
 import { isSlotOf } from '../check-limits.ts'
-import type { RateCall, RowHistory, Slot } from './rate-call.ts'
-import { pastMs, type ReadRow, readStoredRow, turnIn, widthIn } from './read-row.ts'
+import {
+  pastMs,
+  type RateCall,
+  type ReadRow,
+  type RowHistory,
+  readStoredRow,
+  type Slot,
+  turnIn,
+  widthIn,
+} from './rate-call.ts'
 
 const SKEW_MS = 5_000
 /** By no clock of this world is that still in time: the grace and twice the skew. */
