@@ -28,7 +28,6 @@ export async function runPoint(
     history: options.history ?? false,
     profile: { latencyMaxMs: 4, skewMaxMs: 0, clockJumps: 0, waiting: { seats: 1 } },
     faultFree: false,
-    stream: false,
     stale: false,
   })
   const driver = new Driver(world)

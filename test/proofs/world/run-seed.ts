@@ -14,7 +14,7 @@ import {
 import { actors } from './actors/index.ts'
 import { checkEnd } from './checkers/check-end.ts'
 import { checkAllReadable } from './checkers/observer.ts'
-import { partsOf } from './harness/actor.ts'
+import { type Part, partsOf } from './harness/actor.ts'
 import { type Built, buildWorld } from './harness/build-world.ts'
 import { drain } from './harness/drain.ts'
 import { Driver } from './harness/driver.ts'
@@ -57,7 +57,6 @@ export async function runSeed(options: RunOptions): Promise<RunResult> {
     history: options.history ?? false,
     profile,
     faultFree: profile.faultFree,
-    stream: true,
     stale: profile.faults['stale-read'] > 0,
   })
   const { world, model, newWriter } = built
@@ -81,7 +80,7 @@ export async function runSeed(options: RunOptions): Promise<RunResult> {
   world.odds = profile.faultFree ? noFaults : oddsOf(world.seed, profile.faults)
   world.odds = { ...world.odds, ...Object.fromEntries((options.calm ?? []).map((it) => [it, 0])) }
   for (const part of parts) part.start?.()
-  await work(built, driver, profile, random.fork(), options.operations)
+  await work({ ...built, profile, driver, parts, random: random.fork() }, options.operations)
   await driver.until(() => parts.every((part) => part.isDone?.() ?? true))
   for (const part of parts) part.stop?.()
   world.odds = noFaults
@@ -106,15 +105,19 @@ export async function runSeed(options: RunOptions): Promise<RunResult> {
   return { seed, violation, statistics, history }
 }
 
+type Work = Built & {
+  readonly profile: Profile
+  readonly driver: Driver
+  readonly parts: readonly Part[]
+  readonly random: Random
+}
+
 /** The eras: operations by all writers, then a rest in which only the sweeper runs. */
-async function work(
-  built: Built,
-  driver: Driver,
-  profile: Profile,
-  random: Random,
-  operations: number,
-): Promise<void> {
-  const { world, newWriter, housekeeper } = built
+async function work(work: Work, operations: number): Promise<void> {
+  const { world, newWriter, driver, profile, random } = work
+  const rest = () => {
+    for (const part of work.parts) part.rest?.()
+  }
   const { scheduler } = world
   const writers = Array.from({ length: profile.writers }, (_, i) => newWriter(`w${i + 1}`))
   const knowledge = new Knowledge()
@@ -139,14 +142,14 @@ async function work(
     world.history.add('', () => `an era of ${show(mix)}, then a rest of ${era.restMs} ms`)
     crowd.start(Math.ceil(operations / profile.eras.length))
     await driver.until(() => crowd.done)
-    await letKeysExpire(built, driver, knowledge)
+    await letKeysExpire(work, knowledge, rest)
     if (era.restMs === 0) continue
     await driver.advance(era.restMs / 2)
-    housekeeper?.sweep()
+    rest()
     await driver.advance(era.restMs / 2)
     // The next era begins while the sweeper is at work and forgets empty queues.
-    housekeeper?.sweep()
-    housekeeper?.sweep()
+    rest()
+    rest()
     await driver.advance(random.next() * 30 * profile.latencyMaxMs)
   }
 }
@@ -156,13 +159,13 @@ const REST_MS = (KEY_SECONDS + 90 * 60) * 1_000
 
 /** Some of their notes are receipts by then, and others are still in the record. */
 async function letKeysExpire(
-  { world, model, housekeeper }: Built,
-  driver: Driver,
+  { world, model, driver }: Work,
   knowledge: Knowledge,
+  rest: () => void,
 ): Promise<void> {
   if (!keysExpire(world.seed)) return
   await driver.advance(REST_MS)
-  if (world.seed % 8 === 1) housekeeper?.sweep()
+  if (world.seed % 8 === 1) rest()
   world.history.add('', () => 'the time of all keys is over')
   world.statistics.count('path keys expired')
   knowledge.forgetPushKeys()

@@ -23,6 +23,7 @@ export type Joining = Built & {
   readonly random: Random
   /** Runs something that long from now, even if processes have died or are frozen by then. */
   readonly after: (ms: number, run: () => void) => void
+  readonly pause: (ms: number) => Promise<void>
 }
 
 /** An actor in one world. */
@@ -31,6 +32,8 @@ export type Part = {
   start?(): void
   /** Each committed change of a row, once the checkers have judged it. */
   observe?(change: Change): void
+  /** Between two eras. */
+  rest?(): void
   /** The eras go on until nothing is left that it wants to do in them. */
   isDone?(): boolean
   /** The faults are off: it begins nothing new, so that the world comes to rest. */
@@ -46,7 +49,7 @@ export const takesPart = (actor: Actor, seed: number): boolean =>
 
 export function partsOf(
   actors: readonly Actor[],
-  joining: Omit<Joining, 'random' | 'after'>,
+  joining: Omit<Joining, 'random' | 'after' | 'pause'>,
 ): Part[] {
   const { seed, scheduler } = joining.world
   return actors
@@ -55,7 +58,8 @@ export function partsOf(
       const random = randomOf(actor, ~seed)
       const after: Joining['after'] = (ms, run) =>
         scheduler.at(scheduler.nowMs + ms, random.next(), true, run)
-      return actor.join({ ...joining, random, after })
+      const pause: Joining['pause'] = (ms) => new Promise((resolve) => after(ms, resolve))
+      return actor.join({ ...joining, random, after, pause })
     })
 }
 

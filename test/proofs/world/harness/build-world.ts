@@ -3,7 +3,6 @@ import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
 import { SimulatedStore } from '../../../../testing/simulated/simulated-store.ts'
 import type { Profile } from '../actors/callers/profile.ts'
 import { Writer } from '../actors/callers/writer.ts'
-import { Housekeeper } from '../actors/upkeep.ts'
 import { Model } from '../checkers/model.ts'
 import { observeChange, observeRequest } from '../checkers/observer.ts'
 import { Crossings } from './crossings.ts'
@@ -18,8 +17,6 @@ type WorldOptions = {
   readonly history: boolean
   readonly profile: Partial<Profile> & Pick<Profile, 'latencyMaxMs' | 'skewMaxMs' | 'clockJumps'>
   readonly faultFree: boolean
-  /** Whether a stream wakes a housekeeper. */
-  readonly stream: boolean
   /** Whether eventually consistent reads may see the past. */
   readonly stale: boolean
 }
@@ -28,7 +25,6 @@ export type Built = {
   readonly world: World
   readonly model: Model
   readonly newWriter: (name: string) => Writer
-  readonly housekeeper: Housekeeper | undefined
   /** Also shows each committed change to this, once the checkers have judged it. */
   readonly watch: (observe: (change: Change) => void) => void
 }
@@ -43,7 +39,7 @@ function settlingMs(mostMs: number, random: Random): number {
 
 /** A store, the model that watches it, and the writers' factory; faults are off at first. */
 export function buildWorld(options: WorldOptions): Built {
-  const { seed, history, profile, faultFree, stream, stale } = options
+  const { seed, history, profile, faultFree, stale } = options
   const random = new Random(seed)
   const staleRandom = random.fork()
   // Drawn from the seed alone: what the other forks give stays as it is.
@@ -51,7 +47,6 @@ export function buildWorld(options: WorldOptions): Built {
   const settlingRandom = new Random(seed ^ 0x5e771e)
   const { settlesMaxMs = 0 } = profile
   const scheduler = new Scheduler(START_MS)
-  let housekeeper: Housekeeper | undefined
   const observers: ((change: Change) => void)[] = []
   const store = new SimulatedStore({
     nowMs: () => scheduler.nowMs,
@@ -73,7 +68,6 @@ export function buildWorld(options: WorldOptions): Built {
     },
     onChange: (change) => {
       observeChange(model, change)
-      housekeeper?.observe(change)
       for (const observe of observers) observe(change)
     },
   })
@@ -107,7 +101,6 @@ export function buildWorld(options: WorldOptions): Built {
   const { skewMaxMs, clockJumps } = profile
   const newWriter = (name: string): Writer =>
     new Writer(world, model, { name, skewMaxMs, clockJumps })
-  if (stream) housekeeper = new Housekeeper(world, newWriter('stream'))
   const watch: Built['watch'] = (observe) => void observers.push(observe)
-  return { world, model, newWriter, housekeeper, watch }
+  return { world, model, newWriter, watch }
 }

@@ -20,15 +20,13 @@ export type Surroundings = {
 }
 
 /** A process with a memory, a clock and randomness of its own; after a crash, a new one. */
-export class Mortal<Service> {
+export abstract class Mortal<Service> {
   readonly #world: World
   readonly #options: MortalOptions
   readonly #open: (surroundings: Surroundings) => Service
   readonly #random: Random
   #lives = 0
   #now: { readonly life: Life; readonly service: Service }
-  /** Called as it dies: its calls under way never end. */
-  onDeath: () => void = () => {}
   /** Called when the new process is there. */
   onCrash: () => void = () => {}
 
@@ -48,9 +46,9 @@ export class Mortal<Service> {
     return this.#now.service
   }
 
+  /** Its calls under way never end. */
   crash(): void {
     this.life.dead = true
-    this.onDeath()
     this.#now = this.#begin()
     this.onCrash()
   }

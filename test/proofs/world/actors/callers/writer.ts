@@ -6,7 +6,7 @@ import type { Model } from '../../checkers/model.ts'
 import { featuresOf } from '../../harness/crossings.ts'
 import { show } from '../../harness/history.ts'
 import { Mortal, type MortalOptions, type Surroundings } from '../../harness/mortal.ts'
-import { inLife, type Life, type World } from '../../harness/world.ts'
+import { inLife, type World } from '../../harness/world.ts'
 import type { Command } from './command.ts'
 import { asOlderEngine, isOlder } from './older-engine.ts'
 import {
@@ -21,31 +21,15 @@ import { perform, type Service } from './perform.ts'
 import { KEY_SECONDS, keysExpire } from './profile.ts'
 
 /** A process with an engine, which does what callers ask of it. */
-export class Writer {
+export class Writer extends Mortal<Service> {
   readonly #world: World
   readonly #model: Model
-  readonly #process: Mortal<Service>
   readonly #running = new Set<Operation>()
 
   constructor(world: World, model: Model, options: MortalOptions) {
+    super(world, options, (surroundings) => openService(world, model, surroundings))
     this.#world = world
     this.#model = model
-    this.#process = new Mortal(world, options, (surroundings) => this.#open(surroundings))
-    this.#process.onDeath = () => {
-      for (const operation of this.#running) {
-        operation.outcome = { kind: 'crashed' }
-        this.#count(operation, 'crashed')
-      }
-      this.#running.clear()
-    }
-  }
-
-  get life(): Life {
-    return this.#process.life
-  }
-
-  set onCrash(onCrash: () => void) {
-    this.#process.onCrash = onCrash
   }
 
   /** By the world's own clock; not at all once this life has ended. */
@@ -60,52 +44,16 @@ export class Writer {
   }
 
   /** Its calls under way never end; a new process with an empty memory takes its place. */
-  crash(): void {
-    this.#process.crash()
+  override crash(): void {
+    for (const operation of this.#running) {
+      operation.outcome = { kind: 'crashed' }
+      this.#count(operation, 'crashed')
+    }
+    this.#running.clear()
+    super.crash()
   }
 
-  #open({ life, network: { dynamodb, s3 }, clock, random }: Surroundings): Service {
-    const { tableName, bucketName } = this.#world.store
-    const sleep = async (ms: number, signal?: AbortSignal): Promise<void> => {
-      await clock.sleep(ms, signal)
-      const operation = currentOperation.getStore()
-      // Of a pop, only the pauses of its wait end with its signal.
-      if (signal === undefined || operation?.command.verb !== 'pop') return
-      checkWaiter(this.#model, operation)
-      judgeFromHere(operation, this.#model.commits)
-    }
-    const queues = createQueues({
-      tableName,
-      bucketName,
-      dynamodb: isOlder(this.#world.seed, life.name) ? asOlderEngine(dynamodb) : dynamodb,
-      s3,
-      clock: { nowMs: clock.nowMs, sleep },
-      waitingPopsMax: this.#world.waitingPopsMax,
-      random: () => random.next(),
-      linger: this.#world.linger,
-      ...(keysExpire(this.#world.seed) && { idempotencyTtlSeconds: KEY_SECONDS }),
-      onBackgroundError: (error, { queue, step }) => {
-        this.#world.statistics.count(`background ${step} failed`)
-        this.#world.history.add(life.name, () => `  ${step} of ${queue} failed: ${error}`)
-        if (!(error instanceof TypeError || error instanceof RangeError)) return
-        this.#world.violated('only our own errors come out', `${step} of ${queue}: ${error.stack}`)
-      },
-    })
-    return {
-      queues,
-      dynamodb,
-      tableName,
-      abortAfter: (ms) => {
-        const ended = new AbortController()
-        if (ms === undefined) return ended.signal
-        const { scheduler } = this.#world
-        inLife(this.#world, life, scheduler.nowMs + ms, () => ended.abort())
-        return ended.signal
-      },
-    }
-  }
-
-  run(command: Command, done: (operation: Operation) => void): Operation {
+  run(command: Command, done?: (operation: Operation) => void): Operation {
     const { history } = this.#world
     const operation = startOperation(this.#model, this.life.name, command)
     announcePush(this.#model, operation)
@@ -115,12 +63,12 @@ export class Writer {
     }
     history.add(operation.writer, () => `#${operation.id} ${show(command)}`)
     const { life } = this
-    const { service } = this.#process
+    const { service } = this
     const finish = (outcome: Outcome): void => {
       if (life.dead) return
       this.#running.delete(operation)
       this.#finish(operation, outcome)
-      done(operation)
+      done?.(operation)
     }
     const atCommit = () => this.#model.commits
     carryOut(operation, () => perform(service, command), atCommit, finish)
@@ -178,4 +126,43 @@ export class Writer {
   #count({ command }: Operation, how: string): void {
     this.#world.statistics.count(`operation ${command.verb} ${how}`)
   }
+}
+
+function openService(
+  world: World,
+  model: Model,
+  { life, network: { dynamodb, s3 }, clock, random }: Surroundings,
+): Service {
+  const { tableName, bucketName } = world.store
+  const sleep = async (ms: number, signal?: AbortSignal): Promise<void> => {
+    await clock.sleep(ms, signal)
+    const operation = currentOperation.getStore()
+    // Of a pop, only the pauses of its wait end with its signal.
+    if (signal === undefined || operation?.command.verb !== 'pop') return
+    checkWaiter(model, operation)
+    judgeFromHere(operation, model.commits)
+  }
+  const queues = createQueues({
+    tableName,
+    bucketName,
+    dynamodb: isOlder(world.seed, life.name) ? asOlderEngine(dynamodb) : dynamodb,
+    s3,
+    clock: { nowMs: clock.nowMs, sleep },
+    waitingPopsMax: world.waitingPopsMax,
+    random: () => random.next(),
+    linger: world.linger,
+    ...(keysExpire(world.seed) && { idempotencyTtlSeconds: KEY_SECONDS }),
+    onBackgroundError: (error, { queue, step }) => {
+      world.statistics.count(`background ${step} failed`)
+      world.history.add(life.name, () => `  ${step} of ${queue} failed: ${error}`)
+      if (!(error instanceof TypeError || error instanceof RangeError)) return
+      world.violated('only our own errors come out', `${step} of ${queue}: ${error.stack}`)
+    },
+  })
+  const abortAfter = (ms: number | undefined): AbortSignal => {
+    const ended = new AbortController()
+    if (ms !== undefined) inLife(world, life, world.scheduler.nowMs + ms, () => ended.abort())
+    return ended.signal
+  }
+  return { queues, dynamodb, tableName, abortAfter }
 }
