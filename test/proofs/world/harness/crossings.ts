@@ -17,7 +17,7 @@ export const features = [
   'deployment',
 ] as const
 
-export type Feature = (typeof features)[number]
+type Feature = (typeof features)[number]
 
 /** A lock's or a timer's life, as most of them are: what was there so lately may still matter. */
 const LIFE_MS = 30_000
@@ -61,20 +61,7 @@ export class Crossings {
   }
 }
 
-export const crossingOf = (a: Feature, b: Feature): string => `met ${a} × ${b}`
-
-/** Pairs that cannot meet, each with its reason. */
-export const impossible: readonly (readonly [Feature, Feature, string])[] = []
-
-/** All pairs that can meet. */
-export function* pairs(): Generator<readonly [Feature, Feature]> {
-  for (const [index, a] of features.entries()) {
-    for (const b of features.slice(index + 1)) {
-      if (impossible.some(([one, other]) => one === a && other === b)) continue
-      yield [a, b]
-    }
-  }
-}
+const crossingOf = (a: Feature, b: Feature): string => `met ${a} × ${b}`
 
 // biome-ignore format: a table
 const byVerb: Readonly<Partial<Record<Verb, Feature>>> = {
@@ -147,21 +134,15 @@ export function showMatrix(statistics: Statistics): string[] {
     'Crossings: seeds in which two features met in one queue within a lock’s or a timer’s life',
     `${' '.repeat(width)}${head}`,
     ...features.map((a, row) => {
-      const cells = features.slice(0, row).map((b) => cellOf(statistics, b, a).padStart(CELL))
-      return `${names[row]?.padEnd(width)}${cells.join('')}`
+      const cells = features.slice(0, row).map((b) => statistics.get(crossingOf(b, a)))
+      return `${names[row]?.padEnd(width)}${cells.map((seeds) => String(seeds).padStart(CELL)).join('')}`
     }),
-    ...impossible.map(([a, b, why]) => `–: ${a} × ${b}: ${why}`),
   ]
-}
-
-function cellOf(statistics: Statistics, a: string, b: string): string {
-  if (impossible.some(([one, other]) => one === a && other === b)) return '–'
-  return String(statistics.get(crossingOf(a as never, b as never)))
 }
 
 /** Pairs that met in fewer seeds than that. */
 export const missingCrossings = (statistics: Statistics, least: number): string[] =>
-  [...pairs()]
-    .map(([a, b]) => crossingOf(a, b))
+  features
+    .flatMap((a, index) => features.slice(index + 1).map((b) => crossingOf(a, b)))
     .filter((name) => statistics.get(name) < least)
     .map((name) => `${name}: ${statistics.get(name)} seeds, not ${least}`)

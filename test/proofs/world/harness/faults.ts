@@ -91,48 +91,38 @@ export function planRequest(
   const there = latency()
   const fault = drawFault(request, odds, random)
   const lost = () => (random.chance(0.5) ? requestTimeout(timeoutMs) : connectionReset())
-  const applied = (afterMs: number, answerDelayMs: number): RequestPlan => ({
+  const applied = (goMs: number, comeMs: number): RequestPlan => ({
     fault,
-    applyAfterMs: afterMs,
+    applyAfterMs: there + goMs,
     error: undefined,
-    answerDelayMs,
+    answerDelayMs: latency() + comeMs,
   })
-  const failed = (
-    error: Error,
-    applyAfterMs: number | undefined,
-    afterMs: number,
-  ): RequestPlan => ({
-    fault,
-    applyAfterMs,
-    error: { error, afterMs },
-    answerDelayMs: 0,
-  })
-  const definite = (error: Error) => failed(error, undefined, there + latency())
-  const unknown = (error: Error, applyAfterMs?: number) =>
-    failed(error, applyAfterMs, error.message.includes('timed out') ? timeoutMs : there + latency())
+  const failed = (error: Error, applyAfterMs?: number): RequestPlan => {
+    const isTimeout = error.message.includes('timed out')
+    const afterMs = isTimeout ? timeoutMs : there + latency()
+    return { fault, applyAfterMs, error: { error, afterMs }, answerDelayMs: 0 }
+  }
   switch (fault) {
     case undefined:
-      return applied(there, latency())
-    case 'slow': {
-      const [a, b] = [random.pick([0, ...slowMs]), random.pick(slowMs)]
-      return applied(there + a, latency() + b)
-    }
+      return applied(0, 0)
+    case 'slow':
+      return applied(random.pick([0, ...slowMs]), random.pick(slowMs))
     case 'throttled':
-      return definite(throttledError(request, random))
+      return failed(throttledError(request, random))
     case 's3-unavailable':
-      return definite(slowDown())
+      return failed(slowDown())
     case 'conflict':
-      return definite(conflictError(request, random))
+      return failed(conflictError(request, random))
     case 'server-error':
-      return unknown(serverError(request))
+      return failed(serverError(request))
     case 'server-error-applied':
-      return unknown(serverError(request), there)
+      return failed(serverError(request), there)
     case 'request-lost':
-      return unknown(lost())
+      return failed(lost())
     case 'answer-lost':
-      return unknown(lost(), there)
+      return failed(lost(), there)
     case 'lands-late':
-      return unknown(lost(), there + random.pick(lateMs) * (0.5 + random.next()))
+      return failed(lost(), there + random.pick(lateMs) * (0.5 + random.next()))
     default:
       throw new Error(`${fault} is no fault of a single request`)
   }

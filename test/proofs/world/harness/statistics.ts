@@ -30,41 +30,33 @@ export class Statistics {
   }
 }
 
+/** By what the names begin with. */
+const titles: Readonly<Record<string, string>> = {
+  operation: 'Operations by outcome',
+  fault: 'Faults injected',
+  refused: 'Refused by the store',
+  path: 'Paths taken',
+  fate: 'What became of the items',
+  max: 'Largest',
+}
+
 /** The end of a run, as a page to read. */
-export function summary(result: PoolResult): string {
-  const { statistics, failures, seconds, seeds } = result
-  const lines: string[] = []
-  const counts = Object.entries(statistics.toJSON())
-  for (const [title, prefix] of sections) {
-    const some = counts.filter(([name]) => name.startsWith(prefix))
-    if (some.length === 0) continue
-    lines.push('', title)
-    for (const [name, count] of some) {
-      lines.push(`  ${name.slice(prefix.length).padEnd(52)} ${String(count).padStart(10)}`)
-    }
-  }
-  const shown = [...sections.map(([, prefix]) => prefix), 'met ']
-  const others = counts.filter(([name]) => !shown.some((prefix) => name.startsWith(prefix)))
-  lines.push('', ...showMatrix(statistics))
-  lines.push('')
-  for (const [name, count] of others) lines.push(`${name.padEnd(54)} ${String(count).padStart(10)}`)
-  const rate = (seeds / seconds).toFixed(1)
-  lines.push('', `${seeds} seeds in ${seconds.toFixed(1)} s: ${rate} seeds/s`)
+export function summary({ statistics, failures, seconds, seeds }: PoolResult): string {
+  const counts = Object.entries(statistics.toJSON()).filter(([name]) => !name.startsWith('met '))
+  const groups = Map.groupBy(counts, ([name]) => titles[name.slice(0, name.indexOf(' '))] ?? 'More')
+  const lines = [...groups].flatMap(([title, group]) => [
+    '',
+    title,
+    ...group.map(([name, count]) => `  ${name.padEnd(62)} ${String(count).padStart(10)}`),
+  ])
+  lines.push('', ...showMatrix(statistics), '')
+  lines.push(`${seeds} seeds in ${seconds.toFixed(1)} s: ${(seeds / seconds).toFixed(1)} seeds/s`)
   for (const { seed, rule, explanation } of failures) {
     lines.push(`seed ${seed} VIOLATES ${rule}: ${explanation.slice(0, 300)}`)
   }
   lines.push(failures.length === 0 ? 'Every invariant holds.' : `${failures.length} seeds failed.`)
   return lines.join('\n')
 }
-
-const sections: readonly (readonly [title: string, prefix: string])[] = [
-  ['Operations by outcome', 'operation '],
-  ['Faults injected', 'fault '],
-  ['Refused by the store', 'refused '],
-  ['Paths taken', 'path '],
-  ['What became of the items', 'fate '],
-  ['Largest', 'max '],
-]
 
 /**
  * A run that met less than this in 5,000 seeds proves nothing. The numbers are about half of the usual,
