@@ -256,5 +256,6 @@ function appendItem(model: Model, log: LaneLog, entry: string): void {
   }
   noteInLane(model, log, item, record)
   const sinceMs = model.world.scheduler.nowMs
-  log.places.push({ entry, item, record, sinceMs, handouts: 0 })
+  const sequence = log.places.length
+  log.places.push({ log, sequence, entry, item, record, sinceMs, handouts: 0 })
 }

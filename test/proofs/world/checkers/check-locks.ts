@@ -1,6 +1,6 @@
 import { isDone, itemsIn, type Lock } from '../../../../lambdas/engine/core/record.ts'
 import { locksNamedBy } from '../actors/callers/command.ts'
-import type { Answer, Refusal, Say } from './model.ts'
+import type { Answer, Asked, Refusal } from './model.ts'
 import type { Put } from './snapshot.ts'
 
 export class LockModel {
@@ -66,13 +66,12 @@ export function noteLocks({ model, queueModel, before, after }: Put): void {
 }
 
 export function checkAcknowledged(answer: Answer<'acknowledge'>): void {
-  const { lockId, ids } = answer.operation.command.request
-  checkSettled(answer, lockId, answer.value.itemsAcknowledged, ids)
+  const { lockId, ids } = answer.command.request
+  if (ids === undefined) checkSettled(answer, lockId, answer.value.itemsAcknowledged)
 }
 
 export function checkManyAcknowledged(answer: Answer<'acknowledgeMany'>): void {
-  const { model, operation, value: results, say } = answer
-  const { command, effects } = operation
+  const { value: results, command, effects, say } = answer
   if (results.map(({ lockId }) => lockId).join() !== command.request.join()) {
     say('each lock has its result', `${results.length} results`)
   }
@@ -84,81 +83,90 @@ export function checkManyAcknowledged(answer: Answer<'acknowledgeMany'>): void {
       if (effects.settledByLock.has(lockId)) {
         say('a definite error changed nothing', `lock ${lockId} was settled`)
       }
-      checkRefused({ model, operation, say, code: result.code }, lockId)
+      if (isAboutLock.test(result.code)) checkRefused({ ...answer, code: result.code }, lockId)
     }
   }
 }
 
-export function checkExtended({ model, operation, value, say }: Answer<'extend'>): void {
-  const { command, effects, clockMinMs, clockMaxMs } = operation
+export function checkExtended({
+  operation,
+  command,
+  effects,
+  queueModel,
+  value: { expiresAtMs },
+  say,
+}: Answer<'extend'>): void {
   const { lockId, ttlSeconds } = command.request
-  const { expiresAtMs } = value
+  const { clockMinMs, clockMaxMs } = operation
   const ttlMs = Math.min(300, Math.max(1, ttlSeconds)) * 1_000
   if (expiresAtMs < clockMinMs + ttlMs || expiresAtMs > clockMaxMs + ttlMs) {
     say('an extension is as long as asked', `${lockId} until ${expiresAtMs}`)
   }
   // Two in the same millisecond ask for the same, and one write does it for both.
-  const lock = model.queue(command.queue).locks.get(lockId)
+  const lock = queueModel.locks.get(lockId)
   if (!effects.extended.has(lockId) && !lock?.expiries.has(expiresAtMs)) {
     say('a success has its effect', `lock ${lockId} was not extended`)
   }
 }
 
-function checkSettled(
-  { model, operation, say }: Answer<'acknowledge' | 'acknowledgeMany'>,
-  lockId: string,
-  answered: number,
-  ids?: readonly string[],
-): void {
-  const settled = operation.effects.settledByLock.get(lockId)
-  const lock = model.queue(operation.command.queue).locks.get(lockId)
-  if (settled !== undefined) {
-    if (settled !== answered && ids === undefined) {
-      say('an acknowledge counts exactly', `${answered}, in truth ${settled}`)
-    }
-  } else if (ids === undefined && !lock?.acknowledged) {
-    say('a success has its effect', `lock ${lockId} was not acknowledged`)
-  }
-  if (lock === undefined || ids !== undefined) return
+function checkSettled(answer: Asked, lockId: string, answered: number): void {
+  checkSettledCount(answer, lockId, answered)
+  const lock = answer.queueModel.locks.get(lockId)
+  if (lock === undefined) return
   if (lock.answered !== undefined && lock.answered !== answered) {
-    say('a repeated acknowledge gets the first answer', `${lock.answered}, then ${answered}`)
+    answer.say('a repeated acknowledge gets the first answer', `${lock.answered}, then ${answered}`)
   }
   lock.answered = answered
 }
 
+/** All of a lock was acknowledged, by this call or by one before. */
+export function checkSettledCount(
+  { effects, queueModel, say }: Asked,
+  lockId: string,
+  answered: number,
+): void {
+  const settled = effects.settledByLock.get(lockId)
+  if (settled === undefined && !queueModel.locks.get(lockId)?.acknowledged) {
+    say('a success has its effect', `lock ${lockId} was not acknowledged`)
+  } else if (settled !== undefined && settled !== answered) {
+    say('an acknowledge counts exactly', `${answered}, in truth ${settled}`)
+  }
+}
+
 /** A repeat answers what the first did; the first answers what it has done. */
-export function checkCount(done: number | undefined, answered: number, say: Say): void {
+export function checkCount(done: number | undefined, answered: number, say: Asked['say']): void {
   if (done !== undefined && done !== answered) {
     say('a success counts exactly', `answered ${answered}, in truth ${done}`)
   }
 }
 
+const isAboutLock = /^(LOCK_NOT_FOUND|LOCK_EXPIRED|INVALID_LOCK_ID)$/
+
 export function checkLockRefusal(refusal: Refusal): void {
-  const { command } = refusal.operation
+  const { command } = refusal
   if (command.verb === 'acknowledgeMany') return
   const [lockId] = locksNamedBy(command)
   if (lockId !== undefined) checkRefused(refusal, lockId)
 }
 
 /** No call may refuse a lock that was live all the time by every clock involved. */
-function checkRefused({ model, operation, code, say }: Refusal, lockId: string): void {
-  if (code !== 'LOCK_NOT_FOUND' && code !== 'LOCK_EXPIRED' && code !== 'INVALID_LOCK_ID') return
-  const { locks, current } = model.queue(operation.command.queue)
+function checkRefused(refusal: Refusal, lockId: string): void {
+  const { operation, command, queueModel, code, say } = refusal
+  const { locks, current } = queueModel
   const lock = locks.get(lockId)
   if (lock === undefined) return
   if (lock.endedAtCommit !== undefined) {
     const remembered = current?.record.ended.some(
       (past) => past.lockId === lockId && past.ending === 'acknowledged',
     )
-    const { verb } = operation.command
-    const repeats = verb === 'acknowledge' || verb === 'acknowledgeMany' || verb === 'pop'
+    const repeats = /^(acknowledge|acknowledgeMany|pop)$/.test(command.verb)
     if (remembered && repeats && lock.endedAtCommit <= operation.startedAtCommit) {
       say('a repeated acknowledge gets the first answer', `${code} for ${lockId}`)
     }
-    return
-  }
-  if (lock.changedAtCommit > operation.startedAtCommit) return
-  if (lock.expiresAtMs > operation.clockMaxMs) {
+  } else if (
+    lock.changedAtCommit <= operation.startedAtCommit &&
+    lock.expiresAtMs > operation.clockMaxMs
+  ) {
     say('a live lock is never refused', `${code} for ${lockId} until ${lock.expiresAtMs}`)
   }
 }

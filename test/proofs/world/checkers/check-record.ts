@@ -18,7 +18,7 @@ import { isRetry } from '../../../../lambdas/engine/core/retry.ts'
 import { isPatient } from '../../../../lambdas/engine/core/timers.ts'
 import { transitionsOf } from '../../../../lambdas/engine/core/transitions.ts'
 import type { PopOutcome } from '../../../../lambdas/engine/queues.ts'
-import type { Answer, Model } from './model.ts'
+import type { Asked, Model } from './model.ts'
 import type { Commit, Snapshot } from './snapshot.ts'
 
 export type Broken = (rule: string, explanation: string) => void
@@ -199,10 +199,10 @@ function checkReminder({ model, before }: Commit, { record }: Snapshot, hasFree:
  * queue sets the mark before it answers, and so does a call that finds the mark missing.
  */
 export function checkLeftDry(
-  { model, operation, say }: Answer<'pop'> | Answer<'purge'> | Answer<'cancel'> | Answer<'move'>,
+  { model, operation, queueModel, say }: Asked,
   outcome: PopOutcome | undefined,
 ): void {
-  const { silence, queue } = model.queue(operation.command.queue)
+  const { silence, queue } = queueModel
   if (silence === undefined) return
   const found = outcome?.kind === 'empty' && silence.sinceCommit <= operation.startedAtCommit
   if (found) say('who finds nothing leaves the mark', queue)

@@ -129,6 +129,8 @@ export type LaneLog = {
 export type Kept = { readonly model: Model; readonly log: LaneLog; readonly lane: Lane }
 
 export type Place = {
+  readonly log: LaneLog
+  readonly sequence: number
   /** The entry as it was appended, or as its batch holds it. */
   readonly entry: string
   readonly item: Item

@@ -1,7 +1,8 @@
 import type { BatchReference } from '../../../../lambdas/engine/core/entry.ts'
+import { parseItemId } from '../../../../lambdas/engine/core/keys.ts'
 import type { Range } from '../../../../lambdas/engine/core/ranges.ts'
 import type { Queues } from '../../../../lambdas/engine/queues.ts'
-import type { CommandOf, Verb } from '../actors/callers/command.ts'
+import type { Command, CommandOf, Verb } from '../actors/callers/command.ts'
 import type { Operation } from '../actors/callers/operation.ts'
 import { getOrMake } from '../harness/get-or-make.ts'
 import type { World } from '../harness/world.ts'
@@ -9,7 +10,7 @@ import { Availability } from './availability.ts'
 import { PatternsHistory } from './check-configuration.ts'
 import type { LockModel } from './check-locks.ts'
 import { Seats } from './check-waiting.ts'
-import { type LaneLog, laneKey } from './lane-view.ts'
+import { type LaneLog, laneKey, type Place } from './lane-view.ts'
 import { type ItemRecord, Ledger, type PushedBy } from './ledger.ts'
 import { Rows } from './rows.ts'
 import { ScheduledItems } from './scheduled-items.ts'
@@ -65,6 +66,12 @@ export class Model {
 
   log(queue: string, epoch: string, priority: number): LaneLog | undefined {
     return this.#logs.get(laneKey(queue, epoch, priority))
+  }
+
+  /** Where this id leads. */
+  place(queue: string, id: string | undefined): Place | undefined {
+    const at = parseItemId(id)
+    return at && this.log(queue, at.epoch, at.priority)?.places[at.sequence]
   }
 
   /** Where a batch became part of a lane. */
@@ -136,15 +143,22 @@ export class QueueModel {
   }
 }
 
-export type Say = (rule: string, explanation: string) => void
-
-/** A success under judgement: what the caller asked and what it got. */
-export type Answer<V extends Verb = Verb> = {
+/** A call under judgement, by what its requests did and what was true meanwhile. */
+export type Asked = {
   readonly model: Model
-  readonly operation: Operation<CommandOf<V>>
+  readonly operation: Operation
+  readonly command: Command
+  readonly effects: Operation['effects']
+  /** Its queue's. */
+  readonly queueModel: QueueModel
+  readonly say: (rule: string, explanation: string) => void
+}
+
+/** A success: what the caller asked and what it got. */
+export type Answer<V extends Verb = Verb> = Asked & {
+  readonly command: CommandOf<V>
   readonly value: Awaited<ReturnType<Queues[V]>>
-  readonly say: Say
 }
 
 /** A refusal, by its code. */
-export type Refusal = Omit<Answer, 'value'> & { readonly code: string }
+export type Refusal = Asked & { readonly code: string }
