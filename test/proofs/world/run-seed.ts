@@ -52,13 +52,7 @@ export function drawWorld(seed: number) {
 export async function runSeed(options: RunOptions): Promise<RunResult> {
   const { seed } = options
   const { random, profile, worldSeed } = drawWorld(seed)
-  const built = buildWorld({
-    seed: worldSeed,
-    history: options.history ?? false,
-    profile,
-    faultFree: profile.faultFree,
-    stale: profile.faults['stale-read'] > 0,
-  })
+  const built = buildWorld({ seed: worldSeed, history: options.history ?? false, profile })
   const { world, model, newWriter } = built
   const driver = new Driver(world)
   const joining = actors.filter(({ name }) => !options.without?.includes(name))
@@ -90,10 +84,11 @@ export async function runSeed(options: RunOptions): Promise<RunResult> {
   for (const part of parts) await part.settle?.()
 
   const call = async (command: Command) => (await driver.call(drainer, command))?.outcome
+  const ending = { model, driver, call }
   if (profile.patterned) {
-    await settlePatterns({ model, call, driver, newWriter, profile, random: new Random(~seed) })
+    await settlePatterns({ ...ending, newWriter, profile, random: new Random(~seed) })
   }
-  await drain(model, call, driver)
+  await drain(ending)
   if (world.violation === undefined) {
     checkEnd(model)
     for (const part of parts) part.checkEnd?.()

@@ -35,7 +35,7 @@ export function inbox(joining: Joining): Part {
   const { ledger } = model
   const nowMs = () => Math.floor(world.scheduler.nowMs)
   const clock = { nowMs, sleep: pause }
-  const sqs = new Sqs<Sent>(nowMs, () => random.next())
+  const sqs = new Sqs<Sent>({ nowMs, random: () => random.next() })
   const keyed: { readonly queue: string; readonly push: Push; readonly keyLife: number }[] = []
   let messagesLeft = random.between(3, 14)
   let texts = 0

@@ -16,9 +16,6 @@ type WorldOptions = {
   readonly seed: number
   readonly history: boolean
   readonly profile: Partial<Profile> & Pick<Profile, 'latencyMaxMs' | 'skewMaxMs' | 'clockJumps'>
-  readonly faultFree: boolean
-  /** Whether eventually consistent reads may see the past. */
-  readonly stale: boolean
 }
 
 export type Built = {
@@ -39,13 +36,14 @@ function settlingMs(mostMs: number, random: Random): number {
 
 /** A store, the model that watches it, and the writers' factory; faults are off at first. */
 export function buildWorld(options: WorldOptions): Built {
-  const { seed, history, profile, faultFree, stale } = options
+  const { seed, history, profile } = options
+  const { settlesMaxMs = 0, skewMaxMs, clockJumps, faultFree = false } = profile
+  const stale = (profile.faults?.['stale-read'] ?? 0) > 0
   const random = new Random(seed)
   const staleRandom = random.fork()
   // Drawn from the seed alone: what the other forks give stays as it is.
   const batchRandom = new Random(~seed)
   const settlingRandom = new Random(seed ^ 0x5e771e)
-  const { settlesMaxMs = 0 } = profile
   const scheduler = new Scheduler(START_MS)
   const observers: ((change: Change) => void)[] = []
   const store = new SimulatedStore({
@@ -71,7 +69,7 @@ export function buildWorld(options: WorldOptions): Built {
       for (const observe of observers) observe(change)
     },
   })
-  const log = new History({ enabled: history, nowMs: () => scheduler.nowMs })
+  const log = new History(history, () => scheduler.nowMs)
   const world: World = {
     seed,
     scheduler,
@@ -83,7 +81,7 @@ export function buildWorld(options: WorldOptions): Built {
     faultFree,
     odds: noFaults,
     latencyMaxMs: profile.latencyMaxMs,
-    skewMaxMs: profile.skewMaxMs,
+    skewMaxMs,
     waitingPopsMax: profile.waiting?.seats,
     transactionMaxMs: profile.transactionMaxMs ?? 0,
     linger: profile.linger,
@@ -98,7 +96,6 @@ export function buildWorld(options: WorldOptions): Built {
     },
   }
   const model = new Model(world)
-  const { skewMaxMs, clockJumps } = profile
   const newWriter = (name: string): Writer =>
     new Writer(world, model, { name, skewMaxMs, clockJumps })
   const watch: Built['watch'] = (observe) => void observers.push(observe)

@@ -10,10 +10,10 @@ export class History {
   readonly lines: string[] = []
   readonly enabled: boolean
 
-  constructor(options: { enabled: boolean; nowMs: () => number }) {
-    this.enabled = options.enabled
-    this.#nowMs = options.nowMs
-    this.#startMs = options.nowMs()
+  constructor(enabled: boolean, nowMs: () => number) {
+    this.enabled = enabled
+    this.#nowMs = nowMs
+    this.#startMs = nowMs()
   }
 
   /** Builds the line only while the history is on. */

@@ -94,30 +94,22 @@ export class Knowledge {
 
 const IDS_KEPT = 200
 
+/** Every world begins at 1, and making the fillers again took a tenth of its time. */
+const fillers: string[] = []
+
 /** Hardly compressible: most payloads compress only in part. */
 function filler(seed: number, bytes: number): string {
   let text = fillers[seed] ?? ''
   if (text.length < bytes) {
-    text = longFiller(seed, bytes)
-    if (seed < FILLERS_MAX && bytes <= FILLER_BYTES_MAX) fillers[seed] = text
+    text = ''
+    let state = Math.imul(seed, 0x9e3779b1)
+    while (text.length < bytes) {
+      state = Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x6d2b79f5
+      text += (state >>> 0).toString(36)
+    }
+    fillers[seed] = text
   }
   return text.slice(0, bytes)
-}
-
-/** Every world begins at 1, and making the fillers again took a tenth of its time. */
-const fillers: string[] = []
-/** At most 8 MB: few worlds push more items, and most items are smaller. */
-const FILLERS_MAX = 2_000
-const FILLER_BYTES_MAX = 4_096
-
-function longFiller(seed: number, bytes: number): string {
-  let state = Math.imul(seed, 0x9e3779b1)
-  let text = ''
-  while (text.length < bytes) {
-    state = Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x6d2b79f5
-    text += (state >>> 0).toString(36)
-  }
-  return text
 }
 
 export type Page = {
@@ -157,13 +149,12 @@ export function learn(knowledge: Knowledge, { command, outcome }: Operation): vo
       knowledge.pages.push({ queue, request: { ...command.request, cursor }, afterId: last.id })
       return
     }
-    case 'move': {
-      const ids = (outcome.value as readonly MoveResult[]).flatMap((one) =>
-        'newId' in one && one.newId ? [one.newId] : [],
-      )
-      knowledge.learnIds(command.request.queue ?? queue, ids)
+    case 'move':
+      for (const one of outcome.value as readonly MoveResult[]) {
+        if (!('newId' in one) || !one.newId) continue
+        knowledge.learnIds(command.request.queue ?? queue, [one.newId])
+      }
       return
-    }
     case 'pop': {
       const popped = outcome.value as PopOutcome
       if (popped.kind === 'items') knowledge.learnIds(queue, idsOf(popped))
