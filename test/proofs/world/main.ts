@@ -4,39 +4,29 @@ import { missingCrossings } from './harness/crossings.ts'
 import { type Fault, faults } from './harness/faults.ts'
 import { prepareProcess, runSeeds } from './harness/pool.ts'
 import { summary } from './harness/statistics.ts'
-import { type RunOptions, type RunResult, runSeed } from './run-seed.ts'
+import { type RunOptions, runSeed } from './run-seed.ts'
 
-const help = `npm run simulate -- [options]
-  --seeds N     how many seeds to run (1000)
-  --from S      the first of them (1)
-  --seed S      run this one alone and print its whole history
-  --ops N       operations of callers a seed (100)
-  --without A   comma-separated actors that stay out
-  --calm F      comma-separated kinds of faults that do not happen
-  --workers N   processes (one a core)
-  --failures N  stop after this many failures (5)
-  --crossings N fail where two features met in fewer seeds than this (0)
-  --quiet       print no history`
+const options = {
+  seeds: { type: 'string', default: '1000', is: 'how many seeds to run' },
+  from: { type: 'string', default: '1', is: 'the first of them' },
+  seed: { type: 'string', is: 'run this one alone and print its whole history' },
+  ops: { type: 'string', default: '100', is: 'operations of callers a seed' },
+  without: { type: 'string', default: '', is: 'comma-separated actors that stay out' },
+  calm: { type: 'string', default: '', is: 'comma-separated kinds of faults that do not happen' },
+  workers: { type: 'string', is: 'processes, one a core by default' },
+  failures: { type: 'string', default: '5', is: 'stop after this many failures' },
+  crossings: { type: 'string', default: '0', is: 'fail where features met in fewer seeds' },
+  quiet: { type: 'boolean', default: false, is: 'print no history' },
+  help: { type: 'boolean', default: false, is: 'print this' },
+} as const
+
+const help = Object.entries(options).map(([name, { is }]) => `  --${name.padEnd(10)} ${is}`)
 
 /** Runs seeds, or one seed with its history; resolves with the exit code. */
 async function seedsCli(): Promise<number> {
-  const { values } = parseArgs({
-    options: {
-      seeds: { type: 'string', default: '1000' },
-      from: { type: 'string', default: '1' },
-      seed: { type: 'string' },
-      ops: { type: 'string', default: '100' },
-      without: { type: 'string', default: '' },
-      calm: { type: 'string', default: '' },
-      workers: { type: 'string' },
-      failures: { type: 'string', default: '5' },
-      crossings: { type: 'string', default: '0' },
-      quiet: { type: 'boolean', default: false },
-      help: { type: 'boolean', default: false },
-    },
-  })
+  const { values } = parseArgs({ options })
   if (values.help) {
-    console.log(help)
+    console.log(['npm run simulate -- [options]', ...help].join('\n'))
     return 0
   }
   const operations = Number(values.ops)
@@ -61,8 +51,7 @@ async function seedsCli(): Promise<number> {
   const [first] = result.failures
   if (first === undefined) return missing.length === 0 ? 0 : 1
   await prepareProcess()
-  const names = actors.map(({ name }) => name)
-  const least = await shrink(runSeed, { seed: first.seed, operations }, first.rule, names)
+  const least = await shrink({ seed: first.seed, operations }, first.rule)
   console.log(`\nThe history of seed ${first.seed}, without what it does not need to fail:`)
   await replay(least)
   return 1
@@ -93,8 +82,6 @@ function progress(seeds: number): (done: number, failures: number) => void {
   }
 }
 
-type Smaller = Pick<RunOptions, 'operations' | 'without' | 'calm'>
-
 /** A run takes some 50 ms: in a few seconds nearly all that is not needed is gone. */
 const RUNS_MAX = 120
 
@@ -102,25 +89,20 @@ const RUNS_MAX = 120
  * The smallest run of a seed that this finds and that breaks the same rule: without actors and faults that are not
  * needed for it, and with as few calls as do.
  */
-async function shrink(
-  run: (options: RunOptions) => Promise<RunResult>,
-  options: RunOptions,
-  rule: string,
-  actors: readonly string[],
-): Promise<RunOptions> {
+async function shrink(options: RunOptions, rule: string): Promise<RunOptions> {
   let best = options
   let runs = 0
-  const breaks = async (smaller: Partial<Smaller>): Promise<boolean> => {
+  const breaks = async (smaller: Partial<RunOptions>): Promise<boolean> => {
     if (runs === RUNS_MAX) return false
     runs += 1
     const tried = { ...best, ...smaller }
     // What is left out may leave the checkers without something they rely on: then it is needed.
-    const result = await run(tried).catch(() => undefined)
+    const result = await runSeed(tried).catch(() => undefined)
     if (result?.violation?.rule !== rule) return false
     best = tried
     return true
   }
-  for (const actor of actors) await breaks({ without: [...(best.without ?? []), actor] })
+  for (const { name } of actors) await breaks({ without: [...(best.without ?? []), name] })
   for (const fault of faults) await breaks({ calm: [...(best.calm ?? []), fault] })
   for (let step = Math.ceil(best.operations / 2); step >= 1; ) {
     const operations = best.operations - step
@@ -131,12 +113,12 @@ async function shrink(
 }
 
 /** As it is typed. */
-function argumentsOf({ seed, operations, without = [], calm = [] }: RunOptions): string {
-  const parts = [`--seed ${seed} --ops ${operations}`]
-  if (without.length > 0) parts.push(`--without ${without.join()}`)
-  if (calm.length > 0) parts.push(`--calm ${calm.join()}`)
-  return parts.join(' ')
-}
+const argumentsOf = ({ seed, operations, without = [], calm = [] }: RunOptions): string =>
+  [
+    `--seed ${seed} --ops ${operations}`,
+    ...(without.length > 0 ? [`--without ${without.join()}`] : []),
+    ...(calm.length > 0 ? [`--calm ${calm.join()}`] : []),
+  ].join(' ')
 
 const isFault = (name: string): name is Fault => faults.some((fault) => fault === name)
 

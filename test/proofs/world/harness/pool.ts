@@ -73,11 +73,7 @@ type JobResult = {
 
 type Violation = { readonly rule: string; readonly explanation: string }
 type Failure = Violation & { readonly seed: number }
-
-type SeedResult = {
-  readonly statistics: Statistics
-  readonly violation: Violation | undefined
-}
+type SeedResult = { readonly statistics: Statistics; readonly violation: Violation | undefined }
 
 /** Makes this a process of the pool: it runs the seeds it is given and answers with what they found. */
 export async function serveJobs(

@@ -112,7 +112,7 @@ function filler(seed: number, bytes: number): string {
   return text.slice(0, bytes)
 }
 
-export type Page = {
+type Page = {
   readonly queue: string
   readonly request: ScheduledRequest
   readonly afterId: string
