@@ -11,7 +11,6 @@ import {
 } from '../../../../lambdas/engine/core/ranges.ts'
 import { type Lane, segmentOf, unsettledIn } from '../../../../lambdas/engine/core/record.ts'
 import { laneView } from '../../../../lambdas/engine/core/views.ts'
-import { isOfTwoAges } from '../actors/callers/older-engine.ts'
 import { type Kept, showRanges } from './lane-view.ts'
 import { batchPart, type ChunkRow, hasBatchPart } from './rows.ts'
 
@@ -154,8 +153,7 @@ export function checkStored(kept: Kept, unsettled: Ranges): void {
       }
     }
   }
-  const isAllKnown = !isOfTwoAges(model.world.seed) && stored.length < TOLD_MAX
-  if (isAllKnown && countOf(told) > 0) {
+  if (stored.length < TOLD_MAX && countOf(told) > 0) {
     const which = `${showRanges(told)} of ${log.queue} lane ${log.priority}`
     model.violated('an inspection tells where everything lies', which)
   }

@@ -103,7 +103,7 @@ function judgeTouched(model: Model): void {
 }
 
 function noteCrossings({ world, operation }: Model, { queue, current }: QueueModel): void {
-  const acting = operation === undefined ? [] : featuresOf(operation, world.seed)
+  const acting = operation === undefined ? [] : featuresOf(operation)
   const there = current === undefined ? [] : featuresIn(current.record)
   for (const feature of [...acting, ...there]) world.crossings.note(queue, feature)
 }

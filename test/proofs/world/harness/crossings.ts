@@ -1,7 +1,6 @@
 import type { QueueRecord } from '../../../../lambdas/engine/core/record.ts'
 import type { PushItem } from '../../../../lambdas/engine/queues.ts'
 import type { Verb } from '../actors/callers/command.ts'
-import { isOlder } from '../actors/callers/older-engine.ts'
 import type { Operation } from '../actors/callers/operation.ts'
 import { getOrMake } from './get-or-make.ts'
 import type { Statistics } from './statistics.ts'
@@ -13,8 +12,7 @@ export const features = [
   'inbox', 'schedule', 'exclusive pop', 'competing pop', 'waiting pop', 'combined pop', 'consumer',
   'consumeMany', 'settling', 'delayed retry', 'dead letters', 'cancel', 'move', 'purge', 'redrive',
   'own settings', 'patterns', 'capacity', 'limits', 'expiry', 'S3', 'sweep', 'wake',
-  'housekeeping', 'announcing', 'rate limits', 'crash', 'freeze', 'lost answer', 'other age',
-  'deployment',
+  'housekeeping', 'announcing', 'rate limits', 'crash', 'freeze', 'lost answer', 'deployment',
 ] as const
 
 type Feature = (typeof features)[number]
@@ -74,14 +72,10 @@ const byVerb: Readonly<Partial<Record<Verb, Feature>>> = {
 }
 
 /** By what an operation is: its verb, how it is asked, and by which process. */
-export function featuresOf(
-  { command, writer, together }: Operation,
-  seed: number,
-): readonly Feature[] {
+export function featuresOf({ command, writer, together }: Operation): readonly Feature[] {
   const found: Feature[] = []
   if (writer.startsWith('run')) found.push('consumer')
   if (writer.startsWith('many')) found.push('consumeMany')
-  if (isOlder(seed, writer)) found.push('other age')
   const plain = byVerb[command.verb]
   if (plain !== undefined) found.push(plain)
   if (command.verb === 'push') {

@@ -8,7 +8,6 @@ import { show } from '../../harness/history.ts'
 import { Mortal, type MortalOptions, type Surroundings } from '../../harness/mortal.ts'
 import { inLife, type World } from '../../harness/world.ts'
 import type { Command } from './command.ts'
-import { asOlderEngine, isOlder } from './older-engine.ts'
 import {
   carryOut,
   currentOperation,
@@ -116,7 +115,7 @@ export class Writer extends Mortal<Service> {
     })
     const code = outcome.kind === 'refused' || outcome.kind === 'unknown' ? outcome.error.code : ''
     this.#count(operation, `${outcome.kind} ${code}`.trim())
-    for (const feature of featuresOf(operation, this.#world.seed)) {
+    for (const feature of featuresOf(operation)) {
       this.#world.crossings.note(operation.command.queue, feature)
     }
     statistics.max(`max requests of ${operation.command.verb}`, operation.requests)
@@ -145,7 +144,7 @@ function openService(
   const queues = createQueues({
     tableName,
     bucketName,
-    dynamodb: isOlder(world.seed, life.name) ? asOlderEngine(dynamodb) : dynamodb,
+    dynamodb,
     s3,
     clock: { nowMs: clock.nowMs, sleep },
     waitingPopsMax: world.waitingPopsMax,
