@@ -38,7 +38,10 @@ export function observeChange(model: Model, change: Change): void {
   const after = change.newItem === undefined ? undefined : new Snapshot(change.newItem)
   queueModel.current = after
   model.changed.add(queueModel)
-  checkChange({ model, queue: queueModel.queue, queueModel, before, after })
+  const { operation } = model
+  const { queue } = queueModel
+  const command = operation?.command.queue === queue ? operation.command : undefined
+  checkChange({ model, queue, queueModel, operation, command, before, after })
   noteCrossings(model, queueModel)
   if (after === undefined || !after.hasFree()) queueModel.freeSinceCommit = undefined
   else if (queueModel.freeSinceCommit === undefined) {
