@@ -2,7 +2,7 @@ import { definitionOf } from '../../../../lambdas/engine/core/schedule.ts'
 import { timesOf } from '../../../../lambdas/engine/operations/scheduling/times-of.ts'
 import type { Missed, ScheduleInput } from '../../../../lambdas/engine/queues.ts'
 import type { Random } from '../../../../testing/random.ts'
-import { Account, wrongWith } from '../checkers/check-schedules.ts'
+import { type Account, newAccount, wrongWith } from '../checkers/check-schedules.ts'
 import type { Joining, Part } from '../harness/actor.ts'
 import type { Command, PlainCallVerb } from './callers/command.ts'
 import type { Outcome } from './callers/operation.ts'
@@ -67,7 +67,7 @@ export function schedules(joining: Joining): Part {
     const { queue } = random.pick(profile.queues)
     const input = drawInput(random, name, scheduler.nowMs)
     endMs = Math.max(endMs, input.endsAtMs ?? 0)
-    const account = new Account(queue, name, input)
+    const account = newAccount(queue, name, input)
     queues.add(queue)
     const mayPush = (text: string): void => {
       account.texts.add(text)

@@ -14,6 +14,7 @@ import { type ItemRecord, itemsIn, type PushedBy } from './ledger.ts'
 import type { Model } from './model.ts'
 import { batchEntries } from './rows.ts'
 import type { ScheduledItem } from './scheduled-items.ts'
+import type { Put } from './snapshot.ts'
 
 /** Where an item has come to: to the end of a lane, or among those that wait for their time. */
 type Arrival = Pick<ScheduledItem, 'item' | 'record' | 'priority' | 'id'> & {
@@ -116,7 +117,6 @@ function noteOccurrence({ ledger, world }: Model, { item, record, queue }: Arriv
   occurrences?.found(item)
   record.appended = true
   record.pushedBy.appended = 1
-  world.statistics.count('path occurrence')
   world.crossings.note(queue, 'schedule')
 }
 
@@ -133,7 +133,7 @@ function checkItsExpiry(
   arrival: Arrival,
   { expiresInSeconds, expiresAtMs, sinceMs: countedFromMs }: Partial<PushItem> = {},
 ): void {
-  const { world } = model
+  const { scheduler, skewMaxMs } = model.world
   const { item } = arrival
   // What cannot be pushed is among the dead letters at once, for good.
   if (item.moved !== undefined) return
@@ -143,8 +143,7 @@ function checkItsExpiry(
       ? item.expiresAtMs === expiresAtMs
       : countedFromMs !== undefined
         ? sinceMs === countedFromMs
-        : sinceMs >= Math.floor(startedMs) - world.skewMaxMs &&
-          sinceMs <= world.scheduler.nowMs + world.skewMaxMs
+        : sinceMs >= Math.floor(startedMs) - skewMaxMs && sinceMs <= scheduler.nowMs + skewMaxMs
   if (isAsAsked) return
   model.violated('an item expires when it was asked to', `${item.text} at ${at(arrival)}`)
 }
@@ -184,37 +183,26 @@ function noteMoved(model: Model, arrival: Arrival, operation: Operation): void {
  * Entries leave a tail as a prefix and come to it at the end; nothing between changes. A new entry gets
  * its sequence number here, once and for all.
  */
-export function checkTail(
-  model: Model,
-  queue: string,
-  priority: number,
-  before: Lane | undefined,
-  after: Lane,
-): void {
-  const known = before !== undefined && before.epoch === after.epoch
-  if (known && before.tail === after.tail && before.sealed === after.sealed) return
-  let kept: readonly string[] = []
-  let log: LaneLog | undefined
-  if (known) {
-    log = model.log(queue, after.epoch, priority)
-    kept = withoutPrefix(model, before, after)
-  } else {
+export function checkTail({ model, queue, before }: Put, priority: number, after: Lane): void {
+  const old = before?.record.lanes.get(priority)
+  const known = old?.epoch === after.epoch ? old : undefined
+  if (known?.tail === after.tail && known.sealed === after.sealed) return
+  const where = `lane ${priority} of ${queue}`
+  let log = model.log(queue, after.epoch, priority)
+  if (known === undefined) {
     if (after.sealed !== 0 || after.head !== 0 || after.frontier !== 0) {
-      model.violated('a lane starts at 0', `lane ${priority} of ${queue}`)
+      model.violated('a lane starts at 0', where)
     }
-    if (model.log(queue, after.epoch, priority) !== undefined) {
-      model.violated('an epoch is used once', `${after.epoch} in lane ${priority} of ${queue}`)
-    }
+    if (log !== undefined) model.violated('an epoch is used once', `${after.epoch} in ${where}`)
     log = model.makeLog(queue, after.epoch, priority)
   }
+  const kept = known === undefined ? [] : withoutPrefix(model, known, after)
   if (kept.some((entry, index) => entry !== after.tail[index])) {
-    const what = `the tail of lane ${priority} of ${queue} was ${kept.join()} and is ${after.tail.join()}`
+    const what = `the tail of ${where} was ${kept.join()} and is ${after.tail.join()}`
     model.violated('a sequence number never changes its item', what)
     return
   }
-  for (let i = kept.length; i < after.tail.length; i += 1) {
-    append(model, log as LaneLog, after.tail[i] as string)
-  }
+  for (const entry of after.tail.slice(kept.length)) append(model, log as LaneLog, entry)
 }
 
 function withoutPrefix(model: Model, before: Lane, after: Lane): readonly string[] {
@@ -225,10 +213,8 @@ function withoutPrefix(model: Model, before: Lane, after: Lane): readonly string
     dropped += 1
   }
   if (sealed !== after.sealed) {
-    model.violated(
-      'entries leave a tail as a prefix',
-      `sealed moved from ${before.sealed} to ${after.sealed}, not to the edge of an entry`,
-    )
+    const what = `${before.sealed} to ${after.sealed}, not to the edge of an entry`
+    model.violated('entries leave a tail as a prefix', `sealed moved from ${what}`)
   }
   return before.tail.slice(dropped)
 }

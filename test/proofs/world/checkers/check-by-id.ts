@@ -38,8 +38,8 @@ export function checkMoved(answer: Answer<'move'>): void {
     }
     const movedTo = newIdOf(answer, id)
     if (movedTo === unknown) continue
-    if (newId === undefined) model.world.statistics.count('path moved without a trace')
-    else if (newId !== movedTo) say('a new id leads to the item', `${newId}, not ${movedTo}`)
+    if (newId !== undefined && newId !== movedTo)
+      say('a new id leads to the item', `${newId}, not ${movedTo}`)
     if (newId === undefined && to === queue && model.world.faultFree) {
       say('without faults a new id in the same queue is known', id)
     }

@@ -20,7 +20,7 @@ export function checkChange(commit: Commit): void {
   noteScheduledInRecord(commit)
   countSteps(commit)
   checkMarks(commit)
-  checkNotes(model, before?.record, after?.record)
+  checkNotes(commit)
   if (after !== undefined) checkPut({ ...commit, after }, pushed)
   else if (before !== undefined) checkForgotten(model, before)
 }
@@ -35,13 +35,13 @@ function checkPut(put: Put, pushedBefore: number): void {
     checkVersion(before.record, after.record, broken)
   }
   for (const [priority, lane] of after.record.lanes) {
-    checkTail(model, queue, priority, before?.record.lanes.get(priority), lane)
+    checkTail(put, priority, lane)
   }
   if (before !== undefined) {
     if (model.pushed !== pushedBefore) checkLimit(model, before, 'pushLimit')
     checkItems({ ...put, before })
   }
-  noteConfiguration(model, before, after)
+  noteConfiguration(put)
   noteLocks(put)
   checkRecord(after.record, broken)
   notePointers(put)

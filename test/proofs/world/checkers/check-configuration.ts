@@ -5,15 +5,11 @@ import type { QueuePatternInput } from '../../../../lambdas/engine/queues.ts'
 import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
 import type { Command } from '../actors/callers/command.ts'
 import type { Model } from './model.ts'
-import type { Snapshot } from './snapshot.ts'
+import type { Put } from './snapshot.ts'
 
 /** Who may change a queue's settings, and to what. */
-export function noteConfiguration(
-  model: Model,
-  before: Snapshot | undefined,
-  after: Snapshot,
-): void {
-  const { queue, configuration } = after.record
+export function noteConfiguration({ model, queue, queueModel, before, after }: Put): void {
+  const { configuration } = after.record
   const old = before?.record.configuration
   if (old !== undefined && isDeepStrictEqual(old, configuration)) return
   if (configuration.source.from !== 'queue') checkSettings(model, queue, configuration)
@@ -23,7 +19,7 @@ export function noteConfiguration(
   const changed = `${queue}: ${revision} (${old?.source.from}) to ${configuration.revision} (${configuration.source.from})`
   if (configuration.revision === revision) {
     if (old === undefined) return
-    model.queue(queue).configuredAtCommit = model.commits
+    queueModel.configuredAtCommit = model.commits
     model.world.statistics.count('path patterns applied')
     if (verb !== 'returnExpiredLocks' || old.source.from === 'queue') {
       model.violated('only the walk applies patterns, and to no queue’s own settings', changed)
@@ -44,7 +40,7 @@ export function noteConfiguration(
   }
   if (!isOwn) model.world.statistics.count('path given back to its pattern')
   if (operation !== undefined) operation.effects.configured += 1
-  model.queue(queue).configuredAtCommit = model.commits
+  queueModel.configuredAtCommit = model.commits
   model.noteEffect('the configuration was changed')
 }
 

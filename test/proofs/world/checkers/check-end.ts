@@ -123,7 +123,6 @@ export function checkInbox(
         world.violated('what the inbox accepted is pushed', `${texts.join()} to ${queue}`)
       continue
     }
-    world.statistics.count(`path inbox ${pushedBy.isBuried ? 'buried' : 'pushed'}`)
     // A repetition has the place of the first, which may have gone beside the inbox.
     if (pushedBy.key !== undefined) continue
     for (const { text, first = { at: 0, lane: '' } } of records as ItemRecord[]) {

@@ -1,40 +1,33 @@
-import { isDone, itemsIn, type Lock } from '../../../../lambdas/engine/core/record.ts'
+import { isDone, itemsIn } from '../../../../lambdas/engine/core/record.ts'
 import { locksNamedBy } from '../actors/callers/command.ts'
 import type { Answer, Asked, Refusal } from './model.ts'
 import type { Put } from './snapshot.ts'
 
-export class LockModel {
+export type LockModel = {
   readonly lockId: string
   readonly keyHash: string | undefined
   changedAtCommit: number
   expiresAtMs: number
-  /** The latest expiry it ever had. */
+  /** All that it ever had, and the latest of them. */
+  readonly expiries: Set<number>
   longestMs: number
-  /** All that it ever had. */
-  readonly expiries = new Set<number>()
-  endedAtCommit: number | undefined
-  acknowledged = false
+  endedAtCommit?: number
+  acknowledged: boolean
   /** What the first acknowledge of the whole lock answered. */
-  answered: number | undefined
-
-  constructor(lockId: string, { keyHash, expiresAtMs }: Lock, commit: number) {
-    this.lockId = lockId
-    this.keyHash = keyHash
-    this.changedAtCommit = commit
-    this.expiresAtMs = this.longestMs = expiresAtMs
-    this.expiries.add(expiresAtMs)
-  }
+  answered?: number
 }
 
 /** Keeps what became of every lock, so that answers about locks can be judged. */
-export function noteLocks({ model, queueModel, before, after }: Put): void {
-  const { operation } = model
+export function noteLocks({ model, queueModel, operation, before, after }: Put): void {
   if (before?.stored.K === after.stored.K) return
   for (const [lockId, lock] of after.record.locks) {
     const known = queueModel.locks.get(lockId)
     const old = before?.record.locks.get(lockId)
     if (known === undefined) {
-      queueModel.locks.set(lockId, new LockModel(lockId, lock, model.commits))
+      const { keyHash, expiresAtMs } = lock
+      const times = { expiresAtMs, longestMs: expiresAtMs, expiries: new Set([expiresAtMs]) }
+      const its = { lockId, keyHash, changedAtCommit: model.commits, acknowledged: false }
+      queueModel.locks.set(lockId, { ...its, ...times })
       continue
     }
     if (old === undefined || old.expiresAtMs === lock.expiresAtMs) continue

@@ -4,7 +4,7 @@ import type { Answer } from './model.ts'
 import { isBefore, type ScheduledItem } from './scheduled-items.ts'
 
 /** Every item shown was pushed, is where its id says, and comes in the order of pops. */
-export function checkBrowsed({ model, operation, command, value, say }: Answer<'browse'>): void {
+export function checkBrowsed({ model, command, value, say }: Answer<'browse'>): void {
   const isNewest = command.request.order === 'newest'
   let last: Place | undefined
   for (const { id, text, priority } of value.items) {
@@ -18,10 +18,6 @@ export function checkBrowsed({ model, operation, command, value, say }: Answer<'
       say('items are shown in the order of pops', `${id}`)
     }
     last = place
-    const { fate, settledAtCommit } = place.record
-    if (fate !== undefined && (settledAtCommit ?? 0) <= operation.startedAtCommit) {
-      model.world.statistics.count('browsed what had just left')
-    }
   }
 }
 

@@ -18,7 +18,7 @@ import { isRetry } from '../../../../lambdas/engine/core/retry.ts'
 import { isPatient } from '../../../../lambdas/engine/core/timers.ts'
 import { transitionsOf } from '../../../../lambdas/engine/core/transitions.ts'
 import type { PopOutcome } from '../../../../lambdas/engine/queues.ts'
-import type { Asked, Model } from './model.ts'
+import type { Asked } from './model.ts'
 import type { Commit, Snapshot } from './snapshot.ts'
 
 export type Broken = (rule: string, explanation: string) => void
@@ -34,11 +34,11 @@ export function checkRecord(record: QueueRecord, broken: Broken): void {
 /** A consumer may wait for each of these times, and Wake comes for no patient timer. */
 function checkTimer({ queue, checkAtMs, locks }: QueueRecord, broken: Broken): void {
   if (checkAtMs === undefined || !isPatient(checkAtMs)) return
-  const waited = [...locks].find(([, lock]) => !isDone(lock))
-  if (waited === undefined) return
-  const [lockId, { expiresAtMs }] = waited
-  const what = `${queue}: ${checkAtMs} hides ${lockId}, ${expiresAtMs}`
-  broken('a patient timer hides no prompt one', what)
+  for (const [lockId, lock] of locks) {
+    if (isDone(lock)) continue
+    const what = `${queue}: ${checkAtMs} hides ${lockId}, ${lock.expiresAtMs}`
+    broken('a patient timer hides no prompt one', what)
+  }
 }
 
 /** The fence: what changes the structure moves the version by one and leaves its mark. */
@@ -65,9 +65,8 @@ export function checkVersion(before: QueueRecord, after: QueueRecord, broken: Br
 
 /** What only a fenced write may change; appends, claims and acknowledges touch the rest. */
 function structureChanged(before: QueueRecord, after: QueueRecord): string | undefined {
-  if (before.configuration.revision !== after.configuration.revision) return 'configuration'
-  if (before.configuration.patternsRevision !== after.configuration.patternsRevision) {
-    return 'configuration by patterns'
+  for (const name of ['revision', 'patternsRevision'] as const) {
+    if (before.configuration[name] !== after.configuration[name]) return `configuration: ${name}`
   }
   if (before.marks !== after.marks) return 'marks'
   for (const priority of before.lanes.keys()) {
@@ -86,24 +85,17 @@ function structureChanged(before: QueueRecord, after: QueueRecord): string | und
   return undefined
 }
 
-function laneChanged(before: Lane, after: Lane): string | undefined {
-  for (const name of ['epoch', 'segmentSize', 'head', 'sealed', 'recalled', 'trimmed'] as const) {
-    if (before[name] !== after[name]) return name
-  }
-  if (before.offloaded.from !== after.offloaded.from) return 'offloaded'
-  if (before.offloaded.to !== after.offloaded.to) return 'offloaded'
-  for (const name of ['holes', 'deliveries', 'dead'] as const) {
-    if (before[name].length !== after[name].length) return name
-  }
-  return undefined
-}
+const fixed = ['epoch', 'segmentSize', 'head', 'sealed', 'recalled', 'trimmed'] as const
+const counted = ['holes', 'deliveries', 'dead'] as const
+
+const laneChanged = (before: Lane, after: Lane): string | undefined =>
+  fixed.find((name) => before[name] !== after[name]) ??
+  (['from', 'to'] as const).find((end) => before.offloaded[end] !== after.offloaded[end]) ??
+  counted.find((name) => before[name].length !== after[name].length)
 
 /** A key is remembered by a note of the record, or by its receipt: at every moment, and with its places. */
-export function checkNotes(
-  model: Model,
-  before: QueueRecord | undefined,
-  after: QueueRecord | undefined,
-): void {
+export function checkNotes({ model, ...commit }: Commit): void {
+  const [before, after] = [commit.before?.record, commit.after?.record]
   if (before === undefined) return
   const { statistics, scheduler, skewMaxMs } = model.world
   let left = 0
@@ -117,15 +109,13 @@ export function checkNotes(
     }
     left += 1
     statistics.count('path note left')
-    if (isLongOver(decodeNote(note), scheduler.nowMs + skewMaxMs)) {
-      statistics.count('path expired note left')
-      continue
-    }
+    if (isLongOver(decodeNote(note), scheduler.nowMs + skewMaxMs)) continue
     const { pk, sk } = receiptKey(before.queue, hash)
     const receipt = model.rows.row(pk, sk) as Receipt | undefined
     const { bodyHash, places } = decodeNote(note)
     if (receipt?.hash !== bodyHash || receipt.places?.length !== places.size) {
-      model.violated('a key is remembered', `${note} has left, its receipt is ${show(receipt)}`)
+      const what = JSON.stringify(receipt) ?? 'missing'
+      model.violated('a key is remembered', `${note} has left, its receipt is ${what}`)
     }
   }
   if (after === undefined) return
@@ -140,8 +130,6 @@ export function checkNotes(
   }
 }
 
-const show = (receipt: Receipt | undefined): string => JSON.stringify(receipt) ?? 'missing'
-
 /** The marks that events are made of, by the record before and after a write. */
 export function checkMarks(commit: Commit): void {
   const { model, queue, queueModel, before, after } = commit
@@ -149,26 +137,23 @@ export function checkMarks(commit: Commit): void {
     queueModel.silence = undefined
     return
   }
-  const { dry } = after.record
-  const hasFree = after.hasFree()
-  if (dry && hasFree) model.violated('dry: nothing is free', `${queue} has something to pop`)
-  if (hasFree && after.record.checkAtMs === undefined) {
-    model.violated('what waits has a timer', `${queue} has items, and nobody would look after them`)
-  }
-  if (before === undefined && hasFree && !after.record.notable) {
-    model.violated('every transition wakes the stream', `${queue}: its first items`)
-  }
-  checkReminder(commit, after, hasFree)
-  const silent = !dry && !hasFree
-  if (silent && before === undefined) model.violated('a record without items is dry', queue)
-  if (silent && before?.record.dry && before.record.born === after.record.born) {
-    model.violated('a dry queue stays marked until something comes', queue)
-  }
+  const say = (rule: string, what = ''): void => model.violated(rule, `${queue} ${what}`)
   const was = before?.record
+  const { dry, notable, born, checkAtMs } = after.record
+  const hasFree = after.hasFree()
+  const silent = !dry && !hasFree
+  if (dry && hasFree) say('dry: nothing is free')
+  if (hasFree && checkAtMs === undefined) say('what waits has a timer')
+  if (!was && hasFree && !notable) say('every transition wakes the stream', 'has its first items')
+  checkReminder(commit, after, hasFree)
+  if (silent && !was) say('a record without items is dry')
+  if (silent && was?.dry && was.born === born) {
+    say('a dry queue stays marked until something comes')
+  }
   if (was !== undefined && queueModel.silence === undefined) {
-    const wakes = was.dry || dry || after.record.notable || was.born !== after.record.born
+    const wakes = was.dry || dry || notable || was.born !== born
     const [missed] = wakes ? [] : transitionsOf(was, after.record)
-    if (missed) model.violated('every transition wakes the stream', `${queue}: ${missed.kind}`)
+    if (missed) say('every transition wakes the stream', missed.kind)
   }
   if (!silent) queueModel.silence = undefined
   else queueModel.silence ??= { sinceCommit: model.commits, by: model.operation }
@@ -181,15 +166,12 @@ function checkReminder({ model, before }: Commit, { record }: Snapshot, hasFree:
   if (reminder === undefined || reminder.times === 0 || reminder.sinceMs === last?.sinceMs) return
   model.world.statistics.count('path announced again')
   if (!hasFree) model.violated('what is announced again is there', record.queue)
-  const held = [...record.locks].some(
-    ([lockId, { expiresAtMs }]) => expiresAtMs !== 0 && !isRetry(lockId),
-  )
-  if (held) model.violated('a queue at work is not announced again', record.queue)
-  const isByHand = model.operation?.command.verb === 'announceWaiting'
-  if (isByHand) return
+  const isHeld = [...record.locks].some(([lockId, lock]) => !isDone(lock) && !isRetry(lockId))
+  if (isHeld) model.violated('a queue at work is not announced again', record.queue)
+  if (model.operation?.command.verb === 'announceWaiting') return
   let taken = 0
   for (const { frontier } of record.lanes.values()) taken += frontier
-  if (last === undefined || last.taken !== taken) {
+  if (last?.taken !== taken) {
     model.violated('only what nobody takes is announced again', record.queue)
   }
 }

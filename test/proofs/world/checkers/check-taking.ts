@@ -25,7 +25,7 @@ import type { Write } from './snapshot.ts'
  * as it was at the moment of the write, whatever the pop had seen before.
  */
 export function checkTaking(write: Write, changes: readonly LaneChange[]): void {
-  const { model, queue, queueModel, operation, command, before } = write
+  const { model, queue, operation, command, before } = write
   const takes = new Map<number, Ranges>()
   const passed = new Map<number, Ranges>()
   const lockIds = new Set<string | undefined>()
@@ -60,7 +60,7 @@ export function checkTaking(write: Write, changes: readonly LaneChange[]): void 
     return
   }
   noteTake(write, popping, take, taken)
-  checkDueFirst(model, queueModel, popping, take)
+  checkDueFirst(write, popping, take)
   checkLimit(model, before, 'popLimit')
   checkOrder(write, lockId, takes, passed)
   checkLocksAtPop(write, popping, lockId, takes)

@@ -56,9 +56,7 @@ export function checkWaited(answer: Answer<'pop'>): void {
     return
   }
   count(`waited, then ${kind}`)
-  if (kind !== 'items' && outcome.kind === 'empty' && outcome.itemsAcknowledged !== undefined) {
-    count('acknowledged, then waited in vain')
-  }
+  if (hasAcknowledgedAndWaited(outcome)) count('acknowledged, then waited in vain')
   const { cancelAfterMs = Number.POSITIVE_INFINITY } = command
   const isCancelled = cancelAfterMs <= tookMs
   if (isCancelled) count('wait cancelled')
@@ -98,28 +96,25 @@ export function checkSeatLeft({ model, operation, say }: Asked): void {
 
 /** Who sits where, while pops wait. */
 export class Seats {
-  readonly #takers = new Map<string, Operation>()
+  /** Of each seat: who has it, and until when it is occupied, or was. */
+  readonly #seats = new Map<string, { readonly taker: Operation | undefined; untilMs: number }>()
   readonly #displaced = new WeakSet<Operation>()
-  /** Until when each seat is occupied, or was. */
-  readonly #untilMs = new Map<string, number>()
 
-  take(seat: string, operation: Operation, untilMs: number): void {
-    const before = this.#takers.get(seat)
+  take(seat: string, taker: Operation, untilMs: number): void {
+    const before = this.#seats.get(seat)?.taker
     if (before !== undefined) this.#displaced.add(before)
-    this.#takers.set(seat, operation)
-    this.#untilMs.set(seat, untilMs)
+    this.#seats.set(seat, { taker, untilMs })
   }
 
   /** Who had it. */
   leave(seat: string, nowMs: number): Operation | undefined {
-    const taker = this.#takers.get(seat)
-    this.#takers.delete(seat)
-    this.#untilMs.set(seat, nowMs)
-    return taker
+    const before = this.#seats.get(seat)?.taker
+    this.#seats.set(seat, { taker: undefined, untilMs: nowMs })
+    return before
   }
 
   sits(operation: Operation): boolean {
-    return [...this.#takers.values()].includes(operation)
+    return [...this.#seats.values()].some(({ taker }) => taker === operation)
   }
 
   /** Its seat had expired, and another took it. */
@@ -129,12 +124,12 @@ export class Seats {
 
   /** Whether this seat was taken at some moment since then. */
   wasTakenSince(seat: string, sinceMs: number): boolean {
-    return (this.#untilMs.get(seat) ?? Number.NEGATIVE_INFINITY) >= sinceMs
+    return (this.#seats.get(seat)?.untilMs ?? Number.NEGATIVE_INFINITY) >= sinceMs
   }
 }
 
 /** A seat outlives the wait it is for by so long. */
-export const LATER_MS = 5_000
+const LATER_MS = 5_000
 const APART_MS = 1_000
 
 export function noteSeats(model: Model, { pk, sk, newItem }: Change): void {

@@ -5,23 +5,18 @@ import type { Operation } from '../actors/callers/operation.ts'
 import type { Model } from './model.ts'
 
 /** One pushed item, by its text, through everything that becomes of it. */
-export class ItemRecord {
+export type ItemRecord = {
   readonly text: string
   readonly pushedBy: PushedBy
   /** Places where it is stored and not settled: never more than one. */
-  live = 0
-  appended = false
+  live: number
+  appended: boolean
   /** Where it was stored first, and when among all items. */
   first: { readonly at: number; readonly lane: string } | undefined
   /** How it left for good. */
   fate: Fate | undefined
   /** The commit that acknowledged it. */
   settledAtCommit: number | undefined
-
-  constructor(text: string, pushedBy: PushedBy) {
-    this.text = text
-    this.pushedBy = pushedBy
-  }
 }
 
 export type Fate = 'acknowledged' | 'popped' | 'purged' | 'cancelled' | 'expired'
@@ -42,7 +37,7 @@ export type PushedBy = {
 }
 
 /** Items with one text cannot be told apart, so they are counted: as many have come as have left. */
-export type Occurrences = {
+type Occurrences = {
   came: number
   left: number
   readonly found: (item: Item) => void
@@ -72,7 +67,10 @@ export class Ledger {
     const fresh = { appended: 0, appendedMs: Number.POSITIVE_INFINITY, isBuried: false }
     const pushedBy = { texts, key, keyLife, queue, operations, ...fresh }
     this.#pushes.set(first, pushedBy)
-    for (const text of texts) this.#items.set(text, new ItemRecord(text, pushedBy))
+    const none = { first: undefined, fate: undefined, settledAtCommit: undefined }
+    for (const text of texts) {
+      this.#items.set(text, { text, pushedBy, live: 0, appended: false, ...none })
+    }
   }
 
   item(text: string): ItemRecord | undefined {
@@ -110,12 +108,8 @@ export function announcePush({ ledger }: Model, operation: Operation): void {
   const key = command.verb === 'push' ? command.request.idempotencyKey : undefined
   for (const push of pushesIn(command)) {
     if (push.length === 0) continue
-    ledger.announce(
-      operation,
-      command.queue,
-      push.map(({ text }) => text),
-      key,
-    )
+    const texts = push.map(({ text }) => text)
+    ledger.announce(operation, command.queue, texts, key)
   }
 }
 

@@ -79,7 +79,7 @@ export function judgeScheduled(model: Model, queueModel: QueueModel): void {
     const group = scheduled.groups.get(name)
     if (group === undefined) continue
     if (lost !== undefined && gained !== undefined && group.row !== row) {
-      model.world.statistics.count(row === undefined ? 'path taken back' : 'path sealed for later')
+      if (row !== undefined) model.world.statistics.count('path sealed for later')
     } else if (gained !== undefined && lost === undefined && !isNew) {
       model.violated('an item is in one place', `${name} is scheduled twice`)
     }
@@ -148,12 +148,10 @@ function checkScheduledRecord(model: Model, queueModel: QueueModel, { record }: 
   const { queue, scheduled } = queueModel
   const { entries, items, bytes, nextDue, unseen } = record.scheduled
   const say = (rule: string, what: string) => model.violated(rule, `${queue}: ${what}`)
-  if (items !== scheduled.count) {
-    say('counts equal a recount', `${items} scheduled, a recount gives ${scheduled.count}`)
-  }
-  const recounted = entries.reduce((sum, entry) => sum + scheduledBytes(entry), 0)
-  if (bytes !== recounted) {
-    say('counts equal a recount', `${bytes} scheduled bytes, a recount gives ${recounted}`)
+  const inRecord = entries.reduce((sum, entry) => sum + scheduledBytes(entry), 0)
+  if (items !== scheduled.count || bytes !== inRecord) {
+    const recounted = `a recount gives ${scheduled.count} and ${inRecord} bytes`
+    say('counts equal a recount', `${items} scheduled, ${bytes} bytes, ${recounted}`)
   }
   let [first, firstInRows] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
   const rows = new Set<string>()

@@ -139,10 +139,7 @@ export class RateRows {
       givenUp: false,
     }
     slots.push(slot)
-    if (slot.late) {
-      world.statistics.count('path slot that came too late')
-      return
-    }
+    if (slot.late) return
     const say = (): string => JSON.stringify({ ...slot, open: undefined, history: undefined })
     const must = (holds: boolean, rule: string, other?: Slot): void => {
       if (holds) return
