@@ -34,9 +34,7 @@ function checkPut(put: Put, pushedBefore: number): void {
   } else {
     checkVersion(before.record, after.record, broken)
   }
-  for (const [priority, lane] of after.record.lanes) {
-    checkTail(put, priority, lane)
-  }
+  for (const [priority, lane] of after.record.lanes) checkTail(put, priority, lane)
   if (before !== undefined) {
     if (model.pushed !== pushedBefore) checkLimit(model, before, 'pushLimit')
     checkItems({ ...put, before })

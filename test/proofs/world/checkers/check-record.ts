@@ -147,9 +147,7 @@ export function checkMarks(commit: Commit): void {
   if (!was && hasFree && !notable) say('every transition wakes the stream', 'has its first items')
   checkReminder(commit, after, hasFree)
   if (silent && !was) say('a record without items is dry')
-  if (silent && was?.dry && was.born === born) {
-    say('a dry queue stays marked until something comes')
-  }
+  if (silent && was?.dry && was.born === born) say('a dry queue stays marked until something comes')
   if (was !== undefined && queueModel.silence === undefined) {
     const wakes = was.dry || dry || notable || was.born !== born
     const [missed] = wakes ? [] : transitionsOf(was, after.record)

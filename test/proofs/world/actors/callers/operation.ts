@@ -79,6 +79,8 @@ type Counts = {
   readonly world: { readonly scheduler: { readonly nowMs: number } }
 }
 
+const unread = { clockMinMs: Number.POSITIVE_INFINITY, clockMaxMs: Number.NEGATIVE_INFINITY }
+
 export function startOperation(model: Counts, writer: string, command: Command): Operation {
   return {
     id: model.nextOperationId(),
@@ -86,8 +88,7 @@ export function startOperation(model: Counts, writer: string, command: Command):
     command,
     startedMs: model.world.scheduler.nowMs,
     startedAtCommit: model.commits,
-    clockMinMs: Number.POSITIVE_INFINITY,
-    clockMaxMs: Number.NEGATIVE_INFINITY,
+    ...unread,
     latestMs: Number.NEGATIVE_INFINITY,
     requests: 0,
     isHindered: false,
@@ -103,30 +104,24 @@ export function carryOut(
   atCommit: () => number,
   done: (outcome: Outcome) => void,
 ): void {
-  currentOperation.run(operation, () => {
-    act().then(
-      (value) => done({ kind: 'success', value, atCommit: atCommit() }),
-      (error: unknown) => done(outcomeOfError(error, atCommit())),
-    )
-  })
-}
-
-function outcomeOfError(error: unknown, atCommit: number): Outcome {
-  if (!(error instanceof QueueError)) return { kind: 'broken', error }
-  return { kind: error.outcome === 'unknown' ? 'unknown' : 'refused', error, atCommit }
+  const fail = (error: unknown): void => {
+    const kind = (error as QueueError).outcome === 'unknown' ? 'unknown' : 'refused'
+    if (error instanceof QueueError) done({ kind, error, atCommit: atCommit() })
+    else done({ kind: 'broken', error })
+  }
+  const succeed = (value: unknown) => done({ kind: 'success', value, atCommit: atCommit() })
+  currentOperation.run(operation, () => act().then(succeed, fail))
 }
 
 export function readClock(nowMs: number): void {
   const operation = currentOperation.getStore()
   if (operation === undefined) return
-  if (nowMs < operation.clockMinMs) operation.clockMinMs = nowMs
-  if (nowMs > operation.clockMaxMs) operation.clockMaxMs = nowMs
-  if (nowMs > operation.latestMs) operation.latestMs = nowMs
+  operation.clockMinMs = Math.min(operation.clockMinMs, nowMs)
+  operation.clockMaxMs = Math.max(operation.clockMaxMs, nowMs)
+  operation.latestMs = Math.max(operation.latestMs, nowMs)
 }
 
 /** What a waiting pop answers must be true after its last pause: what it saw before is no excuse. */
 export function judgeFromHere(operation: Operation, commits: number): void {
-  operation.startedAtCommit = commits
-  operation.clockMinMs = Number.POSITIVE_INFINITY
-  operation.clockMaxMs = Number.NEGATIVE_INFINITY
+  Object.assign(operation, { startedAtCommit: commits, ...unread })
 }

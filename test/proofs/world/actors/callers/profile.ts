@@ -31,17 +31,13 @@ type Kinds = {
 /** Each has its own mix of operations; between eras the world may rest. */
 type Eras = readonly { readonly mix: Mix; readonly restMs: number }[]
 
-export type QueueProfile = {
-  readonly queue: string
-  readonly segmentSize?: number
-  readonly bufferSegments?: number
-  readonly maxDeliveries?: number
-  readonly capacity?: number
-  readonly pushLimit?: LimitInput
-  readonly popLimit?: LimitInput
-  readonly itemTtlSeconds?: number
-  readonly expired?: 'dead_letter'
-}
+export type QueueProfile = { readonly queue: string } & Readonly<
+  Partial<Record<'segmentSize' | 'bufferSegments' | 'maxDeliveries' | 'capacity', number>> &
+    Partial<Record<'pushLimit' | 'popLimit', LimitInput>> & {
+      itemTtlSeconds?: number
+      expired?: 'dead_letter'
+    }
+>
 
 const MINUTE_MS = 60_000
 
@@ -110,12 +106,13 @@ function drawLingering(profile: Profile, random: Random): Profile {
 
 function drawExpiring(profile: Profile, random: Random): Profile {
   if (!random.chance(0.2)) return profile
-  const seconds = random.pick([
+  const lives: (readonly number[])[] = [
     [0, 1, 2],
     [1, 30],
     [5, 60, 3_600],
     [120, 720],
-  ] as const)
+  ]
+  const seconds = random.pick(lives)
   return {
     ...profile,
     expiring: { seconds, odds: random.pick([0.1, 0.5, 0.9, 1]) },
@@ -209,14 +206,10 @@ function drawBasic(random: Random) {
 }
 
 /** Write units a second for one item: as on AWS, or a third of that, so that a few writers feel it. */
-function drawThrottle(
-  random: Random,
-): { writeUnitsPerSecond: number; burstUnits: number } | undefined {
+function drawThrottle(random: Random) {
   if (random.chance(0.6)) return undefined
-  return {
-    writeUnitsPerSecond: random.pick([300, 1_000]),
-    burstUnits: random.pick([0, 100, 1_000]),
-  }
+  const writeUnitsPerSecond = random.pick([300, 1_000])
+  return { writeUnitsPerSecond, burstUnits: random.pick([0, 100, 1_000]) }
 }
 
 function drawEras(random: Random): Eras {
@@ -232,24 +225,19 @@ function reuseEras(random: Random): Eras {
 }
 
 function drawQueues(random: Random): QueueProfile[] {
-  const queues: QueueProfile[] = []
-  const count = random.pick([1, 1, 1, 2, 3])
-  for (let i = 0; i < count; i += 1) {
+  return Array.from({ length: random.pick([1, 1, 1, 2, 3]) }, (_, i) => {
+    const queue = `q${i}`
     // The engine forgets an empty queue that was never configured; a push makes it again.
-    if (random.chance(0.3)) {
-      queues.push({ queue: `q${i}` })
-      continue
-    }
-    queues.push({
-      queue: `q${i}`,
+    if (random.chance(0.3)) return { queue }
+    return {
+      queue,
       // Segments of a few items, so that a hundred operations fill, offload and recall many.
       ...(random.chance(0.75) && { segmentSize: random.pick([1, 2, 3, 4, 5, 8, 10]) }),
       ...(random.chance(0.5) && { bufferSegments: random.pick([1, 1, 2, 3]) }),
       ...(random.chance(0.35) && { maxDeliveries: random.pick([1, 2, 2, 3]) }),
       ...(random.chance(0.15) && { capacity: random.pick([5, 20, 100]) }),
-    })
-  }
-  return queues
+    }
+  })
 }
 
 /** Prefixes of all queues, of some, of one, of a dead-letter queue's name, and of none. */
