@@ -107,7 +107,7 @@ export function rateCallers(joining: Joining): Part {
     if (answer.kind === 'promised') held.push({ key, ...answer })
     // What one shard denies another may grant.
     if (rows.of(`r#${key}#1`).states.length > 0) return
-    if (answer.kind === 'denied') checkDenial(rows, call, answer)
+    checkDenial(rows, call, answer)
     openings.check(call, answer, slot)
   }
 

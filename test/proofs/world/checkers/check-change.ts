@@ -15,28 +15,26 @@ import type { Commit, Put, Snapshot, Write } from './snapshot.ts'
 
 /** Judges one write to a queue record by the record before and after it. */
 export function checkChange(commit: Commit): void {
-  const { model, before, after } = commit
+  const { model, queue, queueModel, before, after } = commit
   const { pushed } = model
   noteScheduledInRecord(commit)
   countSteps(commit)
   checkMarks(commit)
   checkNotes(commit)
-  if (after !== undefined) checkPut({ ...commit, after }, pushed)
-  else if (before !== undefined) checkForgotten(model, before)
-}
-
-function checkPut(put: Put, pushedBefore: number): void {
-  const { model, queue, queueModel, before, after } = put
+  if (after === undefined) {
+    if (before !== undefined) checkForgotten(model, before)
+    return
+  }
+  const put = { ...commit, after }
   const broken = (rule: string, explanation: string): void => model.violated(rule, explanation)
-  if (before === undefined) {
+  if (before !== undefined) checkVersion(before.record, after.record, broken)
+  else {
     if (after.record.version !== 1) broken('a new record has version 1', queue)
     queueModel.births += 1
-  } else {
-    checkVersion(before.record, after.record, broken)
   }
   for (const [priority, lane] of after.record.lanes) checkTail(put, priority, lane)
   if (before !== undefined) {
-    if (model.pushed !== pushedBefore) checkLimit(model, before, 'pushLimit')
+    if (model.pushed !== pushed) checkLimit(model, before, 'pushLimit')
     checkItems({ ...put, before })
   }
   noteConfiguration(put)

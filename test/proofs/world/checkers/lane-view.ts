@@ -58,9 +58,6 @@ export function viewLane(record: QueueRecord, priority: number, lane: Lane): Lan
   return { lane, end, settled, locked, lockedByAny, dead, free }
 }
 
-export const overlap = (a: Ranges, b: Ranges): boolean =>
-  a.length > 0 && b.length > 0 && intersect(a, b).length > 0
-
 export const showRanges = (ranges: Ranges): string =>
   ranges.map(({ from, to }) => `[${from},${to})`).join(' ') || 'none'
 

@@ -44,11 +44,8 @@ function isOf(slot: Slot, answer: Admission): boolean {
 }
 
 /** A promised turn never moves, whatever has happened to the limit since. */
-export function checkVerified(
-  rows: RateRows,
-  { command, operation }: RateCall,
-  state: TicketState,
-): void {
+export function checkVerified(rows: RateRows, call: RateCall, state: TicketState): void {
+  const { command, operation } = call
   if (command.verb !== 'verify') return
   const { turn } = command
   const same = state.kind !== 'invalid' && state.turn.notBeforeMs === turn.notBeforeMs
@@ -57,27 +54,20 @@ export function checkVerified(
   rows.must(same && !early && !late, 'a promised turn never moves', operation.id, state, turn)
 }
 
-type Denied = Extract<Admission, { kind: 'denied' }>
-
 /** "Denied" is remembered for a minute at most, and clocks may be set by ten seconds meanwhile. */
 const REMEMBERED_MAX_MS = 60_000 + 10_000
 const REMEMBERED_MIN_MS = 1_000 + 10_000
 
 /** Nobody is denied while there is room, but by a memory of when there was none. Only for keys of one shard. */
-export function checkDenial(
-  rows: RateRows,
-  { command, operation }: RateCall,
-  answer: Denied,
-): void {
-  if (command.verb !== 'admit') return
+export function checkDenial(rows: RateRows, call: RateCall, answer: Admission): void {
+  const { command, operation } = call
+  if (command.verb !== 'admit' || answer.kind !== 'denied') return
   const { cost = 1, canWait = false, overrides } = command.request
   // Of the shortest line that may have applied to it.
   const inLine = canWait ? Math.min(rows.lines.min, overrides?.maxRequestsInQueue ?? 1e9) : 0
   const { states } = rows.of(`r#${command.key}#0`)
-  const keptMs = Math.min(
-    REMEMBERED_MAX_MS,
-    Math.max(REMEMBERED_MIN_MS, answer.windowMillis / 10 + 10_000),
-  )
+  const aTenthMs = Math.max(REMEMBERED_MIN_MS, answer.windowMillis / 10 + 10_000)
+  const keptMs = Math.min(REMEMBERED_MAX_MS, aTenthMs)
   // As it was at that time, and ever since.
   const sinceMs = operation.startedMs - keptMs
   const first = states.findLastIndex(({ fromMs }) => fromMs <= sinceMs)
