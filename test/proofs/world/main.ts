@@ -112,7 +112,6 @@ async function shrink(options: RunOptions, rule: string): Promise<RunOptions> {
   return best
 }
 
-/** As it is typed. */
 const argumentsOf = ({ seed, operations, without = [], calm = [] }: RunOptions): string =>
   [
     `--seed ${seed} --ops ${operations}`,

@@ -166,7 +166,7 @@ export function consumer({
       isCalm = true
     },
     async settle() {
-      const isOff = () => world.violation !== undefined || isWorkedOff(model, queue)
+      const isOff = () => world.violation !== undefined || isWorkedOff(model.queue(queue))
       const sweeper = newWriter('minute')
       for (let minute = 0; minute < PATIENCE_MINUTES && !isOff(); minute += minute < 20 ? 1 : 10) {
         await driver.call(sweeper, { verb: 'returnExpiredLocks', queue: '' })

@@ -7,7 +7,6 @@ import { queueLimits, rateCallers } from './rate-callers.ts'
 import { schedules } from './schedules.ts'
 import { housekeeper, upkeep } from './upkeep.ts'
 
-/** All that may take part in a world beside the callers. */
 export const actors = [
   { name: 'housekeeper', share: 1, join: housekeeper },
   { name: 'upkeep', share: 0.3, join: upkeep },

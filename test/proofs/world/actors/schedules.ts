@@ -129,7 +129,6 @@ export function schedules(joining: Joining): Part {
   }
 }
 
-/** All times at which it should have been due. */
 async function duesOf({ input }: Account): Promise<readonly number[]> {
   const startsAtMs = input.startsAtMs ?? 0
   const times = await timesOf(definitionOf(input, undefined, startsAtMs - 1))

@@ -88,7 +88,6 @@ const haveSame = (
   one.length === other.length &&
   one.every(({ prefix }) => settingsBy(one, prefix) === settingsBy(other, prefix))
 
-/** By code. */
 const refusals: Readonly<Record<string, (refusal: Refusal) => void>> = {
   BUSY: checkNotStarved,
   STORE_UNAVAILABLE: checkNotStarved,

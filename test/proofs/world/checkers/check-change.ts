@@ -116,7 +116,6 @@ const steps = Object.entries<(lane: Lane, old: Lane) => boolean>({
   'deliveries counted': (lane, old) => lane.deliveries.length > old.deliveries.length,
 })
 
-/** For the proof of coverage. */
 export function countSteps({ model, queueModel, before, after }: Commit): void {
   const { statistics } = model.world
   const count = (name: string): void => statistics.count(`path ${name}`)

@@ -86,16 +86,14 @@ export function checkPatternsApplied(model: Model): void {
 export class PatternsHistory {
   readonly #revisions: (readonly QueuePatternInput[])[] = [[]]
 
-  /** The newest. */
   get current(): readonly QueuePatternInput[] {
-    return this.#revisions.at(-1) as readonly QueuePatternInput[]
+    return this.#revisions.at(-1) ?? []
   }
 
   get revision(): number {
     return this.#revisions.length - 1
   }
 
-  /** From this revision on. */
   since(revision: number): readonly (readonly QueuePatternInput[])[] {
     return this.#revisions.slice(revision)
   }
@@ -107,22 +105,21 @@ export class PatternsHistory {
 
 function patternsIn(command: Command | undefined): readonly QueuePatternInput[] | undefined {
   if (command?.verb === 'configurePatterns') return command.patterns
-  if (command?.verb !== 'deployPatterns') return undefined
-  return command.rest[0] as readonly QueuePatternInput[]
+  return command?.verb === 'deployPatterns'
+    ? (command.rest[0] as readonly QueuePatternInput[])
+    : undefined
 }
 
-export function notePatterns(model: Model, change: Change): void {
-  const { pk, sk } = queuePatternsKey
-  if (change.pk !== pk || change.sk !== sk) return
+export function notePatterns(model: Model, { pk, sk, newItem }: Change): void {
+  if (pk !== queuePatternsKey.pk || sk !== queuePatternsKey.sk) return
   const { operation, patterns } = model
-  const put = change.newItem === undefined ? undefined : patternsIn(operation?.command)
-  if (operation === undefined || change.newItem === undefined || put === undefined) {
-    model.violated('only those who put patterns change them', change.pk)
+  const put = patternsIn(operation?.command)
+  if (operation === undefined || newItem === undefined || put === undefined) {
+    model.violated('only those who put patterns change them', pk)
     return
   }
-  const { r } = change.newItem
-  if (r !== patterns.revision + 1) {
-    model.violated('the revision of the patterns counts', `${patterns.revision} to ${r}`)
+  if (newItem.r !== patterns.revision + 1) {
+    model.violated('the revision of the patterns counts', `${patterns.revision} to ${newItem.r}`)
   }
   patterns.add(put)
   operation.effects.configured += 1
@@ -148,7 +145,6 @@ export function settingsBy(patterns: readonly QueuePatternInput[], queue: string
   return textOf({ ...given, source: longest?.prefix ?? null })
 }
 
-/** The same of a record. */
 export function settingsOf({
   revision: _,
   patternsRevision: __,

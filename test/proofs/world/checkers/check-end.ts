@@ -30,28 +30,18 @@ export function checkEnd(model: Model): void {
     const business = model.rows.row(`business#${text}`, 'business')
     if (business !== undefined && !appended) world.violated('a transaction is all or nothing', text)
   }
-  checkTransactions(model)
-  checkKeysOnce(model)
-  checkLeftovers(model)
-}
-
-/** What was pushed in a transaction came with the caller's own row. */
-function checkTransactions({ ledger, rows, world }: Model): void {
+  // What was pushed in a transaction came with the caller's own row.
   for (const { operations, appended } of ledger.pushes()) {
-    const [operation] = operations
-    if (operation === undefined) continue
-    const { command } = operation
-    if (appended === 0 || !('businessRow' in command)) continue
-    if (rows.row(command.businessRow, 'business') !== undefined) continue
+    const { command } = operations[0] ?? {}
+    if (appended === 0 || command === undefined || !('businessRow' in command)) continue
+    if (model.rows.row(command.businessRow, 'business') !== undefined) continue
     world.violated('a transaction is all or nothing', `${command.businessRow} is not there`)
   }
-}
-
-function checkLeftovers(model: Model): void {
+  checkKeysOnce(model)
   const strays = findStrays(model)
-  model.world.statistics.count('stray rows and objects', strays.length)
-  if (model.world.faultFree && strays.length > 0) {
-    model.world.violated('without faults nothing is left over', strays.join(', '))
+  world.statistics.count('stray rows and objects', strays.length)
+  if (world.faultFree && strays.length > 0) {
+    world.violated('without faults nothing is left over', strays.join(', '))
   }
 }
 
@@ -60,8 +50,12 @@ function checkLeftovers(model: Model): void {
  * in, and of later ones; with the lane they go too.
  */
 function findStrays(model: Model): string[] {
-  const { rows, world } = model
+  const { rows, world, batchWriters } = model
   const known = new Set<string>()
+  // The caller's transaction never came: this is documented, and the engine cannot know.
+  for (const [place, { command }] of batchWriters) {
+    if (/^(pushTransactItem|transact)$/.test(command.verb)) known.add(place)
+  }
   for (const { queue, current } of model.queues()) {
     const know = (entry: string): void => {
       const { batch } = decodeReference(entry)
@@ -76,8 +70,7 @@ function findStrays(model: Model): string[] {
       for (let segment = segmentOf(lane, lane.head); segment <= last; segment += 1) {
         const pk = segmentPartition(queue, lane.epoch, priority, segment)
         known.add(pk).add(segmentObjectKey(queue, lane.epoch, priority, segment))
-        for (const row of rows.partition(pk)?.values() ?? []) {
-          const { reference } = rows.chunk(row)
+        for (const { reference } of rows.chunks(pk)) {
           if (reference !== undefined) know(reference.entry)
         }
       }
@@ -86,19 +79,12 @@ function findStrays(model: Model): string[] {
   const strays: string[] = []
   for (const pk of rows.partitions()) {
     if (!/^[sbt]#/.test(pk) || known.has(pk)) continue
-    if (isOfTransaction(model, pk)) continue
     for (const sk of rows.partition(pk)?.keys() ?? []) strays.push(`${pk}/${sk}`)
   }
   for (const key of world.store.objects.keys()) {
-    if (!known.has(key) && !isOfTransaction(model, key)) strays.push(`s3:${key}`)
+    if (!known.has(key)) strays.push(`s3:${key}`)
   }
   return strays
-}
-
-/** The caller's transaction never came: this is documented, and the engine cannot know. */
-function isOfTransaction({ batchWriters }: Model, place: string): boolean {
-  const { verb } = batchWriters.get(place)?.command ?? {}
-  return verb === 'pushTransactItem' || verb === 'transact'
 }
 
 /** What a producer sent to the inbox: the texts of its items, or one text that is no push. */

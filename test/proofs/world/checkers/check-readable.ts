@@ -2,6 +2,7 @@ import { decodeReference, isReference, spanOf } from '../../../../lambdas/engine
 import { segmentObjectKey, segmentPartition } from '../../../../lambdas/engine/core/keys.ts'
 import {
   countOf,
+  includes,
   intersect,
   none,
   normalised,
@@ -44,10 +45,7 @@ function checkStretch(kept: Kept, segment: number, stretch: Range): void {
   if (isOffloaded) checkObject(kept, segment)
   if (isOffloaded && segment >= recalled) return
   const pk = segmentPartition(log.queue, log.epoch, log.priority, segment)
-  const covered: Range[] = []
-  for (const row of model.rows.partition(pk)?.values() ?? []) {
-    covered.push(...coveredBy(kept, model.rows.chunk(row)))
-  }
+  const covered = model.rows.chunks(pk).flatMap((chunk) => coveredBy(kept, chunk))
   const missing = subtract([stretch], normalised(covered))
   if (missing.length > 0) {
     const what = `${showRanges(missing)} of ${pk} have no rows${isOffloaded ? ' (recalled)' : ''}`
@@ -78,12 +76,13 @@ function coveredByBatch(kept: Kept, entry: string, start: number, { from, to }: 
   const covered: Range[] = []
   const last = Math.floor((to - 1 - start) / partItems)
   for (let part = Math.floor((from - start) / partItems); part <= last; part += 1) {
-    if (!hasBatchPart(model, { queue: log.queue, reference, part })) continue
+    const its = { queue: log.queue, reference, part }
+    if (!hasBatchPart(model, its)) continue
     const first = start + part * partItems
     covered.push({ from: Math.max(from, first), to: Math.min(to, first + partItems) })
-    if (reference.storage === 's3') continue
-    const entries = batchPart(model, { queue: log.queue, reference, part }) ?? []
-    if (log.places[first]?.entry !== entries[0]) sayFalse(kept, { from, to }, entry)
+    const isTrue =
+      reference.storage === 's3' || log.places[first]?.entry === batchPart(model, its)?.[0]
+    if (!isTrue) sayFalse(kept, { from, to }, entry)
   }
   return normalised(covered)
 }
@@ -110,16 +109,13 @@ function checkTailReferences(kept: Kept, unsettled: Ranges): void {
   let start = lane.sealed
   for (const entry of lane.tail) {
     const end = start + spanOf(entry)
-    if (isReference(entry)) {
-      for (const { from, to } of unsettled) {
-        const [low, high] = [Math.max(from, start), Math.min(to, end)]
-        if (low >= high) continue
-        const stretch = { from: low, to: high }
-        const missing = subtract([stretch], coveredByBatch(kept, entry, start, stretch))
-        if (missing.length === 0) continue
-        const which = `${showRanges(missing)} of ${log.queue} lane ${log.priority}`
-        model.violated('every unsettled item is readable', `${which} have no batch ${entry}`)
-      }
+    for (const stretch of isReference(entry)
+      ? intersect(unsettled, [{ from: start, to: end }])
+      : []) {
+      const missing = subtract([stretch], coveredByBatch(kept, entry, start, stretch))
+      if (missing.length === 0) continue
+      const which = `${showRanges(missing)} of ${log.queue} lane ${log.priority}`
+      model.violated('every unsettled item is readable', `${which} have no batch ${entry}`)
     }
     start = end
   }
@@ -180,10 +176,7 @@ function liesIn({ model, log, lane }: Kept, n: number, place: string): boolean {
   if (place === 's3') return isInObject()
   const inTail = entryInTail(lane, n)
   if (place === 'record') return inTail?.reference === null
-  const rows = [...(model.rows.partition(segmentPartition(...at))?.values() ?? [])]
-  const chunks = rows
-    .map((row) => model.rows.chunk(row))
-    .filter(({ from, to }) => from <= n && n < to)
+  const chunks = model.rows.chunks(segmentPartition(...at)).filter((one) => includes([one], n))
   const isInRow = (isRecalled: boolean) =>
     chunks.some(({ entries, recalled }) => entries && recalled === isRecalled)
   if (place === 'rows') return isInRow(false)
@@ -200,15 +193,12 @@ function liesIn({ model, log, lane }: Kept, n: number, place: string): boolean {
 }
 
 /** Nothing for a number that is sealed. */
-function entryInTail(
-  lane: Lane,
-  n: number,
-): { reference: string | null; index: number } | undefined {
+function entryInTail(lane: Lane, n: number) {
   let from = lane.sealed
   for (const entry of lane.tail) {
     const to = from + spanOf(entry)
-    if (from <= n && n < to)
-      return { reference: isReference(entry) ? entry : null, index: n - from }
+    const reference = isReference(entry) ? entry : null
+    if (from <= n && n < to) return { reference, index: n - from }
     from = to
   }
   return undefined

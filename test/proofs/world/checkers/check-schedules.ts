@@ -4,14 +4,12 @@ import type { ScheduleInput } from '../../../../lambdas/engine/queues.ts'
 /** The clocks of two processes are at most twice five seconds apart, and a request takes a while. */
 const SLACK_MS = 15_000
 
-/** An occurrence as it came to its queue. */
 type Found = {
   readonly dueMs: number | undefined
   readonly pushedAtMs: number
   readonly text: string
 }
 
-/** What is known of one schedule. */
 export const newAccount = (queue: string, name: string, input: ScheduleInput) => ({
   ...{ queue, name, input },
   /** In the order in which they came. */

@@ -68,7 +68,6 @@ export function checkTaking(write: Write, changes: readonly LaneChange[]): void 
 
 type Pop = Operation<CommandOf<'pop'>>
 
-/** Numbers by lane. */
 type InLanes = ReadonlyMap<number, Ranges>
 
 /** What may have expired while the pop ran was taken, or passed over: one of the two must be in order. */

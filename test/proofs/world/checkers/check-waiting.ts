@@ -106,7 +106,6 @@ export class Seats {
     this.#seats.set(seat, { taker, untilMs })
   }
 
-  /** Who had it. */
   leave(seat: string, nowMs: number): Operation | undefined {
     const before = this.#seats.get(seat)?.taker
     this.#seats.set(seat, { taker: undefined, untilMs: nowMs })

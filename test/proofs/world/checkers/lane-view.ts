@@ -95,13 +95,10 @@ export function changeOfLane(priority: number, before: LaneView, after: LaneView
     settledFree: subtract(subtract(settled, before.lockedByAny), before.dead),
     settledDead: intersect(settled, before.dead),
     settledLocked,
-    /** Newly in a lock. */
     handed,
-    /** Newly in a retry lock. */
     delayed,
     /** Out of a lock, and visible again, handed out anew, or waiting for a retry. */
     givenBack,
-    /** Out of a lock, and dead. */
     buried,
     // What must never happen: settled and back, dead and back, dead without a lock.
     unsettled: subtract(before.settled, settledAfter),

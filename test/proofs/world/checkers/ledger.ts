@@ -13,7 +13,6 @@ export type ItemRecord = {
   appended: boolean
   /** Where it was stored first, and when among all items. */
   first: { readonly at: number; readonly lane: string } | undefined
-  /** How it left for good. */
   fate: Fate | undefined
   /** The commit that acknowledged it. */
   settledAtCommit: number | undefined
@@ -30,7 +29,6 @@ export type PushedBy = {
   readonly operations: Operation[]
   /** Items appended so far: none or all. */
   appended: number
-  /** When its first item was. */
   appendedMs: number
   /** Its first place was among the dead letters. */
   isBuried: boolean

@@ -25,7 +25,6 @@ export class Model {
   readonly seats = new Seats()
   readonly #queues = new Map<string, QueueModel>()
   readonly #logs = new Map<string, LaneLog>()
-  /** Writes to queue records so far. */
   commits = 0
   #operations = 0
   /** Items that pushes have appended so far. */
@@ -68,13 +67,11 @@ export class Model {
     return this.#logs.get(laneKey(queue, epoch, priority))
   }
 
-  /** Where this id leads. */
   place(queue: string, id: string | undefined): Place | undefined {
     const at = parseItemId(id)
     return at && this.log(queue, at.epoch, at.priority)?.places[at.sequence]
   }
 
-  /** Where a batch became part of a lane. */
   batch(queue: string, batch: string): AppendedBatch | undefined {
     return this.#batches.get(`${queue}/${batch}`)
   }
@@ -93,7 +90,6 @@ export class Model {
     return log
   }
 
-  /** The operation whose request is being carried out. */
   get operation(): Operation | undefined {
     return this.world.applying?.operation
   }
@@ -126,14 +122,12 @@ export class QueueModel {
   births = 0
   /** The commit since which something has been free all the time. */
   freeSinceCommit: number | undefined
-  /** When that was. */
   freeSinceMs = 0
   /** When a pop took something last. */
   takenMs = 0
   configuredAtCommit = 0
   /** Since when, and by whom, there has been nothing to pop and no mark that says so. */
   silence: { readonly sinceCommit: number; readonly by: Operation | undefined } | undefined
-  /** Every lock ever made here. */
   readonly locks = new Map<string, LockModel>()
   readonly scheduled = new ScheduledItems()
   readonly availability = new Availability()
@@ -149,7 +143,6 @@ export type Asked = {
   readonly operation: Operation
   readonly command: Command
   readonly effects: Operation['effects']
-  /** Its queue's. */
   readonly queueModel: QueueModel
   readonly say: (rule: string, explanation: string) => void
 }
@@ -160,5 +153,4 @@ export type Answer<V extends Verb = Verb> = Asked & {
   readonly value: Awaited<ReturnType<Queues[V]>>
 }
 
-/** A refusal, by its code. */
 export type Refusal = Asked & { readonly code: string }

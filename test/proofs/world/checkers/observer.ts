@@ -74,7 +74,6 @@ export function observeRequest(model: Model, request: SimulatedRequest): void {
   judgeTouched(model)
 }
 
-/** Checks everything that is stored. */
 export function checkAllReadable(model: Model): void {
   for (const { queue, current } of model.queues()) {
     for (const [priority, lane] of current?.record.lanes ?? []) {

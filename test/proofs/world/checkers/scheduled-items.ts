@@ -35,7 +35,6 @@ export type ScheduledGroup = {
   text: string
 }
 
-/** What one request did to an entry. */
 type GroupChange = { lost?: string; gained?: string; row?: string | undefined; isNew?: boolean }
 
 /** What a queue's record and the rows of its era hold for later, as the plain model knows it. */
@@ -71,7 +70,6 @@ export class ScheduledItems {
     this.changedAtCommit = commit
   }
 
-  /** Behind all that came before. */
   nextOrder(): number {
     this.#orders += 1
     return this.#orders

@@ -26,7 +26,6 @@ export type Joining = Built & {
   readonly pause: (ms: number) => Promise<void>
 }
 
-/** An actor in one world. */
 export type Part = {
   /** Called before the first era; from then on it acts by events of the scheduler. */
   start?(): void

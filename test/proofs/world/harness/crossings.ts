@@ -45,7 +45,6 @@ export class Crossings {
     }
   }
 
-  /** As names to count by. */
   *met(): Generator<string> {
     for (const pair of this.#pairs) {
       const [a, b] = [Math.floor(pair / features.length), pair % features.length]
@@ -134,7 +133,6 @@ export function showMatrix(statistics: Statistics): string[] {
   ]
 }
 
-/** Pairs that met in fewer seeds than that. */
 export const missingCrossings = (statistics: Statistics, least: number): string[] =>
   features
     .flatMap((a, index) => features.slice(index + 1).map((b) => crossingOf(a, b)))

@@ -1,8 +1,8 @@
 import { FORGET_AFTER_MS } from '../../../../lambdas/engine/core/limits.ts'
-import { unsettledIn } from '../../../../lambdas/engine/core/record.ts'
 import type { HousekeepReport, PopOutcome, SweepReport } from '../../../../lambdas/engine/queues.ts'
 import type { Command } from '../actors/callers/command.ts'
 import type { Outcome } from '../actors/callers/operation.ts'
+import { isDrained } from '../checkers/check-consumers.ts'
 import type { Model, QueueModel } from '../checkers/model.ts'
 import type { Driver } from './driver.ts'
 
@@ -95,14 +95,6 @@ function successOf<T>(model: Model, verb: string, outcome: Outcome | undefined):
   const why = outcome !== undefined && 'error' in outcome ? String(outcome.error) : outcome?.kind
   model.world.violated('with faults off every operation succeeds', `${verb}: ${why}`)
   return undefined
-}
-
-function isDrained({ current }: QueueModel): boolean {
-  if (current === undefined) return true
-  const { lanes, scheduled } = current.record
-  return (
-    scheduled.items === 0 && [...lanes.values()].every((lane) => unsettledIn(lane).length === 0)
-  )
 }
 
 const isForgotten = ({ current }: QueueModel): boolean =>

@@ -41,7 +41,6 @@ export class Driver {
     if (how === 'too many steps') this.#world.violated('what is under way ends', 'too many steps')
   }
 
-  /** The sweeper comes as often as that. */
   async sweepUntil(sweeper: Writer, untilMs: number, everyMs: number): Promise<void> {
     while (this.#world.scheduler.nowMs < untilMs && !this.#over) {
       await this.call(sweeper, { verb: 'returnExpiredLocks', queue: '' })

@@ -35,7 +35,6 @@ const strengths = {
 
 export type Fault = keyof typeof strengths
 
-/** Probabilities by kind. */
 export type FaultOdds = Readonly<Record<Fault, number>>
 
 export const faults = Object.keys(strengths) as readonly Fault[]

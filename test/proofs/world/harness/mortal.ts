@@ -11,7 +11,6 @@ export type MortalOptions = {
   readonly clockJumps: number
 }
 
-/** Everything that belongs to one life of a process. */
 export type Surroundings = {
   readonly life: Life
   readonly network: Network
@@ -27,7 +26,6 @@ export abstract class Mortal<Service> {
   readonly #random: Random
   #lives = 0
   #now: { readonly life: Life; readonly service: Service }
-  /** Called when the new process is there. */
   onCrash: () => void = () => {}
 
   constructor(world: World, options: MortalOptions, open: (surroundings: Surroundings) => Service) {

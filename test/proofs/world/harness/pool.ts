@@ -7,7 +7,6 @@ type PoolOptions = {
   readonly seeds: number
   readonly operations: number
   readonly workers?: number
-  /** The script that the processes run. */
   readonly worker: URL
   /** They take only what other processes leave of the cores. */
   readonly patient?: boolean

@@ -30,11 +30,9 @@ export type World = {
   readonly waitingPopsMax: number | undefined
   /** How long a transaction may hold its items; 0: not at all. */
   readonly transactionMaxMs: number
-  /** Pushes of one process linger. */
   readonly linger?: LingerOptions | undefined
   /** Queues that consumers have for themselves: callers do not pop from these. */
   readonly workedBy: Set<string>
-  /** The sender of the request that the store is carrying out. */
   applying: Sender | undefined
   /** Decides the fate of single requests, in place of chance. */
   intervene: ((request: SimulatedRequest, sender: Sender) => Intervention | undefined) | undefined

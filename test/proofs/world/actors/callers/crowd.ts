@@ -1,6 +1,5 @@
 import { inLife, type Life, type World } from '../../harness/world.ts'
 
-/** A process of a simulation, as far as its work needs it. */
 export type Member = {
   readonly life: Life
   /** Called after a crash, when the new process is there. */

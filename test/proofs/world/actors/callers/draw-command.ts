@@ -19,7 +19,6 @@ export type Draw = {
   readonly profile: Profile
   readonly knowledge: Knowledge
   readonly random: Random
-  /** By the true time. */
   readonly nowMs: number
   /** Queues that callers do not pop from. */
   readonly workedBy: ReadonlySet<string>

@@ -18,7 +18,6 @@ export class Knowledge {
   readonly #ended: KnownLock[] = []
   readonly keyedPushes: { readonly queue: string; readonly request: PushRequest }[] = []
   readonly keyedPops: { readonly queue: string; readonly request: PopRequest }[] = []
-  /** Pages of what is scheduled, and where they ended. */
   readonly pages: Page[] = []
   readonly #ids = new Map<string, string[]>()
   #texts = 0
@@ -124,7 +123,6 @@ export type KnownLock = {
   readonly ids: readonly string[]
 }
 
-/** What callers take from an answer. */
 export function learn(knowledge: Knowledge, { command, outcome }: Operation): void {
   if (outcome?.kind !== 'success') {
     // A lock that is refused for good is of no more use.

@@ -1,7 +1,6 @@
 import type { Random } from '../../../../../testing/random.ts'
 import type { PlainCallVerb, Verb } from './command.ts'
 
-/** How often each kind of operation is drawn. */
 export type Mix = Readonly<Partial<Record<Drawn, number>>>
 
 /** A verb, or a way to use one that has its own odds. */

@@ -30,7 +30,6 @@ export type Outcome =
   /** A definite error: it must not have changed anything, nor may it yet. */
   | { readonly kind: 'refused'; readonly error: QueueError; readonly atCommit: number }
   | { readonly kind: 'unknown'; readonly error: QueueError; readonly atCommit: number }
-  /** Its writer died. */
   | { readonly kind: 'crashed' }
   /** Something that is none of our errors: always a fault of the engine. */
   | { readonly kind: 'broken'; readonly error: unknown }
@@ -45,7 +44,6 @@ class Effects {
   passedOver = 0
   /** Items settled out of the locks it named. */
   readonly settledByLock = new Map<string, number>()
-  /** When it last did. */
   settledAtCommit = 0
   readonly releasedByLock = new Map<string, number>()
   readonly buriedByLock = new Map<string, number>()

@@ -4,7 +4,6 @@ import { QueueError } from '../../../../../lambdas/foundation/errors.ts'
 import type { DocumentSender } from '../../../../../testing/simulated/simulated-client.ts'
 import type { Command, CommandOf } from './command.ts'
 
-/** What one life of a process calls. */
 export type Service = {
   readonly queues: Queues
   readonly dynamodb: DocumentSender

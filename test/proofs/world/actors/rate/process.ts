@@ -69,7 +69,6 @@ export class RateProcess extends Mortal<Service> {
   }
 }
 
-/** Notes which state of a row the process has heard of last. */
 function noting(
   network: DocumentSender,
   rows: RateRows,

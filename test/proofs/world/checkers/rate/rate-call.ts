@@ -84,7 +84,6 @@ export function readStoredRow(item: Item) {
     giveUps: x ?? 0,
     ttl: ttl as number | undefined,
     configured: k !== undefined,
-    /** Whether its epoch says so too. */
     isOwn: revision.endsWith('k'),
   }
 }

@@ -31,7 +31,6 @@ export class RateRows {
   readonly #calls = new WeakMap<Operation, RateCall>()
   /** Of keys: the revision of settings that a process was told to hold. */
   readonly #ruled = new Map<string, { readonly revision: number; readonly sinceMs: number }>()
-  /** When the patterns changed last. */
   patternsMs = Number.NEGATIVE_INFINITY
   /** The shortest and the longest line that any settings of this world allow. */
   lines = { min: 0, max: 0 }
