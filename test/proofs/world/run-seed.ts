@@ -14,7 +14,7 @@ import {
 import { actors } from './actors/index.ts'
 import { checkEnd } from './checkers/check-end.ts'
 import { checkAllReadable } from './checkers/observer.ts'
-import { type Part, partsOf } from './harness/actor.ts'
+import { partsOf } from './harness/actor.ts'
 import { type Built, buildWorld } from './harness/build-world.ts'
 import { drain } from './harness/drain.ts'
 import { Driver } from './harness/driver.ts'
@@ -74,7 +74,10 @@ export async function runSeed(options: RunOptions): Promise<RunResult> {
   world.odds = profile.faultFree ? noFaults : oddsOf(world.seed, profile.faults)
   world.odds = { ...world.odds, ...Object.fromEntries((options.calm ?? []).map((it) => [it, 0])) }
   for (const part of parts) part.start?.()
-  await work({ ...built, profile, driver, parts, random: random.fork() }, options.operations)
+  const rest = () => {
+    for (const part of parts) part.rest?.()
+  }
+  await work({ ...built, profile, driver, rest, random: random.fork() }, options.operations)
   await driver.until(() => parts.every((part) => part.isDone?.() ?? true))
   for (const part of parts) part.stop?.()
   world.odds = noFaults
@@ -103,41 +106,34 @@ export async function runSeed(options: RunOptions): Promise<RunResult> {
 type Work = Built & {
   readonly profile: Profile
   readonly driver: Driver
-  readonly parts: readonly Part[]
   readonly random: Random
+  readonly rest: () => void
 }
 
 /** The eras: operations by all writers, then a rest in which only the sweeper runs. */
 async function work(work: Work, operations: number): Promise<void> {
-  const { world, newWriter, driver, profile, random } = work
-  const rest = () => {
-    for (const part of work.parts) part.rest?.()
-  }
-  const { scheduler } = world
+  const { world, newWriter, driver, profile, random, rest } = work
+  const { scheduler, workedBy } = world
   const writers = Array.from({ length: profile.writers }, (_, i) => newWriter(`w${i + 1}`))
   const knowledge = new Knowledge()
   let mix: Mix = {}
+  const draw = () =>
+    drawCommand({ profile, knowledge, random, workedBy, nowMs: scheduler.nowMs }, mix)
   const crowd = new Crowd(world, writers, {
     concurrency: profile.concurrency,
     thinkMs: () => profile.thinkMaxMs * (world.random.chance(0.05) ? 20 : 1) * world.random.next(),
     act: (writer, done) =>
-      writer.run(
-        drawCommand(
-          { profile, knowledge, random, workedBy: world.workedBy, nowMs: scheduler.nowMs },
-          mix,
-        ),
-        (operation) => {
-          learn(knowledge, operation)
-          done()
-        },
-      ),
+      writer.run(draw(), (operation) => {
+        learn(knowledge, operation)
+        done()
+      }),
   })
   for (const era of profile.eras) {
     mix = era.mix
     world.history.add('', () => `an era of ${show(mix)}, then a rest of ${era.restMs} ms`)
     crowd.start(Math.ceil(operations / profile.eras.length))
     await driver.until(() => crowd.done)
-    await letKeysExpire(work, knowledge, rest)
+    if (keysExpire(world.seed)) await letKeysExpire(work, knowledge)
     if (era.restMs === 0) continue
     await driver.advance(era.restMs / 2)
     rest()
@@ -153,12 +149,7 @@ async function work(work: Work, operations: number): Promise<void> {
 const REST_MS = (KEY_SECONDS + 90 * 60) * 1_000
 
 /** Some of their notes are receipts by then, and others are still in the record. */
-async function letKeysExpire(
-  { world, model, driver }: Work,
-  knowledge: Knowledge,
-  rest: () => void,
-): Promise<void> {
-  if (!keysExpire(world.seed)) return
+async function letKeysExpire({ world, model, driver, rest }: Work, knowledge: Knowledge) {
   await driver.advance(REST_MS)
   if (world.seed % 8 === 1) rest()
   world.history.add('', () => 'the time of all keys is over')

@@ -43,11 +43,8 @@ function firstThatCanJoin(
 ): number {
   const { lanes } = record
   const canMakeLane = !isCrowded(record) || hasEmptyLane(record)
-  let first = never
-  for (const { due, priority } of groups) {
-    if (due < first && (canMakeLane || lanes.has(priority))) first = due
-  }
-  return first
+  const joinable = groups.filter(({ priority }) => canMakeLane || lanes.has(priority))
+  return joinable.reduce((first, { due }) => Math.min(first, due), never)
 }
 
 type Step = { readonly value: number; readonly fromCommit: number }

@@ -18,23 +18,20 @@ import type { Commit, Snapshot } from './snapshot.ts'
 
 /** What a write to the record did to its own list, and to the rows that count. */
 export function noteScheduledInRecord({ model, queueModel, before, after }: Commit): void {
-  const [was, is] = [before?.stored.T ?? [], after?.stored.T ?? []]
+  noteList(model, queueModel, before?.stored.T ?? [], after?.stored.T ?? [], undefined)
   const [rowsBefore, rowsAfter] = [partitionOf(before), partitionOf(after)]
-  if (was.length + is.length === 0 && rowsBefore === rowsAfter) return
-  noteList(model, queueModel, was, is, undefined)
   if (rowsBefore === rowsAfter) return
-  const rowsOf = (partition = '') => model.rows.partition(partition) ?? []
-  for (const [sk, row] of rowsOf(rowsBefore)) {
+  for (const [sk, row] of model.rows.partition(rowsBefore) ?? []) {
     noteList(model, queueModel, entriesIn(model, row), [], sk)
   }
-  for (const [sk, row] of rowsOf(rowsAfter)) {
+  for (const [sk, row] of model.rows.partition(rowsAfter) ?? []) {
     noteList(model, queueModel, [], entriesIn(model, row), sk)
   }
 }
 
-const partitionOf = (snapshot: Snapshot | undefined): string | undefined =>
+const partitionOf = (snapshot: Snapshot | undefined): string =>
   snapshot?.stored.sc === undefined
-    ? undefined
+    ? ''
     : scheduledPartition(snapshot.record.queue, snapshot.record.born, snapshot.record.scheduled.era)
 
 const entriesIn = (model: Model, row: Item | undefined): readonly string[] =>
@@ -123,7 +120,10 @@ function leave(model: Model, { queue }: QueueModel, { id, record }: ScheduledIte
     model.moved.add(record)
     world.statistics.count('path moved while scheduled')
     model.noteEffect(`${record.text} was moved`)
-  } else if (command.verb === 'purge' && isOfAll(command.request)) {
+  } else if (
+    command.verb === 'purge' &&
+    (command.request.ids ?? command.request.priority) === undefined
+  ) {
     effects.purged += 1
     end('purged', 'purged while scheduled')
   } else {
@@ -131,17 +131,11 @@ function leave(model: Model, { queue }: QueueModel, { id, record }: ScheduledIte
   }
 }
 
-const isOfAll = ({ ids, priority }: { ids?: unknown; priority?: unknown }): boolean =>
-  ids === undefined && priority === undefined
-
-/** The batches that what is scheduled lies in: none of them may go. */
-export function isBatchScheduled({ scheduled }: QueueModel, batch: string): boolean {
-  for (const { text } of scheduled.groups.values()) {
-    const { entry } = decodeScheduled(text)
-    if (isReference(entry) && entry.slice(2, 10) === batch) return true
-  }
-  return false
-}
+/** Whether what is scheduled lies in this batch, which may not go then. */
+export const isBatchScheduled = ({ scheduled }: QueueModel, batch: string): boolean =>
+  [...scheduled.groups.values()]
+    .map(({ text }) => decodeScheduled(text).entry)
+    .some((entry) => isReference(entry) && entry.slice(2, 10) === batch)
 
 /** What the record says of its scheduled items: how many, how large, when the first is due, which rows are new. */
 function checkScheduledRecord(model: Model, queueModel: QueueModel, { record }: Snapshot): void {

@@ -2,7 +2,6 @@ import { decodeItem, type Item, isReference } from '../../../../lambdas/engine/c
 import {
   decodeScheduled,
   indexesLeft,
-  type ScheduledEntry,
   scheduledId,
 } from '../../../../lambdas/engine/core/scheduled.ts'
 import { getOrMake } from '../harness/get-or-make.ts'
@@ -26,7 +25,7 @@ export type ScheduledItem = {
 }
 
 /** What one entry stands for: an item, or those of a batch. */
-export type ScheduledGroup = {
+type ScheduledGroup = {
   readonly due: number
   readonly priority: number
   readonly items: Map<number | undefined, ScheduledItem>
@@ -48,12 +47,13 @@ export class ScheduledItems {
   /** What it brought to lanes, by the ids that it had before. */
   readonly joining = new Map<string, { readonly lane: number; readonly item: Item }>()
   count = 0
+  /** How many have come. */
+  orders = 0
   /** The first that is due, and how often later ones were taken since. */
   passed = { name: '', times: 0 }
   /** The last commit that took any out, or moved them. A process may join by what it saw then. */
   changedAtCommit = 0
   #changes = 0
-  #orders = 0
 
   lose(text: string): void {
     getOrMake(this.changes, nameOf(text), (): GroupChange => ({})).lost = text
@@ -70,11 +70,6 @@ export class ScheduledItems {
     this.changedAtCommit = commit
   }
 
-  nextOrder(): number {
-    this.#orders += 1
-    return this.#orders
-  }
-
   isThere(id: string): boolean {
     const known = this.byId.get(id)
     return known !== undefined && known.untilCommit === undefined
@@ -82,15 +77,10 @@ export class ScheduledItems {
 }
 
 /** A new entry, in the order in which its items will join. */
-export function groupOf(
-  model: Model,
-  queue: string,
-  text: string,
-  row: string | undefined,
-): ScheduledGroup | undefined {
+export function groupOf(model: Model, queue: string, text: string, row: string | undefined) {
   const entry = decodeScheduled(text)
   const { scheduled } = model.queue(queue)
-  const stored = storedIn(model, queue, entry)
+  const stored = isReference(entry.entry) ? batchEntries(model, queue, entry.entry) : [entry.entry]
   if (stored === undefined) {
     model.violated('every pointer has its object', `a scheduled batch is not there: ${text}`)
     return undefined
@@ -107,9 +97,9 @@ export function groupOf(
       continue
     }
     const { due, priority } = entry
-    const order = scheduled.nextOrder()
+    scheduled.orders += 1
     const since = { sinceCommit: model.commits, behindCommit, untilCommit: undefined }
-    const one = { id, due, priority, order, item, record, ...since }
+    const one = { id, due, priority, order: scheduled.orders, item, record, ...since }
     group.items.set(index, one)
     scheduled.byId.set(id, one)
   }
@@ -117,9 +107,6 @@ export function groupOf(
   scheduled.count += group.items.size
   return group
 }
-
-const storedIn = (model: Model, queue: string, { entry }: ScheduledEntry) =>
-  isReference(entry) ? batchEntries(model, queue, entry) : [entry]
 
 /** `<due>.<seals>.<random>`: what stays as it is. */
 export function nameOf(text: string): string {

@@ -111,10 +111,8 @@ export function featuresIn({ configuration, lanes, scheduled }: QueueRecord): re
   return found
 }
 
-const expires = (item: PushItem): boolean =>
-  item.expiresAtMs !== undefined || item.expiresInSeconds !== undefined
-const isForLater = (item: PushItem): boolean =>
-  item.deliverAtMs !== undefined || item.delaySeconds !== undefined
+const expires = (item: PushItem) => (item.expiresAtMs ?? item.expiresInSeconds) !== undefined
+const isForLater = (item: PushItem) => (item.deliverAtMs ?? item.delaySeconds) !== undefined
 
 const CELL = 6
 

@@ -28,11 +28,11 @@ const SEEDS_PER_JOB = 50
 
 /** Runs seeds in one process a core. */
 export async function runSeeds(options: PoolOptions): Promise<PoolResult> {
+  const { failuresMax = 20, workers = availableParallelism(), onFailure, onProgress } = options
   const startedMs = performance.now()
   const statistics = new Statistics()
   const failures: Failure[] = []
   const jobs = jobsOf(options)
-  const failuresMax = options.failuresMax ?? 20
   let done = 0
   const work = async (): Promise<void> => {
     const worker = await startWorker<Job, JobResult>(options.worker, {}, options)
@@ -43,15 +43,14 @@ export async function runSeeds(options: PoolOptions): Promise<PoolResult> {
         const result = await worker.ask(job)
         statistics.add(result.statistics)
         failures.push(...result.failures)
-        for (const failure of result.failures) options.onFailure?.(failure)
+        for (const failure of result.failures) onFailure?.(failure)
         done += job.to - job.from
-        options.onProgress?.(done, failures.length)
+        onProgress?.(done, failures.length)
       }
     } finally {
       await worker.stop()
     }
   }
-  const workers = options.workers ?? availableParallelism()
   await Promise.all(Array.from({ length: workers }, work))
   failures.sort((a, b) => a.seed - b.seed)
   return { seeds: done, seconds: (performance.now() - startedMs) / 1_000, statistics, failures }

@@ -18,9 +18,10 @@ export class Knowledge {
   readonly #ended: KnownLock[] = []
   readonly keyedPushes: { readonly queue: string; readonly request: PushRequest }[] = []
   readonly keyedPops: { readonly queue: string; readonly request: PopRequest }[] = []
+  /** Where pages of what is scheduled ended. */
   readonly pages: Page[] = []
   readonly #ids = new Map<string, string[]>()
-  #texts = 0
+  texts = 0
   #keys = 0
   #pushKeys = 0
 
@@ -51,7 +52,7 @@ export class Knowledge {
   /** Where items of a queue are, or were. */
   learnIds(queue: string, ids: readonly string[]): void {
     const known = this.#ids.get(queue) ?? []
-    this.#ids.set(queue, [...known, ...ids].slice(-IDS_KEPT))
+    this.#ids.set(queue, [...known, ...ids].slice(-200))
   }
 
   /** Some of them: mostly the newest, sometimes one twice. None, if the callers know none. */
@@ -65,13 +66,9 @@ export class Knowledge {
 
   /** An item's text: unique, so that it names the item wherever it turns up. */
   nextText(bytes: number): string {
-    this.#texts += 1
-    const text = `"${this.#texts}.`
-    return `${text}${filler(this.#texts, Math.max(0, bytes - text.length - 1))}"`
-  }
-
-  get texts(): number {
-    return this.#texts
+    this.texts += 1
+    const text = `"${this.texts}.`
+    return `${text}${filler(this.texts, Math.max(0, bytes - text.length - 1))}"`
   }
 
   nextPushKey(): string {
@@ -91,8 +88,6 @@ export class Knowledge {
   }
 }
 
-const IDS_KEPT = 200
-
 /** Every world begins at 1, and making the fillers again took a tenth of its time. */
 const fillers: string[] = []
 
@@ -111,12 +106,7 @@ function filler(seed: number, bytes: number): string {
   return text.slice(0, bytes)
 }
 
-type Page = {
-  readonly queue: string
-  readonly request: ScheduledRequest
-  readonly afterId: string
-}
-
+type Page = { readonly queue: string; readonly request: ScheduledRequest; readonly afterId: string }
 export type KnownLock = {
   readonly queue: string
   readonly lockId: string
@@ -155,11 +145,13 @@ export function learn(knowledge: Knowledge, { command, outcome }: Operation): vo
       return
     case 'pop': {
       const popped = outcome.value as PopOutcome
-      if (popped.kind === 'items') knowledge.learnIds(queue, idsOf(popped))
       if (popped.kind !== 'locked') forgetNamed(knowledge, command)
-      if (popped.kind !== 'items' || popped.lock === undefined) return
+      if (popped.kind !== 'items') return
+      const ids = idsOf(popped)
+      knowledge.learnIds(queue, ids)
+      if (popped.lock === undefined) return
       knowledge.forgetLock(popped.lock.id)
-      knowledge.learnLock({ queue, lockId: popped.lock.id, ids: idsOf(popped) })
+      knowledge.learnLock({ queue, lockId: popped.lock.id, ids })
       return
     }
     case 'acknowledgeMany':

@@ -53,23 +53,25 @@ export class Writer extends Mortal<Service> {
   }
 
   run(command: Command, done?: (operation: Operation) => void): Operation {
-    const { history } = this.#world
-    const operation = startOperation(this.#model, this.life.name, command)
-    announcePush(this.#model, operation)
+    const model = this.#model
+    const { life, service } = this
+    const operation = startOperation(model, life.name, command)
+    announcePush(model, operation)
     this.#running.add(operation)
     if (this.#world.linger !== undefined && command.verb === 'push') {
-      operation.together = () => this.#pushes(command.queue)
+      operation.together = () =>
+        [...this.#running].filter(
+          (one) => one.command.verb === 'push' && one.command.queue === command.queue,
+        )
     }
-    history.add(operation.writer, () => `#${operation.id} ${show(command)}`)
-    const { life } = this
-    const { service } = this
+    this.#world.history.add(operation.writer, () => `#${operation.id} ${show(command)}`)
     const finish = (outcome: Outcome): void => {
       if (life.dead) return
       this.#running.delete(operation)
       this.#finish(operation, outcome)
       done?.(operation)
     }
-    const atCommit = () => this.#model.commits
+    const atCommit = () => model.commits
     carryOut(operation, () => perform(service, command), atCommit, finish)
     return operation
   }
@@ -99,26 +101,19 @@ export class Writer extends Mortal<Service> {
     return Object.fromEntries(calls) as Queues
   }
 
-  #pushes(queue: string): Operation[] {
-    return [...this.#running].filter(
-      ({ command }) => command.verb === 'push' && command.queue === queue,
-    )
-  }
-
   #finish(operation: Operation, outcome: Outcome): void {
     operation.outcome = outcome
-    const { history, statistics } = this.#world
+    const { history, statistics, crossings } = this.#world
+    const { command, requests } = operation
     history.add(operation.writer, () => {
-      if (outcome.kind === 'success') return `#${operation.id} → ${show(outcome.value)}`
-      if (outcome.kind === 'crashed') return `#${operation.id} → crashed`
-      return `#${operation.id} → ${outcome.kind}: ${outcome.error}`
+      const told = 'error' in outcome ? `: ${outcome.error}` : ''
+      const what = outcome.kind === 'success' ? show(outcome.value) : `${outcome.kind}${told}`
+      return `#${operation.id} → ${what}`
     })
     const code = outcome.kind === 'refused' || outcome.kind === 'unknown' ? outcome.error.code : ''
     this.#count(operation, `${outcome.kind} ${code}`.trim())
-    for (const feature of featuresOf(operation)) {
-      this.#world.crossings.note(operation.command.queue, feature)
-    }
-    statistics.max(`max requests of ${operation.command.verb}`, operation.requests)
+    for (const feature of featuresOf(operation)) crossings.note(command.queue, feature)
+    statistics.max(`max requests of ${command.verb}`, requests)
     checkAnswer(this.#model, operation)
   }
 
