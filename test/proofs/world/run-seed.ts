@@ -79,6 +79,7 @@ export async function runSeed(options: RunOptions): Promise<RunResult> {
   }
   await work({ ...built, profile, driver, rest, random: random.fork() }, options.operations)
   await driver.until(() => parts.every((part) => part.isDone?.() ?? true))
+  world.isCalm = true
   for (const part of parts) part.stop?.()
   world.odds = noFaults
   world.history.add('', () => 'faults are off')

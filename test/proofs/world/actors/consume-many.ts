@@ -36,11 +36,10 @@ export function consumeMany({ random, profile, world, driver, newWriter, after }
   const usually = handlerOf(
     random,
     (share) => writer.sleep(share * slowMs),
-    () => (isCalm ? 0 : failing),
+    () => (world.isCalm ? 0 : failing),
   )
   let stop = new AbortController()
   let isAtWork = false
-  let isCalm = false
   let lives = 0
 
   const work = (which: Parameters<typeof lookerOf>[1], options: ManyOptions, handler: Handler) => {
@@ -49,13 +48,13 @@ export function consumeMany({ random, profile, world, driver, newWriter, after }
     stop = its
     isAtWork = true
     const halt = (): void => {
-      if (its !== stop || !isAtWork || isCalm) return
+      if (its !== stop || !isAtWork || world.isCalm) return
       if (random.chance(0.5)) its.abort()
       else writer.crash()
     }
     const queues = writer.asQueues(verbs)
     history.add(life.name, () => `works many: ${JSON.stringify({ ...which, ...options })}`)
-    if (!isCalm) after(LIFE_MS_MAX * random.next(), halt)
+    if (!world.isCalm) after(LIFE_MS_MAX * random.next(), halt)
     workMany(
       manySettingsOf(options),
       handler,
@@ -83,7 +82,7 @@ export function consumeMany({ random, profile, world, driver, newWriter, after }
   }
   const workAgain = (withinMs: number): void =>
     after(withinMs * random.next(), () => {
-      if (isCalm || lives === LIVES_MAX) return
+      if (world.isCalm || lives === LIVES_MAX) return
       lives += 1
       work(all, usual, usually)
     })
@@ -94,10 +93,7 @@ export function consumeMany({ random, profile, world, driver, newWriter, after }
 
   return {
     start: () => workAgain(5_000),
-    stop() {
-      isCalm = true
-      stop.abort()
-    },
+    stop: () => stop.abort(),
     /** Without faults: all have their turns, and with nothing to do it hardly asks. */
     async settle() {
       const queues = ['turn-a', 'turn-b', 'turn-c']

@@ -24,15 +24,8 @@ type Environment = { readonly writer: Writer; busy: Run | undefined }
  * environment handles one event at a time and keeps its engine, an event waits for a free one, a run is killed at the
  * end of its time, and what failed is repeated twice.
  */
-export function consumer({
-  random,
-  profile,
-  world,
-  model,
-  driver,
-  newWriter,
-  after,
-}: Joining): Part {
+export function consumer(joining: Joining): Part {
+  const { random, profile, world, model, driver, newWriter, after } = joining
   const { scheduler, history, statistics } = world
   const { queue } = random.pick(profile.queues)
   if (random.chance(0.5)) world.workedBy.add(queue)
@@ -63,7 +56,6 @@ export function consumer({
   let runs = 0
   let underWay = 0
   let gaveUp = false
-  let isCalm = false
   let isOver = false
 
   const check = (): void => {
@@ -71,7 +63,7 @@ export function consumer({
     if (environments.every(({ busy }) => busy === undefined)) checkHandled(model, queue)
   }
   const look = (): void => {
-    if (isCalm || isOver) return
+    if (world.isCalm || isOver) return
     check()
     after(LOOK_EVERY_MS, look)
   }
@@ -115,8 +107,8 @@ export function consumer({
       sleep: (ms: number, signal?: AbortSignal) => writer.sleep(ms, signal),
     }
     // Once the world is calm it is healthy, so that what is left comes to its end.
-    const work = (share: number) => clock.sleep(share * (isCalm ? 20 : slowMs))
-    const handler = handlerOf(random, work, () => (isCalm ? 0 : failing))
+    const work = (share: number) => clock.sleep(share * (world.isCalm ? 20 : slowMs))
+    const handler = handlerOf(random, work, () => (world.isCalm ? 0 : failing))
     const remainingMs = () => endMs - scheduler.nowMs
     const log = createLog({
       level: 'warn',
@@ -161,9 +153,6 @@ export function consumer({
     observe(change) {
       if (isOver || change.pk !== `q#${queue}`) return
       if (announcementsOf(change).some(({ kind }) => kind === 'items-available')) send(0)
-    },
-    stop() {
-      isCalm = true
     },
     async settle() {
       const isOff = () => world.violation !== undefined || isWorkedOff(model.queue(queue))

@@ -10,7 +10,6 @@ const RUNS_MAX = 8
 export function deployments(joining: Joining): Part {
   const { random, profile, world, model, newWriter, driver, after } = joining
   const pushed = new Set<string>()
-  let isCalm = false
   const draw = (hash: string, names: readonly string[]) => {
     const startsAtMs = Math.ceil(world.scheduler.nowMs / 1_000) * 1_000
     const schedules = names.map((name, at) => {
@@ -36,7 +35,7 @@ export function deployments(joining: Joining): Part {
   const older = draw('older', ['kept', 'changed', 'dropped'])
   const newer = draw('newer', ['kept', 'changed', 'added'])
   const run = (deployment: typeof older): void => {
-    if (isCalm || deployment.runs === RUNS_MAX) return
+    if (world.isCalm || deployment.runs === RUNS_MAX) return
     deployment.runs += 1
     const { sweeper, hash, patterns, deploy } = deployment
     sweeper.run(deploy)
@@ -50,9 +49,6 @@ export function deployments(joining: Joining): Part {
     start() {
       run(older)
       after(40_000 * random.next(), () => run(newer))
-    },
-    stop() {
-      isCalm = true
     },
     /** The newer one looks again, as every sweeper does five minutes after it has started. */
     async settle() {

@@ -39,7 +39,6 @@ export function inbox(joining: Joining): Part {
   const keyed: { readonly queue: string; readonly push: Push; readonly keyLife: number }[] = []
   let messagesLeft = random.between(3, 14)
   let texts = 0
-  let isCalm = false
   const producer = newWriter('sender')
   const writers = [newWriter('apply1'), newWriter('apply2')] as const
   const busy = new Set<Writer>()
@@ -47,7 +46,7 @@ export function inbox(joining: Joining): Part {
   for (const writer of writers) writer.onCrash = () => busy.delete(writer)
 
   const produce = (): void => {
-    if (messagesLeft <= 0) return
+    if (world.isCalm || messagesLeft <= 0) return
     messagesLeft -= 1
     const { queue, push } = draw()
     void send(queue, push)
@@ -133,7 +132,7 @@ export function inbox(joining: Joining): Part {
     if (writer !== undefined && records.length > 0) {
       void apply(writer, records)
       after(20, poll)
-    } else if (!isCalm || !sqs.isEmpty) after(POLL_EVERY_MS, poll)
+    } else if (!world.isCalm || !sqs.isEmpty) after(POLL_EVERY_MS, poll)
   }
   /**
    * A copy of a keyed push that waits here until the queue no longer knows the key is pushed once more, as the page on
@@ -190,10 +189,6 @@ export function inbox(joining: Joining): Part {
     start() {
       after(1_000 * random.next(), produce)
       poll()
-    },
-    stop() {
-      isCalm = true
-      messagesLeft = 0
     },
     async settle() {
       const untilMs = nowMs() + PATIENCE_MS

@@ -44,7 +44,6 @@ export function rateCallers(joining: Joining): Part {
   const profile = drawRates(random)
   rows.lines = profile.lines
   const held: HeldTicket[] = []
-  let isOver = false
   const newProcess = (name: string, options?: { farOff?: boolean; clockJumps?: number }) =>
     new RateProcess(joining, rows, name, options)
 
@@ -62,7 +61,7 @@ export function rateCallers(joining: Joining): Part {
       })
     once((outcome) => {
       const { kind, retryAfterMs } = answerIn(outcome)
-      const isSoon = kind === 'denied' && retryAfterMs <= PATIENCE_MS && !isOver
+      const isSoon = kind === 'denied' && retryAfterMs <= PATIENCE_MS && !world.isCalm
       if (!isSoon || !random.chance(profile.patient)) return done(outcome)
       const opensMs = Math.floor(scheduler.nowMs) + retryAfterMs
       const at = (ms: number, then: () => void) => inLife(world, process.life, ms, () => once(then))
@@ -136,9 +135,6 @@ export function rateCallers(joining: Joining): Part {
       if (!isOfQueue(change)) rows.observe(change)
     },
     isDone: () => crowd.done,
-    stop() {
-      isOver = true
-    },
     /**
      * When everything is quiet and every promise is past, the limit is whole again: a process that knows
      * nothing gets exactly `max` a window, and one that remembers is not misled by it.

@@ -27,11 +27,10 @@ export function schedules(joining: Joining): Part {
   /** Of all that may be there, whether its caller knows or not. */
   const queues = new Set<string>()
   let sweeps = 0
-  let isCalm = false
   let endMs = 0
 
   const sweep = (): void => {
-    if (isCalm || sweeps === SWEEPS_MAX) return
+    if (world.isCalm || sweeps === SWEEPS_MAX) return
     sweeps += 1
     sweeper.run({ verb: 'returnExpiredLocks', queue: '' })
     after(SWEEP_EVERY_MS, sweep)
@@ -85,7 +84,7 @@ export function schedules(joining: Joining): Part {
     accounts.push(account)
     const touch = random.pick(touches)
     await pause(40_000 * random.next())
-    if (isCalm) return
+    if (world.isCalm) return
     if (touch === 'puts') {
       const text = random.chance(0.5) ? input.text : `${input.text.slice(0, -1)} again"`
       mayPush(text)
@@ -111,9 +110,6 @@ export function schedules(joining: Joining): Part {
       const count = random.between(1, 3)
       for (let number = 0; number < count; number += 1) void work(`s${number}`)
       after(SWEEP_EVERY_MS * random.next(), sweep)
-    },
-    stop() {
-      isCalm = true
     },
     async settle() {
       const well = newWriter('calm')

@@ -52,16 +52,15 @@ export function upkeep({ world, newWriter, random, after }: Joining): Part {
   const wakeMs = random.pick([3_000, 10_000, 40_000])
   let sweeps = 0
   let woken = 0
-  let isOver = false
   const sweep = (): void => {
-    if (isOver || sweeps === SWEEPS_MAX) return
+    if (world.isCalm || sweeps === SWEEPS_MAX) return
     sweeps += 1
     const request = wakes ? { onNext: wake } : {}
     sweeper.run({ verb: 'returnExpiredLocks', queue: '', request })
     after(MINUTE_MS, sweep)
   }
   const wake = (untilMs: number): void => {
-    if (isOver || woken === WAKES_MAX) return
+    if (world.isCalm || woken === WAKES_MAX) return
     woken += 1
     const waker = wakers.shift() ?? newWriter(`wake${woken}`)
     const request = { untilMs, deadlineMs: Math.floor(world.scheduler.nowMs) + wakeMs }
@@ -71,12 +70,9 @@ export function upkeep({ world, newWriter, random, after }: Joining): Part {
   }
   return {
     start: () => after(random.next() * MINUTE_MS, sweep),
-    stop() {
-      isOver = true
-    },
     /** A timer has become near: its flag is new in this write. */
     observe({ oldItem, newItem }) {
-      if (!wakes || isOver || newItem?.wk === undefined || oldItem?.wk !== undefined) return
+      if (!wakes || world.isCalm || newItem?.wk === undefined || oldItem?.wk !== undefined) return
       const untilMs = Number(newItem.checkAt)
       sendEvent(world, (afterMs) => after(afterMs + 1_000, () => wake(untilMs)))
     },

@@ -48,18 +48,9 @@ const checks: { readonly [V in Verb]?: (answer: Answer<V>) => void } = {
   deadLetter: ({ command: { request }, effects, value, say }) =>
     checkCount(effects.buriedByLock.get(request.lockId), value.itemsDeadLettered, say),
   extend: checkExtended,
-  cancel: (answer) => {
-    checkCancelled(answer)
-    checkLeftDry(answer, undefined)
-  },
-  move: (answer) => {
-    checkMoved(answer)
-    checkLeftDry(answer, undefined)
-  },
-  purge: (answer) => {
-    checkCount(answer.effects.purged, answer.value.itemsPurged, answer.say)
-    checkLeftDry(answer, undefined)
-  },
+  cancel: emptying(checkCancelled),
+  move: emptying(checkMoved),
+  purge: emptying(({ effects, value, say }) => checkCount(effects.purged, value.itemsPurged, say)),
   redrive: ({ effects, value, say }) => checkCount(effects.redriven, value.itemsRedriven, say),
   configure: ({ effects: { configured }, say }) => {
     if (configured !== 1) say('a success has its effect once', `configured ${configured} times`)
@@ -79,6 +70,14 @@ const checks: { readonly [V in Verb]?: (answer: Answer<V>) => void } = {
   browse: checkBrowsed,
   scheduled: checkListed,
   inspect: checkInspected,
+}
+
+/** It may take the last. */
+function emptying<V extends Verb>(check: (answer: Answer<V>) => void) {
+  return (answer: Answer<V>): void => {
+    check(answer)
+    checkLeftDry(answer, undefined)
+  }
 }
 
 const haveSame = (

@@ -145,17 +145,14 @@ export function settingsBy(patterns: readonly QueuePatternInput[], queue: string
   return textOf({ ...given, source: longest?.prefix ?? null })
 }
 
-export function settingsOf({
-  revision: _,
-  patternsRevision: __,
-  source,
-  ...settings
-}: Configuration): string {
-  return textOf({ ...settings, source: source.from === 'pattern' ? source.prefix : null })
+function settingsOf({ source, ...settings }: Configuration): string {
+  const own = { ...settings, revision: undefined, patternsRevision: undefined }
+  return textOf({ ...own, source: source.from === 'pattern' ? source.prefix : null })
 }
 
 function textOf(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  const given = Object.entries(value).filter(([, inner]) => inner !== undefined)
+  const entries = given.sort(([a], [b]) => (a < b ? -1 : 1))
   return `{${entries.map(([name, inner]) => `${name}:${textOf(inner)}`).join()}}`
 }

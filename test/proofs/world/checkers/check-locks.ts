@@ -81,14 +81,9 @@ export function checkManyAcknowledged(answer: Answer<'acknowledgeMany'>): void {
   }
 }
 
-export function checkExtended({
-  operation,
-  command,
-  effects,
-  queueModel,
-  value: { expiresAtMs },
-  say,
-}: Answer<'extend'>): void {
+export function checkExtended(answer: Answer<'extend'>): void {
+  const { operation, command, effects, queueModel, say } = answer
+  const { expiresAtMs } = answer.value
   const { lockId, ttlSeconds } = command.request
   const { clockMinMs, clockMaxMs } = operation
   const ttlMs = Math.min(300, Math.max(1, ttlSeconds)) * 1_000

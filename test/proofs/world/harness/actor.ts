@@ -35,7 +35,7 @@ export type Part = {
   rest?(): void
   /** The eras go on until nothing is left that it wants to do in them. */
   isDone?(): boolean
-  /** The faults are off: it begins nothing new, so that the world comes to rest. */
+  /** Once the world is calm. */
   stop?(): void
   /** After the world has come to rest and before the drain: what it still has to see through without faults. */
   settle?(): Promise<void>

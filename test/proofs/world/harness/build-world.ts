@@ -89,6 +89,7 @@ export function buildWorld(options: WorldOptions): Built {
     applying: undefined,
     intervene: undefined,
     applied: (request) => observeRequest(model, request),
+    isCalm: false,
     violation: undefined,
     violated: (rule, explanation) => {
       log.add('', () => `VIOLATED ${rule}: ${explanation}`)

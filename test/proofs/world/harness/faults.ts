@@ -1,16 +1,5 @@
 import type { Random } from '../../../../testing/random.ts'
-import {
-  connectionReset,
-  internalServerError,
-  provisionedThroughputExceeded,
-  requestLimitExceeded,
-  requestTimeout,
-  s3InternalError,
-  slowDown,
-  throttling,
-  transactionCanceledByConflict,
-  transactionConflict,
-} from '../../../../testing/simulated/faults.ts'
+import * as errors from '../../../../testing/simulated/faults.ts'
 import type { SimulatedRequest } from '../../../../testing/simulated/simulated-store.ts'
 
 /** How often each kind may happen: most per request, staleness per read; a world draws one of these odds. */
@@ -89,7 +78,8 @@ export function planRequest(
   const latency = (): number => (random.chance(0.2) ? 0 : random.next() * latencyMaxMs)
   const there = latency()
   const fault = drawFault(request, odds, random)
-  const lost = () => (random.chance(0.5) ? requestTimeout(timeoutMs) : connectionReset())
+  const lost = () =>
+    random.chance(0.5) ? errors.requestTimeout(timeoutMs) : errors.connectionReset()
   const applied = (goMs: number, comeMs: number): RequestPlan => ({
     fault,
     applyAfterMs: there + goMs,
@@ -109,7 +99,7 @@ export function planRequest(
     case 'throttled':
       return failed(throttledError(request, random))
     case 's3-unavailable':
-      return failed(slowDown())
+      return failed(errors.slowDown())
     case 'conflict':
       return failed(conflictError(request, random))
     case 'server-error':
@@ -152,15 +142,19 @@ const canConflict = ({ name }: SimulatedRequest): boolean => name !== 'BatchWrit
 function throttledError(request: SimulatedRequest, random: Random): Error {
   if (request.name === 'TransactWriteCommand' && random.chance(0.5))
     return conflictError(request, random)
-  return random.pick([provisionedThroughputExceeded, throttling, requestLimitExceeded])()
+  return random.pick([
+    errors.provisionedThroughputExceeded,
+    errors.throttling,
+    errors.requestLimitExceeded,
+  ])()
 }
 
 function conflictError(request: SimulatedRequest, random: Random): Error {
-  if (request.name !== 'TransactWriteCommand') return transactionConflict()
+  if (request.name !== 'TransactWriteCommand') return errors.transactionConflict()
   const { TransactItems } = request.input as { TransactItems: readonly unknown[] }
   const at = random.between(0, TransactItems.length - 1)
-  return transactionCanceledByConflict(TransactItems.length, at)
+  return errors.transactionCanceledByConflict(TransactItems.length, at)
 }
 
 const serverError = (request: SimulatedRequest): Error =>
-  request.service === 's3' ? s3InternalError() : internalServerError()
+  request.service === 's3' ? errors.s3InternalError() : errors.internalServerError()

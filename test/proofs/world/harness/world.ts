@@ -38,6 +38,8 @@ export type World = {
   intervene: ((request: SimulatedRequest, sender: Sender) => Intervention | undefined) | undefined
   /** Called after each request that the store carried out. */
   applied: (request: SimulatedRequest, sender: Sender) => void
+  /** The faults are off: nobody begins anything new, so that the world comes to rest. */
+  isCalm: boolean
   violation: { readonly rule: string; readonly explanation: string } | undefined
   /** A rule that does not hold: the run ends. */
   violated: (rule: string, explanation: string) => void

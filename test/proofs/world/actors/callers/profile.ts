@@ -158,6 +158,9 @@ export function drawLimit(random: Random): LimitInput {
   }
 }
 
+// biome-ignore format: a table
+const bulks = [[2, 5], [2, 12], [5, 40], [20, 120], [100, 300]] as const
+
 function drawBasic(random: Random) {
   const faultFree = random.chance(0.15)
   const calm = random.chance(0.3)
@@ -178,13 +181,7 @@ function drawBasic(random: Random) {
     skewMaxMs: calm ? 0 : random.pick([10, 500, SKEW_MAX_MS]),
     clockJumps: calm ? 0 : random.pick([0, 0, 0.01, 0.1]),
     itemBytes: random.pick([[0], [0], [0, 50], [40, 400], [300], [200, 900, 1_500], [150]]),
-    bulkItems: random.pick([
-      [2, 5],
-      [2, 12],
-      [5, 40],
-      [20, 120],
-      [100, 300],
-    ] as const),
+    bulkItems: random.pick<Kinds['bulkItems']>(bulks),
     /** After so many items, bulk pushes are small, so that a run comes to its end. */
     itemsMax: random.pick([300, 600, 600, 1_500]),
     popCounts: random.pick([[1], [1, 2, 3], [1, 5, 10], [10, 100], [100]]),
@@ -197,10 +194,7 @@ function drawBasic(random: Random) {
     /** How long a transaction may hold its items, as on AWS; 0 where the store is kinder. */
     transactionMaxMs: random.pick([0, 10, 15, 30, 200]),
     patterned: false,
-    waiting: undefined,
-    linger: undefined,
-    expiring: undefined,
-    later: undefined,
+    ...{ waiting: undefined, linger: undefined, expiring: undefined, later: undefined },
     settlesMaxMs: 0,
   }
 }
@@ -287,10 +281,7 @@ export function asRare(profile: Profile, random: Random): Profile {
     combined: 0,
     ttlSeconds: [30],
     thinkMaxMs: random.pick([5, 300]),
-    waiting: undefined,
-    expiring: undefined,
-    limited: false,
-    patterned: false,
+    ...{ waiting: undefined, expiring: undefined, limited: false, patterned: false },
     later: undefined,
     eras: [
       { mix: { bulkPush: 1 }, restMs: 0 },
