@@ -8,7 +8,6 @@ import { checkIdle, checkTurns } from '../checkers/check-consumers.ts'
 import type { Joining, Part } from '../harness/actor.ts'
 import { handlerOf } from './consumer.ts'
 
-const verbs = ['list', 'pop', 'acknowledge', 'extend', 'release', 'deadLetter', 'browse'] as const
 /** So that a seed has no more looks than operations of callers. */
 const LIFE_MS_MAX = 20_000
 const LIVES_MAX = 4
@@ -52,7 +51,7 @@ export function consumeMany({ random, profile, world, driver, newWriter, after }
       if (random.chance(0.5)) its.abort()
       else writer.crash()
     }
-    const queues = writer.asQueues(verbs)
+    const queues = writer.asQueues()
     history.add(life.name, () => `works many: ${JSON.stringify({ ...which, ...options })}`)
     if (!world.isCalm) after(LIFE_MS_MAX * random.next(), halt)
     workMany(

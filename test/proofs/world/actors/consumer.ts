@@ -14,7 +14,6 @@ const LOOK_EVERY_MS = 10_000
 const REPEATS_MAX = 2
 /** So long after all locks, delays and runs have ended, reminders included, which come an hour apart at last. */
 const PATIENCE_MINUTES = 150
-const verbs = ['pop', 'acknowledge', 'extend', 'release', 'deadLetter', 'browse'] as const
 
 type Run = { readonly name: string; readonly failures: number }
 type Environment = { readonly writer: Writer; busy: Run | undefined }
@@ -121,7 +120,7 @@ export function consumer(joining: Joining): Part {
     }
     runQueue(
       { queue, settings, counts: noCounts(), remainingMs, handler },
-      { queues: writer.asQueues(verbs), clock, random: () => random.next(), log, callNext },
+      { queues: writer.asQueues(), clock, random: () => random.next(), log, callNext },
     ).then(
       (ending) => {
         statistics.count(`path run ended ${ending}`)
@@ -177,16 +176,12 @@ export const handlerOf =
     await work(random.next() ** 4)
     if (!random.chance(failing())) return undefined
     const some = items.filter(() => random.chance(0.5))
-    switch (random.pick(['throws', 'names', 'releases', 'condemns'] as const)) {
-      case 'throws':
-        throw new Error('The handler failed')
-      case 'names':
-        return { failed: some.map(({ id }) => id) }
-      case 'releases':
-        for (const item of some) context.release(item)
-        return undefined
-      default:
-        for (const item of some) context.deadLetter(item, 'poison')
-        return undefined
+    const how = random.pick(['throws', 'names', 'releases', 'condemns'] as const)
+    if (how === 'throws') throw new Error('The handler failed')
+    if (how === 'names') return { failed: some.map(({ id }) => id) }
+    for (const item of some) {
+      if (how === 'releases') context.release(item)
+      else context.deadLetter(item, 'poison')
     }
+    return undefined
   }

@@ -122,16 +122,9 @@ function checkNamed(model: Model, log: LaneLog, numbers: Ranges): void {
 
 function namedBy(operation: Operation | undefined): readonly string[] | undefined {
   const command = operation?.command
-  switch (command?.verb) {
-    case 'cancel':
-      return command.request
-    case 'move':
-    case 'purge':
-    case 'redrive':
-      return command.request.ids
-    default:
-      return undefined
-  }
+  if (command?.verb === 'cancel') return command.request
+  const names = command?.verb === 'move' || command?.verb === 'purge' || command?.verb === 'redrive'
+  return names ? command.request.ids : undefined
 }
 
 function purge(model: Model, log: LaneLog, numbers: Ranges): void {

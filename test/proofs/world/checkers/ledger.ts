@@ -112,16 +112,10 @@ export function announcePush({ ledger }: Model, operation: Operation): void {
 }
 
 function pushesIn(command: Command): readonly (readonly PushItem[])[] {
-  switch (command.verb) {
-    case 'push':
-      return [command.request.items]
-    case 'transact':
-      return [command.items]
-    case 'pushTransactItem':
-      return [[command.item]]
-    default:
-      return 'rest' in command ? (command.pushes ?? []) : []
-  }
+  if (command.verb === 'push') return [command.request.items]
+  if (command.verb === 'transact') return [command.items]
+  if (command.verb === 'pushTransactItem') return [[command.item]]
+  return 'rest' in command ? (command.pushes ?? []) : []
 }
 
 export const itemsIn = (command: Command): readonly PushItem[] => pushesIn(command).flat()

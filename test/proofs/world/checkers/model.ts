@@ -26,7 +26,7 @@ export class Model {
   readonly #queues = new Map<string, QueueModel>()
   readonly #logs = new Map<string, LaneLog>()
   commits = 0
-  #operations = 0
+  operations = 0
   /** Items that pushes have appended so far. */
   pushed = 0
   /** Items that the request under way has touched; we judge them when it is done. */
@@ -48,11 +48,6 @@ export class Model {
 
   constructor(world: World) {
     this.world = world
-  }
-
-  nextOperationId(): number {
-    this.#operations += 1
-    return this.#operations
   }
 
   queue(queue: string): QueueModel {

@@ -91,30 +91,17 @@ export function planRequest(
     const afterMs = isTimeout ? timeoutMs : there + latency()
     return { fault, applyAfterMs, error: { error, afterMs }, answerDelayMs: 0 }
   }
-  switch (fault) {
-    case undefined:
-      return applied(0, 0)
-    case 'slow':
-      return applied(random.pick([0, ...slowMs]), random.pick(slowMs))
-    case 'throttled':
-      return failed(throttledError(request, random))
-    case 's3-unavailable':
-      return failed(errors.slowDown())
-    case 'conflict':
-      return failed(conflictError(request, random))
-    case 'server-error':
-      return failed(serverError(request))
-    case 'server-error-applied':
-      return failed(serverError(request), there)
-    case 'request-lost':
-      return failed(lost())
-    case 'answer-lost':
-      return failed(lost(), there)
-    case 'lands-late':
-      return failed(lost(), there + random.pick(lateMs) * (0.5 + random.next()))
-    default:
-      throw new Error(`${fault} is no fault of a single request`)
-  }
+  if (fault === undefined) return applied(0, 0)
+  if (fault === 'slow') return applied(random.pick([0, ...slowMs]), random.pick(slowMs))
+  if (fault === 'throttled') return failed(throttledError(request, random))
+  if (fault === 's3-unavailable') return failed(errors.slowDown())
+  if (fault === 'conflict') return failed(conflictError(request, random))
+  if (fault === 'server-error') return failed(serverError(request))
+  if (fault === 'server-error-applied') return failed(serverError(request), there)
+  if (fault === 'request-lost') return failed(lost())
+  if (fault === 'answer-lost') return failed(lost(), there)
+  if (fault !== 'lands-late') throw new Error(`${fault} is no fault of a single request`)
+  return failed(lost(), there + random.pick(lateMs) * (0.5 + random.next()))
 }
 
 function drawFault(request: SimulatedRequest, odds: FaultOdds, random: Random): Fault | undefined {

@@ -84,17 +84,8 @@ export type CommandOf<V extends Verb> = Extract<Command, { readonly verb: V }>
 
 /** The locks that a call is about, by their ids. */
 export function locksNamedBy(command: Command | undefined): readonly (string | undefined)[] {
-  switch (command?.verb) {
-    case 'acknowledge':
-    case 'release':
-    case 'deadLetter':
-    case 'extend':
-      return [command.request.lockId]
-    case 'acknowledgeMany':
-      return command.request
-    case 'pop':
-      return [command.request.acknowledge]
-    default:
-      return []
-  }
+  if (command?.verb === 'acknowledgeMany') return command.request
+  if (command?.verb === 'pop') return [command.request.acknowledge]
+  const isOne = /^(acknowledge|release|deadLetter|extend)$/.test(command?.verb ?? '')
+  return isOne ? [(command as CommandOf<'acknowledge'>).request.lockId] : []
 }

@@ -16,28 +16,20 @@ export function drawSettling(
   if (random.chance(0.02)) return { verb: 'acknowledge', queue, request: { lockId: unknownLock } }
   const lock = knowledge.lock(random)
   if (lock === undefined) return drawPop(draw, queue, 'pop')
-  const its = { queue: lock.queue }
-  switch (verb) {
-    case 'acknowledge':
-      return { verb, ...its, request: drawPart(draw, lock, 0.2) }
-    case 'release':
-      return { verb, ...its, request: { ...drawPart(draw, lock, 0.4), ...drawDelay(draw) } }
-    case 'deadLetter': {
-      const part = drawPart(draw, lock, 0.4)
-      return { verb, ...its, request: { ...part, ...(random.chance(0.5) && { reason: 'broken' }) } }
-    }
-    case 'extend': {
-      const ttlSeconds = random.pick(profile.ttlSeconds)
-      return { verb, ...its, request: { lockId: lock.lockId, ttlSeconds } }
-    }
-    case 'acknowledgeMany': {
-      const others = [1, 2, 3].map(() => knowledge.lock(random, lock.queue)?.lockId)
-      const lockIds = [lock.lockId, ...others, random.chance(0.1) ? unknownLock : undefined]
-      return { verb, ...its, request: [...new Set(lockIds.filter((id) => id !== undefined))] }
-    }
-    default:
-      return verb satisfies never
+  const { queue: its, lockId } = lock
+  if (verb === 'extend') {
+    return { verb, queue: its, request: { lockId, ttlSeconds: random.pick(profile.ttlSeconds) } }
   }
+  if (verb === 'acknowledgeMany') {
+    const others = [1, 2, 3].map(() => knowledge.lock(random, its)?.lockId)
+    const lockIds = [lockId, ...others, random.chance(0.1) ? unknownLock : undefined]
+    return { verb, queue: its, request: [...new Set(lockIds.filter((id) => id !== undefined))] }
+  }
+  const part = drawPart(draw, lock, verb === 'acknowledge' ? 0.2 : 0.4)
+  if (verb === 'acknowledge') return { verb, queue: its, request: part }
+  if (verb === 'release') return { verb, queue: its, request: { ...part, ...drawDelay(draw) } }
+  const reason = random.chance(0.5) && { reason: 'broken' }
+  return { verb, queue: its, request: { ...part, ...reason } }
 }
 
 function drawDelay({ random }: Draw) {
@@ -110,26 +102,17 @@ export function drawByIds(
     if (drawn === 'redriveByIds') return { verb: 'browse', queue: from, request: { limit: 20 } }
     return drawPop(draw, queue, 'pop')
   }
-  switch (drawn) {
-    case 'cancel':
-      return { verb: 'cancel', queue, request: ids }
-    case 'purgeByIds':
-      return { verb: 'purge', queue, request: { ids } }
-    case 'redriveByIds':
-      return { verb: 'redrive', queue: from, request: { ids } }
-    case 'move': {
-      const verb = drawn
-      const other = random.pick(profile.queues).queue
-      const priority = random.pick(profile.priorities)
-      const isElsewhere = random.chance(0.4)
-      const time = drawMoveTime(draw)
-      const to = random.chance(0.2) && !isDeadLetterQueue(other) ? deadLetterQueueOf(other) : other
-      const lane = (!isElsewhere || random.chance(0.5)) && { priority }
-      return { verb, queue, request: { ids, ...(isElsewhere && { queue: to }), ...lane, ...time } }
-    }
-    default:
-      return drawn satisfies never
-  }
+  if (drawn === 'cancel') return { verb: 'cancel', queue, request: ids }
+  if (drawn === 'purgeByIds') return { verb: 'purge', queue, request: { ids } }
+  if (drawn === 'redriveByIds') return { verb: 'redrive', queue: from, request: { ids } }
+  const other = random.pick(profile.queues).queue
+  const priority = random.pick(profile.priorities)
+  const isElsewhere = random.chance(0.4)
+  const time = drawMoveTime(draw)
+  const to = random.chance(0.2) && !isDeadLetterQueue(other) ? deadLetterQueueOf(other) : other
+  const lane = (!isElsewhere || random.chance(0.5)) && { priority }
+  const where = { ...(isElsewhere && { queue: to }), ...lane, ...time }
+  return { verb: drawn, queue, request: { ids, ...where } }
 }
 
 export function drawBrowse({ knowledge, random }: Draw, queue: string): BrowseRequest {

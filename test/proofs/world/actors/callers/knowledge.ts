@@ -1,15 +1,11 @@
 import type {
-  BrowsePage,
-  MoveResult,
-  PopOutcome,
   PopRequest,
-  Pushed,
   PushRequest,
-  ScheduledPage,
+  Queues,
   ScheduledRequest,
 } from '../../../../../lambdas/engine/queues.ts'
 import type { Random } from '../../../../../testing/random.ts'
-import { locksNamedBy } from './command.ts'
+import { locksNamedBy, type Verb } from './command.ts'
 import type { Operation } from './operation.ts'
 
 /** What callers have learnt from answers. They share it: any consumer may end any lock. */
@@ -113,6 +109,7 @@ export type KnownLock = {
   readonly ids: readonly string[]
 }
 
+/** What callers take from an answer. */
 export function learn(knowledge: Knowledge, { command, outcome }: Operation): void {
   if (outcome?.kind !== 'success') {
     // A lock that is refused for good is of no more use.
@@ -121,55 +118,41 @@ export function learn(knowledge: Knowledge, { command, outcome }: Operation): vo
       forgetNamed(knowledge, command)
     return
   }
-  const { queue } = command
-  switch (command.verb) {
-    case 'push':
-      knowledge.learnIds(queue, (outcome.value as Pushed).ids)
-      return
-    case 'browse':
-      knowledge.learnIds(queue, idsOf(outcome.value as BrowsePage))
-      return
-    case 'scheduled': {
-      const { items, cursor } = outcome.value as ScheduledPage
-      knowledge.learnIds(queue, idsOf({ items }))
-      const last = items.at(-1)
-      if (cursor === undefined || last === undefined) return
-      knowledge.pages.push({ queue, request: { ...command.request, cursor }, afterId: last.id })
-      return
+  const { queue, verb } = command
+  if (verb === 'push') {
+    knowledge.learnIds(queue, (outcome.value as ValueOf<'push'>).ids)
+  } else if (verb === 'browse') {
+    knowledge.learnIds(queue, idsOf(outcome.value as ValueOf<'browse'>))
+  } else if (verb === 'scheduled') {
+    const { items, cursor } = outcome.value as ValueOf<'scheduled'>
+    knowledge.learnIds(queue, idsOf({ items }))
+    const last = items.at(-1)
+    if (cursor === undefined || last === undefined) return
+    knowledge.pages.push({ queue, request: { ...command.request, cursor }, afterId: last.id })
+  } else if (verb === 'move') {
+    for (const one of outcome.value as ValueOf<'move'>) {
+      const isNew = 'newId' in one && one.newId
+      if (isNew) knowledge.learnIds(command.request.queue ?? queue, [isNew])
     }
-    case 'move':
-      for (const one of outcome.value as readonly MoveResult[]) {
-        if (!('newId' in one) || !one.newId) continue
-        knowledge.learnIds(command.request.queue ?? queue, [one.newId])
-      }
-      return
-    case 'pop': {
-      const popped = outcome.value as PopOutcome
-      if (popped.kind !== 'locked') forgetNamed(knowledge, command)
-      if (popped.kind !== 'items') return
-      const ids = idsOf(popped)
-      knowledge.learnIds(queue, ids)
-      if (popped.lock === undefined) return
-      knowledge.forgetLock(popped.lock.id)
-      knowledge.learnLock({ queue, lockId: popped.lock.id, ids })
-      return
-    }
-    case 'acknowledgeMany':
-    case 'acknowledge':
-    case 'release':
-    case 'deadLetter':
-      forgetNamed(knowledge, command)
-      return
-    default:
-  }
+  } else if (verb === 'pop') {
+    const popped = outcome.value as ValueOf<'pop'>
+    if (popped.kind !== 'locked') forgetNamed(knowledge, command)
+    if (popped.kind !== 'items') return
+    const ids = idsOf(popped)
+    knowledge.learnIds(queue, ids)
+    if (popped.lock === undefined) return
+    knowledge.forgetLock(popped.lock.id)
+    knowledge.learnLock({ queue, lockId: popped.lock.id, ids })
+  } else if (verb !== 'extend') forgetNamed(knowledge, command)
 }
+
+type ValueOf<V extends Verb> = Awaited<ReturnType<Queues[V]>>
 
 const idsOf = ({ items }: { readonly items: readonly { readonly id: string }[] }): string[] =>
   items.map(({ id }) => id)
 
 function forgetNamed(knowledge: Knowledge, command: Operation['command']): void {
   // A part: the rest of the lock is still there to be used.
-  const isPart = 'request' in command && command.request && 'ids' in command.request
-  if (isPart) return
+  if ('request' in command && command.request && 'ids' in command.request) return
   for (const lockId of locksNamedBy(command)) if (lockId) knowledge.forgetLock(lockId)
 }

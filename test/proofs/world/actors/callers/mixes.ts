@@ -4,14 +4,10 @@ import type { PlainCallVerb, Verb } from './command.ts'
 export type Mix = Readonly<Partial<Record<Drawn, number>>>
 
 /** A verb, or a way to use one that has its own odds. */
+// biome-ignore format: a table
 export type Drawn =
-  | Exclude<Verb, 'wake' | PlainCallVerb>
-  | 'bulkPush'
-  | 'idempotentPush'
-  | 'popWithoutAck'
-  | 'idempotentPop'
-  | 'purgeByIds'
-  | 'redriveByIds'
+  | Exclude<Verb, 'wake' | PlainCallVerb> | 'bulkPush' | 'idempotentPush' | 'popWithoutAck' | 'idempotentPop'
+  | 'purgeByIds' | 'redriveByIds'
 
 // biome-ignore format: a table
 const rare: Mix = {

@@ -72,7 +72,7 @@ export const currentOperation = new AsyncLocalStorage<Operation>()
 
 /** The model, as far as it counts. */
 type Counts = {
-  nextOperationId(): number
+  operations: number
   readonly commits: number
   readonly world: { readonly scheduler: { readonly nowMs: number } }
 }
@@ -80,8 +80,9 @@ type Counts = {
 const unread = { clockMinMs: Number.POSITIVE_INFINITY, clockMaxMs: Number.NEGATIVE_INFINITY }
 
 export function startOperation(model: Counts, writer: string, command: Command): Operation {
+  model.operations += 1
   return {
-    id: model.nextOperationId(),
+    id: model.operations,
     writer,
     command,
     startedMs: model.world.scheduler.nowMs,

@@ -55,18 +55,14 @@ async function transact(service: Service, command: CommandOf<'pushTransactItem'>
   })
 }
 
-const definite = new Set([
-  'TransactionCanceledException',
-  'ProvisionedThroughputExceededException',
-  'ThrottlingException',
-  'RequestLimitExceeded',
-])
+const definite =
+  /^(TransactionCanceled|ProvisionedThroughputExceeded|Throttling)Exception$|^RequestLimitExceeded$/
 
 function asOurs(cause: Error): never {
   const { name, message } = cause
-  if (definite.has(name) && message.includes('ValidationError')) throw cause
+  if (definite.test(name) && message.includes('ValidationError')) throw cause
   const told = `The caller's transaction: ${message}`
-  if (definite.has(name)) throw new QueueError('BUSY', told, { cause })
+  if (definite.test(name)) throw new QueueError('BUSY', told, { cause })
   throw new QueueError('STORE_UNAVAILABLE', told, { outcome: 'unknown', cause })
 }
 

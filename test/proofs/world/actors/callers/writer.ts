@@ -19,6 +19,11 @@ import {
 import { perform, type Service } from './perform.ts'
 import { KEY_SECONDS, keysExpire } from './profile.ts'
 
+// biome-ignore format: a table
+const verbsOfConsumers = [
+  'list', 'pop', 'acknowledge', 'extend', 'release', 'deadLetter', 'browse',
+] as const
+
 /** A process with an engine, which does what callers ask of it. */
 export class Writer extends Mortal<Service> {
   readonly #world: World
@@ -90,14 +95,16 @@ export class Writer extends Mortal<Service> {
    * As the engine's interface, for code of ours that calls it (consumers, the inbox): each call is an operation like
    * any other, so the checkers judge it. It ends with this life of the process.
    */
-  asQueues(verbs: readonly Command['verb'][]): Queues {
+  asQueues(): Queues {
     const { life } = this
-    const call = (verb: Command['verb'], given: readonly unknown[]): Promise<unknown> => {
-      if (life.dead) return new Promise(() => {})
-      const [queue, request = {}] = verb === 'list' ? ['', ...given] : given
-      return this.call({ verb, queue, request } as Command)
-    }
-    const calls = verbs.map((verb) => [verb, (...given: unknown[]) => call(verb, given)])
+    const calls = verbsOfConsumers.map((verb) => {
+      const call = (...given: unknown[]): Promise<unknown> => {
+        if (life.dead) return new Promise(() => {})
+        const [queue, request = {}] = verb === 'list' ? ['', ...given] : given
+        return this.call({ verb, queue, request } as Command)
+      }
+      return [verb, call]
+    })
     return Object.fromEntries(calls) as Queues
   }
 
