@@ -1,6 +1,6 @@
 import { Random } from '../../../testing/random.ts'
 import type { Command } from './actors/callers/command.ts'
-import { Crowd } from './actors/callers/crowd.ts'
+import { crowdOf } from './actors/callers/crowd.ts'
 import { drawCommand } from './actors/callers/draw-command.ts'
 import { Knowledge, learn } from './actors/callers/knowledge.ts'
 import type { Mix } from './actors/callers/mixes.ts'
@@ -120,7 +120,7 @@ async function work(work: Work, operations: number): Promise<void> {
   let mix: Mix = {}
   const draw = () =>
     drawCommand({ profile, knowledge, random, workedBy, nowMs: scheduler.nowMs }, mix)
-  const crowd = new Crowd(world, writers, {
+  const crowd = crowdOf(world, writers, {
     concurrency: profile.concurrency,
     thinkMs: () => profile.thinkMaxMs * (world.random.chance(0.05) ? 20 : 1) * world.random.next(),
     act: (writer, done) =>
@@ -133,7 +133,7 @@ async function work(work: Work, operations: number): Promise<void> {
     mix = era.mix
     world.history.add('', () => `an era of ${show(mix)}, then a rest of ${era.restMs} ms`)
     crowd.start(Math.ceil(operations / profile.eras.length))
-    await driver.until(() => crowd.done)
+    await driver.until(crowd.isDone)
     if (keysExpire(world.seed)) await letKeysExpire(work, knowledge)
     if (era.restMs === 0) continue
     await driver.advance(era.restMs / 2)

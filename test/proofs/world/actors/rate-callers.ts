@@ -7,13 +7,13 @@ import {
   checkAdmission,
   checkDenial,
   checkVerified,
-  Openings,
+  openingsOf,
 } from '../checkers/rate/check-admission.ts'
 import type { HeldTicket, RateCall, RateCommand } from '../checkers/rate/rate-call.ts'
 import { RateRows } from '../checkers/rate/rows.ts'
 import type { Joining, Part } from '../harness/actor.ts'
 import { inLife } from '../harness/world.ts'
-import { Crowd } from './callers/crowd.ts'
+import { crowdOf } from './callers/crowd.ts'
 import type { Outcome } from './callers/operation.ts'
 import { drawRateCommand, drawRates, firstCommands } from './rate/draw.ts'
 import { RateProcess } from './rate/process.ts'
@@ -40,7 +40,7 @@ export function rateCallers(joining: Joining): Part {
   const { scheduler, statistics } = world
   const isCalm = world.faultFree && joining.profile.clockJumps === 0
   const rows = new RateRows(world)
-  const openings = new Openings(rows)
+  const checkOpening = openingsOf(rows)
   const profile = drawRates(random)
   rows.lines = profile.lines
   const held: HeldTicket[] = []
@@ -107,13 +107,13 @@ export function rateCallers(joining: Joining): Part {
     // What one shard denies another may grant.
     if (rows.of(`r#${key}#1`).states.length > 0) return
     checkDenial(rows, call, answer)
-    openings.check(call, answer, slot)
+    checkOpening(call, answer, slot)
   }
 
   const names = Array.from({ length: profile.processes }, (_, at) => `rate${at + 1}`)
   const processes = names.map((name) => newProcess(name))
   if (profile.farOff) processes.push(newProcess('off', { farOff: true }))
-  const crowd = new Crowd(world, processes, {
+  const crowd = crowdOf(world, processes, {
     concurrency: profile.concurrency,
     thinkMs: () => random.next() * (random.chance(0.08) ? profile.restMs : profile.thinkMaxMs),
     act: (process, done) => run(process, drawRateCommand(profile, held, random), done),
@@ -134,7 +134,7 @@ export function rateCallers(joining: Joining): Part {
     observe(change) {
       if (!isOfQueue(change)) rows.observe(change)
     },
-    isDone: () => crowd.done,
+    isDone: crowd.isDone,
     /**
      * When everything is quiet and every promise is past, the limit is whole again: a process that knows
      * nothing gets exactly `max` a window, and one that remembers is not misled by it.

@@ -62,7 +62,7 @@ const checks: { readonly [V in Verb]?: (answer: Answer<V>) => void } = {
   configurePatterns: ({ model, command, effects: { configured }, value, say }) => {
     if (configured > 1) say('a success has its effect once', `changed ${configured} times`)
     // None where the patterns were these already.
-    const told = model.patterns.since(value.revision)[0]
+    const told = model.patterns[value.revision]
     if (told === undefined || !haveSame(told, command.patterns)) {
       say('a success has its effect', `revision ${value.revision} has other patterns`)
     }

@@ -50,7 +50,7 @@ function checkSettings(model: Model, queue: string, configuration: Configuration
   if (source.from === 'pattern') model.world.statistics.count('path under a pattern')
   // Settings of no pattern do not say by which revision there was none.
   const isOf = source.from === 'pattern' ? 1 : Number.POSITIVE_INFINITY
-  const candidates = model.patterns.since(patternsRevision).slice(0, isOf)
+  const candidates = model.patterns.slice(patternsRevision, patternsRevision + isOf)
   const settings = settingsOf(configuration)
   if (candidates.some((one) => settings === settingsBy(one, queue))) return
   const what = `${queue} has ${settings} of revision ${patternsRevision}`
@@ -75,31 +75,10 @@ export function checkPatternsApplied(model: Model): void {
     if (current === undefined) continue
     const { configuration } = current.record
     if (configuration.source.from === 'queue') continue
-    const wanted = settingsBy(model.patterns.current, queue)
+    const wanted = settingsBy(model.patterns.at(-1) ?? [], queue)
     if (settingsOf(configuration) === wanted) continue
     const what = `${queue} has ${settingsOf(configuration)}, not ${wanted}`
     model.violated('every queue without settings of its own has those of the newest patterns', what)
-  }
-}
-
-/** Every revision of the patterns that there ever was, as those who put them meant it. */
-export class PatternsHistory {
-  readonly #revisions: (readonly QueuePatternInput[])[] = [[]]
-
-  get current(): readonly QueuePatternInput[] {
-    return this.#revisions.at(-1) ?? []
-  }
-
-  get revision(): number {
-    return this.#revisions.length - 1
-  }
-
-  since(revision: number): readonly (readonly QueuePatternInput[])[] {
-    return this.#revisions.slice(revision)
-  }
-
-  add(patterns: readonly QueuePatternInput[]): void {
-    this.#revisions.push(patterns)
   }
 }
 
@@ -118,10 +97,10 @@ export function notePatterns(model: Model, { pk, sk, newItem }: Change): void {
     model.violated('only those who put patterns change them', pk)
     return
   }
-  if (newItem.r !== patterns.revision + 1) {
-    model.violated('the revision of the patterns counts', `${patterns.revision} to ${newItem.r}`)
+  if (newItem.r !== patterns.length) {
+    model.violated('the revision of the patterns counts', `${patterns.length - 1} to ${newItem.r}`)
   }
-  patterns.add(put)
+  patterns.push(put)
   operation.effects.configured += 1
   model.noteEffect('the patterns were changed')
 }

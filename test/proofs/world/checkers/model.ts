@@ -1,13 +1,12 @@
 import type { BatchReference } from '../../../../lambdas/engine/core/entry.ts'
 import { parseItemId } from '../../../../lambdas/engine/core/keys.ts'
 import type { Range } from '../../../../lambdas/engine/core/ranges.ts'
-import type { Queues } from '../../../../lambdas/engine/queues.ts'
+import type { QueuePatternInput, Queues } from '../../../../lambdas/engine/queues.ts'
 import type { Command, CommandOf, Verb } from '../actors/callers/command.ts'
 import type { Operation } from '../actors/callers/operation.ts'
 import { getOrMake } from '../harness/get-or-make.ts'
 import type { World } from '../harness/world.ts'
 import { Availability } from './availability.ts'
-import { PatternsHistory } from './check-configuration.ts'
 import type { LockModel } from './check-locks.ts'
 import { Seats } from './check-waiting.ts'
 import { type LaneLog, laneKey, type Place } from './lane-view.ts'
@@ -21,7 +20,8 @@ export class Model {
   readonly world: World
   readonly ledger = new Ledger()
   readonly rows = new Rows()
-  readonly patterns = new PatternsHistory()
+  /** Every revision of the patterns that there ever was, as those who put them meant it. */
+  readonly patterns: (readonly QueuePatternInput[])[] = [[]]
   readonly seats = new Seats()
   readonly #queues = new Map<string, QueueModel>()
   readonly #logs = new Map<string, LaneLog>()

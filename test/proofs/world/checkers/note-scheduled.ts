@@ -8,6 +8,7 @@ import {
 } from '../../../../lambdas/engine/core/scheduled.ts'
 import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
 import type { Item } from '../../../../testing/simulated/dynamodb/value.ts'
+import { getOrMake } from '../harness/get-or-make.ts'
 import { noteScheduled } from './check-arrival.ts'
 import { checkJoined } from './check-due.ts'
 import { endItem } from './check-settling.ts'
@@ -57,10 +58,12 @@ function noteList(
   const { scheduled, queue } = queueModel
   model.changed.add(queueModel)
   const kept = new Set(is.slice(same))
-  for (const text of was.slice(same)) if (!kept.delete(text)) scheduled.lose(text)
+  const changeOf = (text: string, isNew: boolean) =>
+    getOrMake(scheduled.changes, nameOf(text), () => ({ isNew }))
+  for (const text of was.slice(same)) if (!kept.delete(text)) changeOf(text, false).lost = text
   for (const text of kept) {
     const isNew = !scheduled.groups.has(nameOf(text))
-    scheduled.gain(text, row, isNew)
+    Object.assign(changeOf(text, isNew), { gained: text, row })
     if (!isNew) continue
     const group = groupOf(model, queue, text, row)
     for (const one of group?.items.values() ?? []) noteScheduled(model, queue, one)
@@ -95,7 +98,9 @@ export function judgeScheduled(model: Model, queueModel: QueueModel): void {
     else Object.assign(group, { text: gained, row })
   }
   if (joined.length > 0) checkJoined(model, queueModel, joined)
-  scheduled.noteChanges(current?.record.scheduled.changes ?? 0, model.commits)
+  const takings = current?.record.scheduled.changes ?? 0
+  if (takings !== scheduled.takings) scheduled.changedAtCommit = model.commits
+  scheduled.takings = takings
   changes.clear()
   joining.clear()
   if (current !== undefined) checkScheduledRecord(model, queueModel, current)

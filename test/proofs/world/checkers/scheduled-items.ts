@@ -4,7 +4,6 @@ import {
   indexesLeft,
   scheduledId,
 } from '../../../../lambdas/engine/core/scheduled.ts'
-import { getOrMake } from '../harness/get-or-make.ts'
 import type { ItemRecord } from './ledger.ts'
 import type { Model } from './model.ts'
 import { batchEntries } from './rows.ts'
@@ -53,22 +52,8 @@ export class ScheduledItems {
   passed = { name: '', times: 0 }
   /** The last commit that took any out, or moved them. A process may join by what it saw then. */
   changedAtCommit = 0
-  #changes = 0
-
-  lose(text: string): void {
-    getOrMake(this.changes, nameOf(text), (): GroupChange => ({})).lost = text
-  }
-
-  gain(text: string, row: string | undefined, isNew: boolean): void {
-    const change = getOrMake(this.changes, nameOf(text), () => ({ isNew }))
-    Object.assign(change, { gained: text, row })
-  }
-
-  noteChanges(changes: number, commit: number): void {
-    if (changes === this.#changes) return
-    this.#changes = changes
-    this.changedAtCommit = commit
-  }
+  /** As the record counts them. */
+  takings = 0
 
   isThere(id: string): boolean {
     const known = this.byId.get(id)

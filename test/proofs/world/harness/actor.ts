@@ -62,13 +62,11 @@ export function partsOf(
     })
 }
 
-const randomOf = ({ name }: Actor, seed: number): Random => new Random(seedOf(seed, name))
-
-/** FNV-1a: near seeds and similar names give far numbers. */
-function seedOf(seed: number, name: string): number {
+/** By FNV-1a: near seeds and similar names give far numbers. */
+function randomOf({ name }: Actor, seed: number): Random {
   let hash = 0x811c9dc5
   for (const char of `${name} ${seed}`) {
     hash = Math.imul(hash ^ (char.codePointAt(0) as number), 0x01000193)
   }
-  return hash >>> 1
+  return new Random(hash >>> 1)
 }

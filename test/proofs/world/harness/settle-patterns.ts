@@ -92,7 +92,7 @@ async function nextWalk(settling: Settling): Promise<void> {
   }
   const { beginMs } = walkOf(model)
   if (beginMs === undefined) {
-    if (model.patterns.current.length === 0) return
+    if (model.patterns.at(-1)?.length === 0) return
     model.violated('patterns have a walk to come', JSON.stringify(walkOf(model)))
     return
   }

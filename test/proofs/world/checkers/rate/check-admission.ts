@@ -94,32 +94,26 @@ const PATTERNS_SETTLE_MS = 60_000
  * The time that a denial names is exact: while nothing else happens to the row, the same call of the same process is
  * denied before it and goes at it. Only for keys of one shard.
  */
-export class Openings {
-  readonly #rows: RateRows
-  readonly #told = new Map<string, { readonly opensMs: number; readonly states: number }>()
-
-  constructor(rows: RateRows) {
-    this.#rows = rows
-  }
-
-  check({ command, operation, knows }: RateCall, answer: Admission, slot: Slot | undefined): void {
+export function openingsOf(rows: RateRows) {
+  const known = new Map<string, { readonly opensMs: number; readonly states: number }>()
+  return ({ command, operation, knows }: RateCall, answer: Admission, slot: Slot | undefined) => {
     if (command.verb !== 'admit' || answer.kind === 'override-refused') return
     const pk = `r#${command.key}#0`
-    const { length } = this.#rows.of(pk).states
+    const { length } = rows.of(pk).states
     const ask = JSON.stringify([operation.writer, pk, { ...command.request, maxWaitMs: 0 }])
-    const told = this.#told.get(ask)
-    const isSettled = operation.startedMs - this.#rows.patternsMs >= PATTERNS_SETTLE_MS
+    const told = known.get(ask)
+    const isSettled = operation.startedMs - rows.patternsMs >= PATTERNS_SETTLE_MS
     if (isSettled && slot !== undefined && slot.at === told?.states) {
-      this.#rows.world.statistics.count('path came back when a denial said')
+      rows.world.statistics.count('path came back when a denial said')
       const isEarly = slot.clockMs < told.opensMs
-      this.#rows.must(!isEarly, 'nobody goes before the time of a denial', operation.id, told)
+      rows.must(!isEarly, 'nobody goes before the time of a denial', operation.id, told)
     }
     if (isSettled && answer.kind === 'denied' && length === told?.states) {
       const isLate = operation.clockMinMs >= told.opensMs
-      this.#rows.must(!isLate, 'who comes at the time of a denial goes', operation.id, told)
+      rows.must(!isLate, 'who comes at the time of a denial goes', operation.id, told)
     }
     if (answer.kind !== 'denied') return
-    if (isSettled && knows(pk)) this.#told.set(ask, { opensMs: answer.retryAtMs, states: length })
-    else this.#told.delete(ask)
+    if (isSettled && knows(pk)) known.set(ask, { opensMs: answer.retryAtMs, states: length })
+    else known.delete(ask)
   }
 }
