@@ -57,9 +57,7 @@ export async function runSeed(options: RunOptions): Promise<RunResult> {
   const driver = new Driver(world)
   const joining = actors.filter(({ name }) => !options.without?.includes(name))
   const parts = partsOf(joining, { ...built, profile, driver })
-  for (const part of parts) {
-    if (part.observe !== undefined) built.watch((change) => part.observe?.(change))
-  }
+  for (const part of parts) built.watch((change) => part.observe?.(change))
   world.history.add('', () => show(profile))
   const drainer = newWriter('drain')
   if (profile.patterned) {

@@ -58,17 +58,15 @@ export function deployments(joining: Joining): Part {
         if (deployed?.outcome?.kind !== 'success') return
         if (!(deployed.outcome.value as DeployedSchedules).more) break
       }
-      await driver.makeRoom(
-        sweeper,
-        profile.queues.map(({ queue }) => queue),
-      )
+      const queues = profile.queues.map(({ queue }) => queue)
+      await driver.makeRoom(sweeper, queues)
       const endMs = Math.max(...schedules.map(({ endsAtMs }) => endsAtMs))
       await driver.sweepUntil(sweeper, endMs + MINUTE_MS, MINUTE_MS)
       const wanted = schedules.map(({ queue, name }) => `${queue} ${name}`)
-      const all = profile.queues.flatMap(({ queue }) => names.map((name) => ({ queue, name })))
-      const there = all
-        .filter(({ queue, name }) => model.rows.row(`schedules#${queue}`, name) !== undefined)
-        .map(({ queue, name }) => `${queue} ${name}`)
+      const isThere = (queue: string, name: string) => model.rows.row(`schedules#${queue}`, name)
+      const there = queues.flatMap((queue) =>
+        names.filter((name) => isThere(queue, name)).map((name) => `${queue} ${name}`),
+      )
       if (there.sort().join() === wanted.sort().join()) return
       world.violated('the newer deployment holds', `${there.join()} in place of ${wanted.join()}`)
     },

@@ -56,11 +56,9 @@ function stored(model: Model, record: ItemRecord): void {
 function noteArrival(model: Model, arrival: Arrival): void {
   const { operation } = model
   const { item, record } = arrival
-  if (isNewOccurrence(model, arrival)) {
-    noteOccurrence(model, arrival)
-  } else if (!record.appended) {
-    notePushed(model, arrival)
-  } else {
+  if (isNewOccurrence(model, arrival)) noteOccurrence(model, arrival)
+  else if (!record.appended) notePushed(model, arrival)
+  else {
     model.moved.add(record)
     // A push that finds no room may bury what it has just appended, where that was over from the start.
     const isBuried = item.moved !== undefined

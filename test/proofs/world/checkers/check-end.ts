@@ -13,13 +13,18 @@ import type { Model } from './model.ts'
 export function checkEnd(model: Model): void {
   const { world, ledger } = model
   for (const pushedBy of ledger.pushes()) {
-    const { texts, appended } = pushedBy
+    const { texts, appended, operations } = pushedBy
     if (appended === 0 && isAnsweredWithSuccess(pushedBy)) {
       world.violated('every push is delivered, dead-lettered, purged or stored', texts.join())
     }
     if (appended !== 0 && appended !== texts.length) {
       world.violated('a bulk push is all or nothing', `${appended} of ${texts.length}`)
     }
+    // What was pushed in a transaction came with the caller's own row.
+    const { command } = operations[0] ?? {}
+    if (appended === 0 || command === undefined || !('businessRow' in command)) continue
+    if (model.rows.row(command.businessRow, 'business') !== undefined) continue
+    world.violated('a transaction is all or nothing', `${command.businessRow} is not there`)
   }
   for (const { text, appended, live, fate } of ledger.items()) {
     if (appended && (live !== 0 || (fate === undefined && !ledger.schedules.has(text)))) {
@@ -29,13 +34,6 @@ export function checkEnd(model: Model): void {
     else if (!appended) world.statistics.count('fate never pushed')
     const business = model.rows.row(`business#${text}`, 'business')
     if (business !== undefined && !appended) world.violated('a transaction is all or nothing', text)
-  }
-  // What was pushed in a transaction came with the caller's own row.
-  for (const { operations, appended } of ledger.pushes()) {
-    const { command } = operations[0] ?? {}
-    if (appended === 0 || command === undefined || !('businessRow' in command)) continue
-    if (model.rows.row(command.businessRow, 'business') !== undefined) continue
-    world.violated('a transaction is all or nothing', `${command.businessRow} is not there`)
   }
   checkKeysOnce(model)
   const strays = findStrays(model)

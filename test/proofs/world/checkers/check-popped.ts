@@ -26,14 +26,10 @@ export function checkPopped(answer: Popped): void {
   }
   if (outcome.kind === 'items') {
     checkTexts(answer, outcome)
-    if (take !== undefined) {
-      checkTaken(answer, take, outcome)
-      return
-    }
-    const lock = outcome.lock && queueModel.locks.get(outcome.lock.id)
-    if (lock?.keyHash === undefined || request.idempotencyKey === undefined) {
-      say('a pop that answers items took them', `${outcome.items.length} items`)
-    }
+    const lock = queueModel.locks.get(outcome.lock?.id ?? '')
+    const isRepeat = lock?.keyHash !== undefined && request.idempotencyKey !== undefined
+    if (take !== undefined) checkTaken(answer, take, outcome)
+    else if (!isRepeat) say('a pop that answers items took them', `${outcome.items.length} items`)
     return
   }
   if (take !== undefined && idsOf(take).some((id) => !isPurged(model, queue, id))) {

@@ -148,12 +148,8 @@ function settle(model: Model, log: LaneLog, numbers: Ranges, fate: Fate | undefi
 
 export function endItem({ ledger, commits }: Model, record: ItemRecord, fate: Fate): void {
   const occurrences = ledger.schedules.get(record.text)
-  if (occurrences !== undefined) {
-    occurrences.left += 1
-    return
-  }
-  record.fate = fate
-  record.settledAtCommit = commits
+  if (occurrences !== undefined) occurrences.left += 1
+  else Object.assign(record, { fate, settledAtCommit: commits })
 }
 
 const isPurge = (command: Command | undefined, priority: number): boolean =>

@@ -56,8 +56,7 @@ export class ScheduledItems {
   takings = 0
 
   isThere(id: string): boolean {
-    const known = this.byId.get(id)
-    return known !== undefined && known.untilCommit === undefined
+    return this.byId.has(id) && this.byId.get(id)?.untilCommit === undefined
   }
 }
 

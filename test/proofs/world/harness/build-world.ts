@@ -29,10 +29,8 @@ export type Built = {
 const START_MS = 1_790_000_000_000
 
 /** Mostly some milliseconds; long where the coordinator of a transaction has died. */
-function settlingMs(mostMs: number, random: Random): number {
-  if (random.chance(0.4)) return 0
-  return random.between(1, random.chance(0.05) ? mostMs : Math.min(40, mostMs))
-}
+const settlingMs = (mostMs: number, random: Random): number =>
+  random.chance(0.4) ? 0 : random.between(1, random.chance(0.05) ? mostMs : Math.min(40, mostMs))
 
 /** A store, the model that watches it, and the writers' factory; faults are off at first. */
 export function buildWorld(options: WorldOptions): Built {

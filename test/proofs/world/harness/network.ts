@@ -15,19 +15,13 @@ export class Network {
   readonly #world: World
   readonly #life: Life
   readonly #crash: () => void
+  readonly dynamodb = this.#sender('dynamodb') as unknown as DocumentSender
+  readonly s3 = this.#sender('s3') as unknown as ObjectSender
 
   constructor(world: World, life: Life, crash: () => void) {
     this.#world = world
     this.#life = life
     this.#crash = crash
-  }
-
-  get dynamodb(): DocumentSender {
-    return this.#sender('dynamodb') as unknown as DocumentSender
-  }
-
-  get s3(): ObjectSender {
-    return this.#sender('s3') as unknown as ObjectSender
   }
 
   #sender(service: SimulatedRequest['service']) {

@@ -69,29 +69,22 @@ export class RateProcess extends Mortal<Service> {
   }
 }
 
-function noting(
-  network: DocumentSender,
-  rows: RateRows,
-  known: Map<string, number>,
-): DocumentSender {
-  return {
-    send: async (command: { readonly input: { readonly Key?: { readonly pk: string } } }) => {
-      const pk = command.input.Key?.pk ?? ''
-      const { states } = rows.of(pk)
-      const [before, operation] = [states.length, currentOperation.getStore()]
-      try {
-        const answer = await network.send(command as never)
-        const own = states.findIndex(({ by }, at) => at >= before && by === operation)
-        known.set(pk, own < 0 ? before : own + 1)
-        return answer as never
-      } catch (error) {
-        const { name } = error as Error
-        if (name === 'ConditionalCheckFailedException') known.set(pk, before)
-        throw error
-      }
-    },
-  }
-}
+const noting = (network: DocumentSender, rows: RateRows, known: Map<string, number>) => ({
+  send: async (command: { readonly input: { readonly Key?: { readonly pk: string } } }) => {
+    const pk = command.input.Key?.pk ?? ''
+    const { states } = rows.of(pk)
+    const [before, operation] = [states.length, currentOperation.getStore()]
+    try {
+      const answer = await network.send(command as never)
+      const own = states.findIndex(({ by }, at) => at >= before && by === operation)
+      known.set(pk, own < 0 ? before : own + 1)
+      return answer as never
+    } catch (error) {
+      if ((error as Error).name === 'ConditionalCheckFailedException') known.set(pk, before)
+      throw error
+    }
+  },
+})
 
 /** `receivedMs`: when the gateway got it, which is the true time. */
 function perform(limits: RateLimits, command: RateCommand, receivedMs: number): Promise<unknown> {
