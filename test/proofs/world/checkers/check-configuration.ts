@@ -8,12 +8,12 @@ import type { Model } from './model.ts'
 import type { Put } from './snapshot.ts'
 
 /** Who may change a queue's settings, and to what. */
-export function noteConfiguration({ model, queue, queueModel, before, after }: Put): void {
+export function noteConfiguration(put: Put): void {
+  const { model, queue, queueModel, operation, before, after } = put
   const { configuration } = after.record
   const old = before?.record.configuration
   if (old !== undefined && isDeepStrictEqual(old, configuration)) return
   if (configuration.source.from !== 'queue') checkSettings(model, queue, configuration)
-  const { operation } = model
   const verb = operation?.command.verb
   const revision = old?.revision ?? 0
   const changed = `${queue}: ${revision} (${old?.source.from}) to ${configuration.revision} (${configuration.source.from})`

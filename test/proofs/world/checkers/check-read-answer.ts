@@ -27,10 +27,8 @@ export function checkInspected({ command, value: state, say }: Answer<'inspect'>
   if (state.queue !== command.queue) say('inspect answers its queue', state.queue)
   const { lockedCount, waitingCount } = state
   if (inLanes !== state.count || lockedCount + waitingCount > state.count) {
-    say(
-      'counts belong together',
-      `${state.count} in all, ${inLanes} in lanes, ${lockedCount} locked, ${waitingCount} waiting`,
-    )
+    const parts = `${inLanes} in lanes, ${lockedCount} locked, ${waitingCount} waiting`
+    say('counts belong together', `${state.count} in all, ${parts}`)
   }
 }
 

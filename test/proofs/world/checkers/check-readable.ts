@@ -122,10 +122,8 @@ function checkTailReferences(kept: Kept, unsettled: Ranges): void {
 }
 
 function sayFalse({ model, log }: Kept, { from, to }: Range, what: string): void {
-  model.violated(
-    'a sequence number never changes its item',
-    `a row [${from},${to}) of ${log.queue} lane ${log.priority} says otherwise: ${what}`,
-  )
+  const where = `a row [${from},${to}) of ${log.queue} lane ${log.priority}`
+  model.violated('a sequence number never changes its item', `${where} says otherwise: ${what}`)
 }
 
 /** As many stretches of a lane as an inspection tells. */

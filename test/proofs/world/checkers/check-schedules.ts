@@ -31,9 +31,7 @@ export type Account = ReturnType<typeof newAccount>
 export function wrongWith(account: Account, dues: readonly number[]): string[] {
   const { name, found, runs, texts } = account
   const violations: string[] = []
-  const wrong = (what: string): void => {
-    violations.push(`${account.queue}/${name}: ${what}`)
-  }
+  const wrong = (what: string) => void violations.push(`${account.queue}/${name}: ${what}`)
   const occurrences = found.filter(({ dueMs }) => dueMs !== undefined) as (Found & {
     readonly dueMs: number
   })[]

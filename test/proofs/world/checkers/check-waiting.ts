@@ -121,7 +121,6 @@ export class Seats {
     return this.#displaced.has(operation)
   }
 
-  /** Whether this seat was taken at some moment since then. */
   wasTakenSince(seat: string, sinceMs: number): boolean {
     return (this.#seats.get(seat)?.untilMs ?? Number.NEGATIVE_INFINITY) >= sinceMs
   }

@@ -39,17 +39,15 @@ export function viewLane(record: QueueRecord, priority: number, lane: Lane): Lan
   const live: [string, Ranges][] = []
   for (const [lockId, lock] of record.locks) {
     const numbers = stretchesIn(lock.stretches, priority)
-    if (numbers.length === 0) continue
     if (isDone(lock)) behind.push(...numbers)
-    else live.push([lockId, numbers])
+    else if (numbers.length > 0) live.push([lockId, numbers])
   }
   const settled = normalised(behind)
   const locked = new Map<string, Ranges>()
   let lockedByAny: Ranges = none
   for (const [lockId, numbers] of live) {
     const unsettled = subtract(numbers, settled)
-    if (unsettled.length === 0) continue
-    locked.set(lockId, unsettled)
+    add(locked, lockId, unsettled)
     lockedByAny = union(lockedByAny, unsettled)
   }
   const dead = subtract(normalised(lane.dead), settled)
@@ -130,7 +128,6 @@ export type Place = {
   readonly item: Item
   readonly record: ItemRecord
   readonly sinceMs: number
-  /** How often a pop has handed it out. */
   handouts: number
 }
 

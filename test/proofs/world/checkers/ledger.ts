@@ -14,7 +14,6 @@ export type ItemRecord = {
   /** Where it was stored first, and when among all items. */
   first: { readonly at: number; readonly lane: string } | undefined
   fate: Fate | undefined
-  /** The commit that acknowledged it. */
   settledAtCommit: number | undefined
 }
 

@@ -98,10 +98,8 @@ export class Model {
   /** Something that an operation's caller would call its effect. */
   noteEffect(what: string, operation = this.operation): void {
     if (operation?.outcome?.kind !== 'refused') return
-    this.violated(
-      'a definite error changed nothing',
-      `${what} after the answer ${operation.outcome.error.code}`,
-    )
+    const { code } = operation.outcome.error
+    this.violated('a definite error changed nothing', `${what} after the answer ${code}`)
   }
 }
 
@@ -118,7 +116,6 @@ export class QueueModel {
   /** The commit since which something has been free all the time. */
   freeSinceCommit: number | undefined
   freeSinceMs = 0
-  /** When a pop took something last. */
   takenMs = 0
   configuredAtCommit = 0
   /** Since when, and by whom, there has been nothing to pop and no mark that says so. */

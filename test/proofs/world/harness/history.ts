@@ -1,9 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/**
- * What happened, one line an event. Off while seeds run by the thousand: a failing seed is run
- * again with it on, which the determinism test allows.
- */
+/** What happened, one line an event. Off while seeds run by the thousand: one that fails runs again with it on. */
 export class History {
   readonly #startMs: number
   readonly #nowMs: () => number

@@ -131,7 +131,6 @@ function* expected(): Generator<readonly [name: string, least: number]> {
   }
 }
 
-/** Everything that the run met too rarely, and how often it did. */
 export const missingCoverage = (statistics: Statistics, seeds: number): string[] =>
   [...expected()]
     .map(([name, least]) => ({ name, least: (least * seeds) / 5_000, count: statistics.get(name) }))

@@ -36,7 +36,6 @@ export type World = {
   applying: Sender | undefined
   /** Decides the fate of single requests, in place of chance. */
   intervene: ((request: SimulatedRequest, sender: Sender) => Intervention | undefined) | undefined
-  /** Called after each request that the store carried out. */
   applied: (request: SimulatedRequest, sender: Sender) => void
   /** The faults are off: nobody begins anything new, so that the world comes to rest. */
   isCalm: boolean

@@ -45,7 +45,6 @@ export class Knowledge {
       : random.pick(candidates)
   }
 
-  /** Where items of a queue are, or were. */
   learnIds(queue: string, ids: readonly string[]): void {
     const known = this.#ids.get(queue) ?? []
     this.#ids.set(queue, [...known, ...ids].slice(-200))
@@ -109,7 +108,6 @@ export type KnownLock = {
   readonly ids: readonly string[]
 }
 
-/** What callers take from an answer. */
 export function learn(knowledge: Knowledge, { command, outcome }: Operation): void {
   if (outcome?.kind !== 'success') {
     // A lock that is refused for good is of no more use.

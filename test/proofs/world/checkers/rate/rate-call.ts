@@ -98,7 +98,6 @@ export function turnIn(row: ReadRow, position: number, cost: number): number {
   return Math.max(row.startMs, row.startMs + Math.ceil((position - early) / row.max))
 }
 
-/** The first moment at which this position is past. */
 export const pastMs = (row: ReadRow, position: number): number =>
   row.window
     ? turnIn(row, position, 1) + row.windowMs
