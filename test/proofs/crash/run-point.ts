@@ -1,3 +1,4 @@
+import type { Command } from '../world/actors/callers/command.ts'
 import type { Operation } from '../world/actors/callers/operation.ts'
 import type { Writer } from '../world/actors/callers/writer.ts'
 import { checkEnd } from '../world/checkers/check-end.ts'
@@ -27,9 +28,6 @@ export async function runPoint(
     seed: 1,
     history: options.history ?? false,
     profile: { latencyMaxMs: 4, skewMaxMs: 0, clockJumps: 0, waiting: { seats: 1 } },
-    faultFree: false,
-    stream: false,
-    stale: false,
   })
   const driver = new Driver(world)
   const state = new State()
@@ -70,7 +68,8 @@ export async function runPoint(
     }
   }
   await driver.settle()
-  await drain(model, async (step) => (await driver.call(newWriter('drain'), step))?.outcome, driver)
+  const cold = async (step: Command) => (await driver.call(newWriter('drain'), step))?.outcome
+  await drain({ model, driver, call: cold })
   if (world.violation === undefined) checkEnd(model)
   return {
     requests,

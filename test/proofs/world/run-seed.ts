@@ -1,6 +1,6 @@
 import { Random } from '../../../testing/random.ts'
 import type { Command } from './actors/callers/command.ts'
-import { Crowd } from './actors/callers/crowd.ts'
+import { crowdOf } from './actors/callers/crowd.ts'
 import { drawCommand } from './actors/callers/draw-command.ts'
 import { Knowledge, learn } from './actors/callers/knowledge.ts'
 import type { Mix } from './actors/callers/mixes.ts'
@@ -52,21 +52,12 @@ export function drawWorld(seed: number) {
 export async function runSeed(options: RunOptions): Promise<RunResult> {
   const { seed } = options
   const { random, profile, worldSeed } = drawWorld(seed)
-  const built = buildWorld({
-    seed: worldSeed,
-    history: options.history ?? false,
-    profile,
-    faultFree: profile.faultFree,
-    stream: true,
-    stale: profile.faults['stale-read'] > 0,
-  })
+  const built = buildWorld({ seed: worldSeed, history: options.history ?? false, profile })
   const { world, model, newWriter } = built
   const driver = new Driver(world)
   const joining = actors.filter(({ name }) => !options.without?.includes(name))
   const parts = partsOf(joining, { ...built, profile, driver })
-  for (const part of parts) {
-    if (part.observe !== undefined) built.watch((change) => part.observe?.(change))
-  }
+  for (const part of parts) built.watch((change) => part.observe?.(change))
   world.history.add('', () => show(profile))
   const drainer = newWriter('drain')
   if (profile.patterned) {
@@ -88,8 +79,12 @@ export async function runSeed(options: RunOptions): Promise<RunResult> {
   world.odds = profile.faultFree ? noFaults : oddsOf(world.seed, profile.faults)
   world.odds = { ...world.odds, ...Object.fromEntries((options.calm ?? []).map((it) => [it, 0])) }
   for (const part of parts) part.start?.()
-  await work(built, driver, profile, random.fork(), options.operations)
+  const rest = () => {
+    for (const part of parts) part.rest?.()
+  }
+  await work({ ...built, profile, driver, rest, random: random.fork() }, options.operations)
   await driver.until(() => parts.every((part) => part.isDone?.() ?? true))
+  world.isCalm = true
   for (const part of parts) part.stop?.()
   world.odds = noFaults
   world.history.add('', () => 'faults are off')
@@ -98,10 +93,11 @@ export async function runSeed(options: RunOptions): Promise<RunResult> {
   for (const part of parts) await part.settle?.()
 
   const call = async (command: Command) => (await driver.call(drainer, command))?.outcome
+  const ending = { model, driver, call }
   if (profile.patterned) {
-    await settlePatterns({ model, call, driver, newWriter, profile, random: new Random(~seed) })
+    await settlePatterns({ ...ending, newWriter, profile, random: new Random(~seed) })
   }
-  await drain(model, call, driver)
+  await drain(ending)
   if (world.violation === undefined) {
     checkEnd(model)
     for (const part of parts) part.checkEnd?.()
@@ -113,47 +109,44 @@ export async function runSeed(options: RunOptions): Promise<RunResult> {
   return { seed, violation, statistics, history }
 }
 
+type Work = Built & {
+  readonly profile: Profile
+  readonly driver: Driver
+  readonly random: Random
+  readonly rest: () => void
+}
+
 /** The eras: operations by all writers, then a rest in which only the sweeper runs. */
-async function work(
-  built: Built,
-  driver: Driver,
-  profile: Profile,
-  random: Random,
-  operations: number,
-): Promise<void> {
-  const { world, newWriter, housekeeper } = built
-  const { scheduler } = world
+async function work(work: Work, operations: number): Promise<void> {
+  const { world, newWriter, driver, profile, random, rest } = work
+  const { scheduler, workedBy } = world
   const writers = Array.from({ length: profile.writers }, (_, i) => newWriter(`w${i + 1}`))
   const knowledge = new Knowledge()
   let mix: Mix = {}
-  const crowd = new Crowd(world, writers, {
+  const draw = () =>
+    drawCommand({ profile, knowledge, random, workedBy, nowMs: scheduler.nowMs }, mix)
+  const crowd = crowdOf(world, writers, {
     concurrency: profile.concurrency,
     thinkMs: () => profile.thinkMaxMs * (world.random.chance(0.05) ? 20 : 1) * world.random.next(),
     act: (writer, done) =>
-      writer.run(
-        drawCommand(
-          { profile, knowledge, random, workedBy: world.workedBy, nowMs: scheduler.nowMs },
-          mix,
-        ),
-        (operation) => {
-          learn(knowledge, operation)
-          done()
-        },
-      ),
+      writer.run(draw(), (operation) => {
+        learn(knowledge, operation)
+        done()
+      }),
   })
   for (const era of profile.eras) {
     mix = era.mix
     world.history.add('', () => `an era of ${show(mix)}, then a rest of ${era.restMs} ms`)
     crowd.start(Math.ceil(operations / profile.eras.length))
-    await driver.until(() => crowd.done)
-    await letKeysExpire(built, driver, knowledge)
+    await driver.until(crowd.isDone)
+    if (keysExpire(world.seed)) await letKeysExpire(work, knowledge)
     if (era.restMs === 0) continue
     await driver.advance(era.restMs / 2)
-    housekeeper?.sweep()
+    rest()
     await driver.advance(era.restMs / 2)
     // The next era begins while the sweeper is at work and forgets empty queues.
-    housekeeper?.sweep()
-    housekeeper?.sweep()
+    rest()
+    rest()
     await driver.advance(random.next() * 30 * profile.latencyMaxMs)
   }
 }
@@ -162,14 +155,9 @@ async function work(
 const REST_MS = (KEY_SECONDS + 90 * 60) * 1_000
 
 /** Some of their notes are receipts by then, and others are still in the record. */
-async function letKeysExpire(
-  { world, model, housekeeper }: Built,
-  driver: Driver,
-  knowledge: Knowledge,
-): Promise<void> {
-  if (!keysExpire(world.seed)) return
+async function letKeysExpire({ world, model, driver, rest }: Work, knowledge: Knowledge) {
   await driver.advance(REST_MS)
-  if (world.seed % 8 === 1) housekeeper?.sweep()
+  if (world.seed % 8 === 1) rest()
   world.history.add('', () => 'the time of all keys is over')
   world.statistics.count('path keys expired')
   knowledge.forgetPushKeys()

@@ -1,21 +1,21 @@
 import { type Actor, takesPart } from '../harness/actor.ts'
-import { ConsumeMany } from './consume-many.ts'
-import { Consumer } from './consumer.ts'
-import { Deployments } from './deployments.ts'
-import { Inbox } from './inbox.ts'
-import { queueLimits, RateCallers } from './rate-callers.ts'
-import { Schedules } from './schedules.ts'
-import { Upkeep } from './upkeep.ts'
+import { consumeMany } from './consume-many.ts'
+import { consumer } from './consumer.ts'
+import { deployments } from './deployments.ts'
+import { inbox } from './inbox.ts'
+import { queueLimits, rateCallers } from './rate-callers.ts'
+import { schedules } from './schedules.ts'
+import { housekeeper, upkeep } from './upkeep.ts'
 
-/** All that may take part in a world beside the callers. */
 export const actors = [
-  { name: 'upkeep', share: 0.3, join: (joining) => new Upkeep(joining) },
-  { name: 'consumer', share: 0.25, join: (joining) => new Consumer(joining) },
-  { name: 'consume-many', share: 0.12, join: (joining) => new ConsumeMany(joining) },
-  { name: 'inbox', share: 0.2, join: (joining) => new Inbox(joining) },
-  { name: 'schedules', share: 0.15, join: (joining) => new Schedules(joining) },
-  { name: 'deployments', share: 0.1, join: (joining) => new Deployments(joining) },
-  { name: 'rate-callers', share: 0.15, join: (joining) => new RateCallers(joining) },
+  { name: 'housekeeper', share: 1, join: housekeeper },
+  { name: 'upkeep', share: 0.3, join: upkeep },
+  { name: 'consumer', share: 0.25, join: consumer },
+  { name: 'consume-many', share: 0.12, join: consumeMany },
+  { name: 'inbox', share: 0.2, join: inbox },
+  { name: 'schedules', share: 0.15, join: schedules },
+  { name: 'deployments', share: 0.1, join: deployments },
+  { name: 'rate-callers', share: 0.15, join: rateCallers },
   { name: 'queue-limits', share: 1, join: queueLimits },
 ] as const satisfies readonly Actor[]
 

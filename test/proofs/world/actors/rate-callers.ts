@@ -7,15 +7,15 @@ import {
   checkAdmission,
   checkDenial,
   checkVerified,
-  Openings,
+  openingsOf,
 } from '../checkers/rate/check-admission.ts'
 import type { HeldTicket, RateCall, RateCommand } from '../checkers/rate/rate-call.ts'
 import { RateRows } from '../checkers/rate/rows.ts'
 import type { Joining, Part } from '../harness/actor.ts'
 import { inLife } from '../harness/world.ts'
-import { Crowd } from './callers/crowd.ts'
+import { crowdOf } from './callers/crowd.ts'
 import type { Outcome } from './callers/operation.ts'
-import { drawRateCommand, drawRates, firstCommands, type RateProfile } from './rate/draw.ts'
+import { drawRateCommand, drawRates, firstCommands } from './rate/draw.ts'
 import { RateProcess } from './rate/process.ts'
 
 /** The rows that count calls under queues' own limits are judged in any world. */
@@ -35,144 +35,63 @@ const PROBES_MAX = 7
 const PATIENCE_MS = 60_000
 
 /** Callers of the rate limiter, on the queues' table. */
-export class RateCallers implements Part {
-  readonly #joining: Joining
-  readonly #rows: RateRows
-  readonly #openings: Openings
-  readonly #profile: RateProfile
-  readonly #crowd: Crowd<RateProcess>
-  readonly #held: HeldTicket[] = []
-  #isOver = false
+export function rateCallers(joining: Joining): Part {
+  const { random, world, driver } = joining
+  const { scheduler, statistics } = world
+  const isCalm = world.faultFree && joining.profile.clockJumps === 0
+  const rows = new RateRows(world)
+  const checkOpening = openingsOf(rows)
+  const profile = drawRates(random)
+  rows.lines = profile.lines
+  const held: HeldTicket[] = []
+  const newProcess = (name: string, options?: { farOff?: boolean; clockJumps?: number }) =>
+    new RateProcess(joining, rows, name, options)
 
-  constructor(joining: Joining) {
-    const { random, world } = joining
-    const rows = new RateRows(world)
-    const profile = drawRates(random)
-    this.#joining = joining
-    this.#rows = rows
-    this.#openings = new Openings(rows)
-    this.#profile = profile
-    rows.lines = profile.lines
-    const names = Array.from({ length: profile.processes }, (_, at) => `rate${at + 1}`)
-    const processes = names.map((name) => this.#process(name))
-    if (profile.farOff) processes.push(this.#process('off', { farOff: true }))
-    const { concurrency, thinkMaxMs, restMs } = profile
-    this.#crowd = new Crowd(world, processes, {
-      concurrency,
-      thinkMs: () => random.next() * (random.chance(0.08) ? restMs : thinkMaxMs),
-      act: (process, done) =>
-        this.#run(process, drawRateCommand(profile, this.#held, random), done),
-    })
-  }
-
-  start(): void {
-    const { world } = this.#joining
-    world.history.add('', () => `rate limits: ${JSON.stringify(this.#profile)}`)
-    const admin = this.#process('admin')
-    const configure = ([command, ...others]: readonly RateCommand[]): void => {
-      if (command === undefined) this.#crowd.start(this.#profile.calls)
-      else this.#run(admin, command, () => configure(others))
-    }
-    // If it dies on the way, not all is configured.
-    admin.onCrash = () => configure([])
-    configure(firstCommands(this.#profile))
-  }
-
-  observe(change: Change): void {
-    if (!isOfQueue(change)) this.#rows.observe(change)
-  }
-
-  isDone(): boolean {
-    return this.#crowd.done
-  }
-
-  stop(): void {
-    this.#isOver = true
-  }
-
-  /**
-   * When everything is quiet and every promise is past, the limit is whole again: a process that knows
-   * nothing gets exactly `max` a window, and one that remembers is not misled by it.
-   */
-  async settle(): Promise<void> {
-    const { driver, random, world } = this.#joining
-    if (random.chance(0.5)) this.#expire()
-    const key = random.pick(this.#profile.keys)
-    // A clock that is set back in between would deny by itself.
-    const warm = this.#process('warm', { clockJumps: 0 })
-    const admit = { verb: 'admit', key, request: {} } as const
-    await this.#call(warm, admit)
-    await driver.advance(REST_MS)
-    const process = random.chance(0.5) ? warm : this.#process('cold', { clockJumps: 0 })
-    const state = await this.#call<RateState>(process, { verb: 'state', key })
-    if (state === undefined) return
-    const { algorithm, burst, maxRequests, shards } = state.settings
-    const isAllowed = async () => (await this.#call<Admission>(process, admit))?.kind === 'allowed'
-    let allowed = 0
-    while (allowed < PROBES_MAX && (await isAllowed())) allowed += 1
-    const least = algorithm === 'window' ? maxRequests : Math.min(burst, maxRequests) * shards
-    // Two windows may be met, where the first calls fall at the end of one; smooth goes on meanwhile.
-    if (world.violation === undefined && allowed < Math.min(least, PROBES_MAX)) {
-      world.violated('the limit is whole again', `${allowed} of ${JSON.stringify(state.settings)}`)
-    }
-  }
-
-  #process(name: string, options?: { farOff?: boolean; clockJumps?: number }): RateProcess {
-    return new RateProcess(this.#joining, this.#rows, name, options)
-  }
-
-  /** What it answered; undefined if it was refused. */
-  async #call<T>(process: RateProcess, command: RateCommand): Promise<T | undefined> {
-    let outcome: Outcome | undefined
-    this.#run(process, command, (came) => {
-      outcome = came
-    })
-    await this.#joining.driver.until(() => outcome !== undefined)
-    return outcome?.kind === 'success' ? (outcome.value as T) : undefined
-  }
+  /** As late as DynamoDB may be, or as early: before the next call, once it is due. */
+  const expire = (): void =>
+    statistics.count('rows expired', world.store.expireTtl(Math.floor(scheduler.nowMs / 1_000)))
 
   /** With a patient caller, who comes back just before the time that a denial names, and then at it. */
-  #run(process: RateProcess, command: RateCommand, done: (outcome: Outcome) => void): void {
-    const { world, random } = this.#joining
-    if (this.#profile.expiry === 'at once') this.#expire()
-    const run = (then: (outcome: Outcome) => void): void =>
+  const run = (process: RateProcess, command: RateCommand, done: (came: Outcome) => void): void => {
+    if (profile.expiry === 'at once') expire()
+    const once = (then: (outcome: Outcome) => void): void =>
       process.run(command, (call, outcome) => {
-        this.#check(call, outcome)
+        check(call, outcome)
         then(outcome)
       })
-    run((outcome) => {
+    once((outcome) => {
       const { kind, retryAfterMs } = answerIn(outcome)
-      const isSoon = kind === 'denied' && retryAfterMs <= PATIENCE_MS && !this.#isOver
-      if (!isSoon || !random.chance(this.#profile.patient)) return done(outcome)
-      const opensMs = Math.floor(world.scheduler.nowMs) + retryAfterMs
-      const at = (ms: number, then: () => void) => inLife(world, process.life, ms, () => run(then))
+      const isSoon = kind === 'denied' && retryAfterMs <= PATIENCE_MS && !world.isCalm
+      if (!isSoon || !random.chance(profile.patient)) return done(outcome)
+      const opensMs = Math.floor(scheduler.nowMs) + retryAfterMs
+      const at = (ms: number, then: () => void) => inLife(world, process.life, ms, () => once(then))
       at(opensMs - 1, () => at(opensMs, () => done(outcome)))
     })
   }
-
-  /** As late as DynamoDB may be, or as early: before the next call, once it is due. */
-  #expire(): void {
-    const { store, scheduler, statistics } = this.#joining.world
-    statistics.count('rows expired', store.expireTtl(Math.floor(scheduler.nowMs / 1_000)))
+  /** What it answered; undefined if it was refused. */
+  const ask = async <T>(process: RateProcess, command: RateCommand): Promise<T | undefined> => {
+    let outcome: Outcome | undefined
+    run(process, command, (came) => {
+      outcome = came
+    })
+    await driver.until(() => outcome !== undefined)
+    return outcome?.kind === 'success' ? (outcome.value as T) : undefined
   }
 
-  #check(call: RateCall, outcome: Outcome): void {
-    const { world } = this.#joining
+  const check = (call: RateCall, outcome: Outcome): void => {
     const { command, operation, farOff } = call
     const { verb } = command
-    world.statistics.count(`operation rate ${verb} ${outcome.kind}`)
+    statistics.count(`operation rate ${verb} ${outcome.kind}`)
     world.crossings.note('', 'rate limits')
     if (outcome.kind === 'crashed') return
     if (outcome.kind === 'broken') {
       const { stack } = outcome.error as Error
       world.violated('only our own errors come out', `#${operation.id} ${stack}`)
     } else if (outcome.kind === 'success') {
-      if (verb === 'admit') this.#checkAdmission(call, outcome.value as Admission)
-      if (verb === 'verify') checkVerified(this.#rows, call, outcome.value as TicketState)
-      if (verb === 'configure') {
-        this.#rows.rules(command.key, (outcome.value as AppliedSettings).revision)
-      }
-      if (verb === 'giveUp') world.statistics.count(`path gave up: ${answerIn(outcome).kind}`)
+      if (verb === 'admit') checkAdmitted(call, command.key, outcome.value as Admission)
+      if (verb === 'verify') checkVerified(rows, call, outcome.value as TicketState)
+      if (verb === 'configure') rows.rules(command.key, (outcome.value as AppliedSettings).revision)
+      if (verb === 'giveUp') statistics.count(`path gave up: ${answerIn(outcome).kind}`)
     } else {
       const { code, field, message } = outcome.error
       const may = code === 'STORE_UNAVAILABLE' && (!world.faultFree || farOff)
@@ -182,17 +101,66 @@ export class RateCallers implements Part {
       world.violated('errors have reasons', `#${operation.id} ${code}: ${message}`)
     }
   }
-
-  #checkAdmission(call: RateCall, answer: Admission): void {
-    const { world, profile } = this.#joining
-    const isCalm = world.faultFree && profile.clockJumps === 0
-    const slot = checkAdmission(this.#rows, call, answer, { mayWaste: !isCalm })
-    const { key } = call.command as { readonly key: string }
-    if (answer.kind === 'promised') this.#held.push({ key, ...answer })
+  const checkAdmitted = (call: RateCall, key: string, answer: Admission): void => {
+    const slot = checkAdmission(rows, call, answer, { mayWaste: !isCalm })
+    if (answer.kind === 'promised') held.push({ key, ...answer })
     // What one shard denies another may grant.
-    if (this.#rows.of(`r#${key}#1`).states.length > 0) return
-    if (answer.kind === 'denied') checkDenial(this.#rows, call, answer)
-    this.#openings.check(call, answer, slot)
+    if (rows.of(`r#${key}#1`).states.length > 0) return
+    checkDenial(rows, call, answer)
+    checkOpening(call, answer, slot)
+  }
+
+  const names = Array.from({ length: profile.processes }, (_, at) => `rate${at + 1}`)
+  const processes = names.map((name) => newProcess(name))
+  if (profile.farOff) processes.push(newProcess('off', { farOff: true }))
+  const crowd = crowdOf(world, processes, {
+    concurrency: profile.concurrency,
+    thinkMs: () => random.next() * (random.chance(0.08) ? profile.restMs : profile.thinkMaxMs),
+    act: (process, done) => run(process, drawRateCommand(profile, held, random), done),
+  })
+
+  return {
+    start() {
+      world.history.add('', () => `rate limits: ${JSON.stringify(profile)}`)
+      const admin = newProcess('admin')
+      const configure = ([command, ...others]: readonly RateCommand[]): void => {
+        if (command === undefined) crowd.start(profile.calls)
+        else run(admin, command, () => configure(others))
+      }
+      // If it dies on the way, not all is configured.
+      admin.onCrash = () => configure([])
+      configure(firstCommands(profile))
+    },
+    observe(change) {
+      if (!isOfQueue(change)) rows.observe(change)
+    },
+    isDone: crowd.isDone,
+    /**
+     * When everything is quiet and every promise is past, the limit is whole again: a process that knows
+     * nothing gets exactly `max` a window, and one that remembers is not misled by it.
+     */
+    async settle() {
+      if (random.chance(0.5)) expire()
+      const key = random.pick(profile.keys)
+      // A clock that is set back in between would deny by itself.
+      const warm = newProcess('warm', { clockJumps: 0 })
+      const admit = { verb: 'admit', key, request: {} } as const
+      await ask(warm, admit)
+      await driver.advance(REST_MS)
+      const process = random.chance(0.5) ? warm : newProcess('cold', { clockJumps: 0 })
+      const state = await ask<RateState>(process, { verb: 'state', key })
+      if (state === undefined) return
+      const { algorithm, burst, maxRequests, shards } = state.settings
+      const isAllowed = async () => (await ask<Admission>(process, admit))?.kind === 'allowed'
+      let allowed = 0
+      while (allowed < PROBES_MAX && (await isAllowed())) allowed += 1
+      const least = algorithm === 'window' ? maxRequests : Math.min(burst, maxRequests) * shards
+      // Two windows may be met, where the first calls fall at the end of one; smooth goes on meanwhile.
+      if (world.violation === undefined && allowed < Math.min(least, PROBES_MAX)) {
+        const what = `${allowed} of ${JSON.stringify(state.settings)}`
+        world.violated('the limit is whole again', what)
+      }
+    },
   }
 }
 

@@ -42,11 +42,8 @@ function firstThatCanJoin(groups: readonly ScheduledGroup[], record: QueueRecord
   const { lanes } = record
   const canMakeLane = !isCrowded(record) || hasEmptyLane(record)
   if (!canMakeLane && isBlocked(groups, record)) return never
-  let first = never
-  for (const { due, priority } of groups) {
-    if (due < first && (canMakeLane || lanes.has(priority))) first = due
-  }
-  return first
+  const joinable = groups.filter(({ priority }) => canMakeLane || lanes.has(priority))
+  return joinable.reduce((first, { due }) => Math.min(first, due), never)
 }
 
 /** No item of the first row has a lane: what is behind may have to wait as well, as the record keeps only some of them. */

@@ -10,8 +10,7 @@ import {
   checkExtended,
   checkLockRefusal,
   checkManyAcknowledged,
-} from './check-lock-answer.ts'
-import { checkLeftDry } from './check-marks.ts'
+} from './check-locks.ts'
 import { checkPopped, isTurnedAway } from './check-popped.ts'
 import {
   checkPushed,
@@ -20,16 +19,17 @@ import {
   checkRefusedTimes,
 } from './check-pushed.ts'
 import { checkBrowsed, checkInspected, checkListed } from './check-read-answer.ts'
+import { checkLeftDry } from './check-record.ts'
 import { checkSeatLeft, checkWaited } from './check-waiting.ts'
-import type { Answer, Model, Refusal, Say } from './model.ts'
+import type { Answer, Asked, Model, Refusal } from './model.ts'
 
 /** By verb; a verb that is not here answers nothing that a model could judge. */
 const checks: { readonly [V in Verb]?: (answer: Answer<V>) => void } = {
   push: checkPushed,
-  pushTransactItem: ({ operation, say }) => {
-    if (operation.effects.appended !== 1) say('a success has its effect', 'nothing was appended')
+  pushTransactItem: ({ effects, say }) => {
+    if (effects.appended !== 1) say('a success has its effect', 'nothing was appended')
   },
-  transact: ({ operation: { command, effects }, say }) => {
+  transact: ({ command, effects, say }) => {
     if (command.own !== 'passes') say("the caller's own failure is handed over", command.own)
     if (effects.appended === command.items.length) return
     say('a success has its effect', `${effects.appended} of ${command.items.length} were appended`)
@@ -37,55 +37,48 @@ const checks: { readonly [V in Verb]?: (answer: Answer<V>) => void } = {
   pop: (answer) => {
     checkPopped(answer)
     checkWaited(answer)
-    const { model, operation, value } = answer
-    const isAway = isTurnedAway(model, operation, value)
     // One that was turned away does not know whether there is anything.
-    checkLeftDry(answer, isAway ? undefined : value)
+    checkLeftDry(answer, isTurnedAway(answer) ? undefined : answer.value)
   },
   acknowledge: checkAcknowledged,
   acknowledgeMany: checkManyAcknowledged,
-  release: ({ operation: { command, effects }, value, say }) =>
+  release: ({ command: { request }, effects, value, say }) =>
     // Of named items some may wait for their retry already: what another call did counts as done again.
-    (command.request.ids === undefined || command.request.delaySeconds === undefined) &&
-    checkCount(effects.releasedByLock.get(command.request.lockId), value.itemsReleased, say),
-  deadLetter: ({ operation: { command, effects }, value, say }) =>
-    checkCount(effects.buriedByLock.get(command.request.lockId), value.itemsDeadLettered, say),
+    (request.ids === undefined || request.delaySeconds === undefined) &&
+    checkCount(effects.releasedByLock.get(request.lockId), value.itemsReleased, say),
+  deadLetter: ({ command: { request }, effects, value, say }) =>
+    checkCount(effects.buriedByLock.get(request.lockId), value.itemsDeadLettered, say),
   extend: checkExtended,
-  cancel: (answer) => {
-    checkCancelled(answer)
-    checkLeftDry(answer, undefined)
-  },
-  move: (answer) => {
-    checkMoved(answer)
-    checkLeftDry(answer, undefined)
-  },
-  purge: (answer) => {
-    const { operation, value, say } = answer
-    checkCount(operation.effects.purged, value.itemsPurged, say)
-    checkLeftDry(answer, undefined)
-  },
-  redrive: ({ operation, value, say }) =>
-    checkCount(operation.effects.redriven, value.itemsRedriven, say),
-  configure: ({ operation, say }) => {
-    const { configured } = operation.effects
+  cancel: emptying(checkCancelled),
+  move: emptying(checkMoved),
+  purge: emptying(({ effects, value, say }) => checkCount(effects.purged, value.itemsPurged, say)),
+  redrive: ({ effects, value, say }) => checkCount(effects.redriven, value.itemsRedriven, say),
+  configure: ({ effects: { configured }, say }) => {
     if (configured !== 1) say('a success has its effect once', `configured ${configured} times`)
   },
-  unconfigure: ({ operation, value, say }) => {
-    if (operation.effects.configured > 1) say('a success has its effect once', 'given back twice')
+  unconfigure: ({ effects, value, say }) => {
+    if (effects.configured > 1) say('a success has its effect once', 'given back twice')
     if (value.source.from === 'queue') say('settings that were given back are not the own', '')
   },
-  configurePatterns: ({ model, operation, value, say }) => {
-    const { configured } = operation.effects
+  configurePatterns: ({ model, command, effects: { configured }, value, say }) => {
     if (configured > 1) say('a success has its effect once', `changed ${configured} times`)
     // None where the patterns were these already.
-    const told = model.patterns.since(value.revision)[0]
-    if (told === undefined || !haveSame(told, operation.command.patterns)) {
+    const told = model.patterns[value.revision]
+    if (told === undefined || !haveSame(told, command.patterns)) {
       say('a success has its effect', `revision ${value.revision} has other patterns`)
     }
   },
   browse: checkBrowsed,
   scheduled: checkListed,
   inspect: checkInspected,
+}
+
+/** It may take the last. */
+function emptying<V extends Verb>(check: (answer: Answer<V>) => void) {
+  return (answer: Answer<V>): void => {
+    check(answer)
+    checkLeftDry(answer, undefined)
+  }
 }
 
 const haveSame = (
@@ -95,64 +88,68 @@ const haveSame = (
   one.length === other.length &&
   one.every(({ prefix }) => settingsBy(one, prefix) === settingsBy(other, prefix))
 
+const refusals: Readonly<Record<string, (refusal: Refusal) => void>> = {
+  BUSY: checkNotStarved,
+  STORE_UNAVAILABLE: checkNotStarved,
+  SEGMENT_UNAVAILABLE: checkNotStarved,
+  LOCK_NOT_FOUND: checkLockRefusal,
+  LOCK_EXPIRED: checkLockRefusal,
+  INVALID_LOCK_ID: checkLockRefusal,
+  IDEMPOTENCY_CONFLICT: checkRefusedKey,
+  QUEUE_FULL: checkRefusedForRoom,
+  INVALID_PARAMETER: checkRefusedTimes,
+}
+
 /** Judges an answer by what the operation's requests did, and by what was true meanwhile. */
 export function checkAnswer(model: Model, operation: Operation): void {
-  const { outcome, command } = operation
+  const { outcome, command, effects } = operation
   if (outcome === undefined || outcome.kind === 'crashed') return
   const say = (rule: string, explanation: string): void =>
     model.world.violated(rule, `${explanation} (answer of #${operation.id} ${command.verb})`)
-  checkSeatLeft(model, operation, say)
+  const asked = <More extends object>(more: More) => ({
+    ...{ model, operation, command, effects, say, ...more },
+    get queueModel() {
+      return model.queue(command.queue)
+    },
+  })
+  checkSeatLeft(asked({}))
   if (outcome.kind === 'unknown') {
-    if (model.world.faultFree && !hasLostTake(model, operation)) {
+    if (model.world.faultFree && !hasLostTake(asked({}))) {
       say('without faults every outcome is known', String(outcome.error))
     }
-    return
-  }
-  if (outcome.kind === 'broken') {
+  } else if (outcome.kind === 'broken') {
     const { error } = outcome
     say('only our own errors come out', error instanceof Error ? `${error.stack}` : String(error))
-    return
+  } else if (outcome.kind === 'refused') {
+    const { code } = outcome.error
+    checkNothingDone(asked({}))
+    refusals[code]?.(asked({ code }))
+  } else {
+    const check = checks[command.verb] as ((answer: Answer) => void) | undefined
+    check?.(asked({ value: outcome.value as Answer['value'] }))
   }
-  if (outcome.kind === 'refused') {
-    const refusal = { model, operation, say, code: outcome.error.code }
-    checkNothingDone(operation, say)
-    checkNotStarved(refusal)
-    checkLockRefusal(refusal)
-    checkRefusedKey(refusal)
-    checkRefusedForRoom(refusal)
-    checkRefusedTimes(refusal)
-    return
-  }
-  const check = checks[command.verb] as ((answer: Answer) => void) | undefined
-  check?.({ model, operation, value: outcome.value as Answer['value'], say })
 }
 
 /** A claim took its items, and before it could read them a purge took them, or its lock was over by another's clock. */
-function hasLostTake(model: Model, { command, effects }: Operation): boolean {
+function hasLostTake({ model, command, effects: { takes } }: Asked): boolean {
   if (command.verb !== 'pop') return false
-  const { locks } = model.queue(command.queue)
-  const hasEnded = effects.takes.some(
-    ({ lockId = '' }) => locks.get(lockId)?.endedAtCommit !== undefined,
-  )
-  if (hasEnded) return true
-  return effects.takes
+  const { locks, queue } = model.queue(command.queue)
+  if (takes.some(({ lockId = '' }) => locks.get(lockId)?.endedAtCommit !== undefined)) return true
+  return takes
     .flatMap(({ stretches }) => stretches)
-    .some(({ epoch, priority, from, to }) => {
-      const log = model.log(command.queue, epoch, priority)
-      return log?.places.slice(from, to).some(({ record }) => record.fate === 'purged') ?? false
-    })
+    .flatMap(({ epoch, priority, from, to }) =>
+      model.log(queue, epoch, priority)?.places.slice(from, to),
+    )
+    .some((place) => place?.record.fate === 'purged')
 }
 
 /** The caller's own transaction may lose a race; no other call may ask its caller to try again. */
-function checkNotStarved({ model, operation, code, say }: Refusal): void {
-  const { verb } = operation.command
-  if (!model.world.faultFree || verb === 'pushTransactItem') return
-  if (verb === 'transact' && operation.command.own !== 'passes') return
+function checkNotStarved({ model, operation, command, code, say }: Refusal): void {
+  if (!model.world.faultFree || command.verb === 'pushTransactItem') return
+  if (command.verb === 'transact' && command.own !== 'passes') return
   // As long as nobody could see all of a transaction, nobody could tell what is there.
   if (code === 'BUSY' && maySeeOld(model, operation)) return
-  if (code === 'BUSY' || code === 'STORE_UNAVAILABLE' || code === 'SEGMENT_UNAVAILABLE') {
-    say('no kind of request starves', code)
-  }
+  say('no kind of request starves', code)
 }
 
 /** What a call has done, by the effects that tell. */
@@ -164,7 +161,7 @@ const deeds: Readonly<Partial<Record<keyof Operation['effects'], string>>> = {
   configured: 'changed the configuration',
 }
 
-function checkNothingDone({ effects }: Operation, say: Say): void {
+function checkNothingDone({ effects, say }: Asked): void {
   const done = Object.entries(deeds).filter(([name]) => {
     const effect = effects[name as keyof typeof effects] as number | unknown[] | Set<unknown>
     if (typeof effect === 'number') return effect > 0

@@ -1,11 +1,20 @@
-import type { Item } from '../../../../lambdas/engine/core/entry.ts'
+import {
+  decodeItem,
+  decodeReference,
+  type Item,
+  isReference,
+  spanOf,
+} from '../../../../lambdas/engine/core/entry.ts'
 import { itemId } from '../../../../lambdas/engine/core/keys.ts'
+import type { Lane } from '../../../../lambdas/engine/core/record.ts'
 import type { PushItem } from '../../../../lambdas/engine/queues.ts'
 import type { Operation } from '../actors/callers/operation.ts'
 import type { LaneLog } from './lane-view.ts'
 import { type ItemRecord, itemIn, type PushedBy } from './ledger.ts'
 import type { Model } from './model.ts'
+import { batchEntries } from './rows.ts'
 import type { ScheduledItem } from './scheduled-items.ts'
+import type { Put } from './snapshot.ts'
 
 /** Where an item has come to: to the end of a lane, or among those that wait for their time. */
 type Arrival = Pick<ScheduledItem, 'item' | 'record' | 'priority' | 'id'> & {
@@ -47,11 +56,9 @@ function stored(model: Model, record: ItemRecord): void {
 function noteArrival(model: Model, arrival: Arrival): void {
   const { operation } = model
   const { item, record } = arrival
-  if (isNewOccurrence(model, arrival)) {
-    noteOccurrence(model, arrival)
-  } else if (!record.appended) {
-    notePushed(model, arrival)
-  } else {
+  if (isNewOccurrence(model, arrival)) noteOccurrence(model, arrival)
+  else if (!record.appended) notePushed(model, arrival)
+  else {
     model.moved.add(record)
     // A push that finds no room may bury what it has just appended, where that was over from the start.
     const isBuried = item.moved !== undefined
@@ -108,7 +115,6 @@ function noteOccurrence({ ledger, world }: Model, { item, record, queue }: Arriv
   occurrences?.found(item)
   record.appended = true
   record.pushedBy.appended = 1
-  world.statistics.count('path occurrence')
   world.crossings.note(queue, 'schedule')
 }
 
@@ -125,7 +131,7 @@ function checkItsExpiry(
   arrival: Arrival,
   { expiresInSeconds, expiresAtMs, sinceMs: countedFromMs }: Partial<PushItem> = {},
 ): void {
-  const { world } = model
+  const { scheduler, skewMaxMs } = model.world
   const { item } = arrival
   // What cannot be pushed is among the dead letters at once, for good.
   if (item.moved !== undefined) return
@@ -135,8 +141,7 @@ function checkItsExpiry(
       ? item.expiresAtMs === expiresAtMs
       : countedFromMs !== undefined
         ? sinceMs === countedFromMs
-        : sinceMs >= Math.floor(startedMs) - world.skewMaxMs &&
-          sinceMs <= world.scheduler.nowMs + world.skewMaxMs
+        : sinceMs >= Math.floor(startedMs) - skewMaxMs && sinceMs <= scheduler.nowMs + skewMaxMs
   if (isAsAsked) return
   model.violated('an item expires when it was asked to', `${item.text} at ${at(arrival)}`)
 }
@@ -170,4 +175,71 @@ function noteMoved(model: Model, arrival: Arrival, operation: Operation): void {
     model.violated('an item is due when it was moved to', `${item.text} at ${at(arrival)}`)
   }
   if (due !== undefined) model.world.statistics.count('path moved to a time')
+}
+
+/**
+ * Entries leave a tail as a prefix and come to it at the end; nothing between changes. A new entry gets
+ * its sequence number here, once and for all.
+ */
+export function checkTail({ model, queue, before }: Put, priority: number, after: Lane): void {
+  const old = before?.record.lanes.get(priority)
+  const known = old?.epoch === after.epoch ? old : undefined
+  if (known?.tail === after.tail && known.sealed === after.sealed) return
+  const where = `lane ${priority} of ${queue}`
+  let log = model.log(queue, after.epoch, priority)
+  if (known === undefined) {
+    if (after.sealed !== 0 || after.head !== 0 || after.frontier !== 0) {
+      model.violated('a lane starts at 0', where)
+    }
+    if (log !== undefined) model.violated('an epoch is used once', `${after.epoch} in ${where}`)
+    log = model.makeLog(queue, after.epoch, priority)
+  }
+  const kept = known === undefined ? [] : withoutPrefix(model, known, after)
+  if (kept.some((entry, index) => entry !== after.tail[index])) {
+    const what = `the tail of ${where} was ${kept.join()} and is ${after.tail.join()}`
+    model.violated('a sequence number never changes its item', what)
+    return
+  }
+  for (const entry of after.tail.slice(kept.length)) append(model, log as LaneLog, entry)
+}
+
+function withoutPrefix(model: Model, before: Lane, after: Lane): readonly string[] {
+  let sealed = before.sealed
+  let dropped = 0
+  while (sealed < after.sealed && dropped < before.tail.length) {
+    sealed += spanOf(before.tail[dropped] as string)
+    dropped += 1
+  }
+  if (sealed !== after.sealed) {
+    const what = `${before.sealed} to ${after.sealed}, not to the edge of an entry`
+    model.violated('entries leave a tail as a prefix', `sealed moved from ${what}`)
+  }
+  return before.tail.slice(dropped)
+}
+
+function append(model: Model, log: LaneLog, entry: string): void {
+  const entries = isReference(entry) ? batchEntries(model, log.queue, entry) : [entry]
+  if (entries === undefined) {
+    model.violated('every pointer has its object', `an appended batch is not there: ${entry}`)
+    return
+  }
+  if (isReference(entry)) {
+    model.noteBatch(log, log.places.length, decodeReference(entry))
+    model.world.statistics.count(entry[1] === 's' ? 'path batch in S3' : 'path batch in rows')
+  }
+  for (const one of entries) appendItem(model, log, one)
+}
+
+function appendItem(model: Model, log: LaneLog, entry: string): void {
+  const item = decodeItem(entry)
+  const record = model.ledger.item(item.text)
+  const at = `${log.queue} lane ${log.priority} number ${log.places.length}`
+  if (record === undefined) {
+    model.violated('nothing is delivered that was not pushed', `${item.text} at ${at}`)
+    return
+  }
+  noteInLane(model, log, item, record)
+  const sinceMs = model.world.scheduler.nowMs
+  const sequence = log.places.length
+  log.places.push({ log, sequence, entry, item, record, sinceMs, handouts: 0 })
 }

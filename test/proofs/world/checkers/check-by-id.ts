@@ -1,94 +1,83 @@
 import { parseItemId } from '../../../../lambdas/engine/core/keys.ts'
 import { includes } from '../../../../lambdas/engine/core/ranges.ts'
-import type { CommandOf } from '../actors/callers/command.ts'
-import type { Operation } from '../actors/callers/operation.ts'
-import type { Place } from './lane-view.ts'
-import type { Answer, Model, Say } from './model.ts'
+import type { Answer, Asked, Model } from './model.ts'
 import { isBefore, type ScheduledItem } from './scheduled-items.ts'
 
 /** A call answers `cancelled` for exactly the items that it cancelled, and `gone` only for items that are gone. */
 export function checkCancelled(answer: Answer<'cancel'>): void {
-  const { operation, value, say } = answer
-  const { command, effects } = operation
+  const { command, effects, value, say } = answer
   if (value.map(({ id }) => id).join() !== command.request.join()) {
     say('each id has its result, in order', `${value.length} results`)
   }
   for (const { id, result } of value) {
     const isTaken = effects.takenOut.has(id)
     if (isTaken !== (result === 'cancelled')) say('a cancel tells what it did', `${id} ${result}`)
-    if (result !== 'cancelled') checkLeft(answer, id, result, say)
+    if (result !== 'cancelled') checkLeft(answer, id, result)
   }
 }
 
 export function checkMoved(answer: Answer<'move'>): void {
-  const { model, operation, value, say } = answer
-  const { command, effects } = operation
+  const { model, command, effects, value, say } = answer
   const { queue, request } = command
   const to = request.queue ?? queue
   if (value.map(({ id }) => id).join() !== request.ids.join()) {
     say('each id has its result, in order', `${value.length} results`)
   }
   for (const one of value) {
-    const isTaken = effects.takenOut.has(one.id)
+    const { id } = one
+    const isTaken = effects.takenOut.has(id)
     if (one.result !== 'moved') {
-      if (isTaken) say('a move tells what it did', `${one.id} ${one.result}`)
-      checkLeft(answer, one.id, one.result, say)
+      if (isTaken) say('a move tells what it did', `${id} ${one.result}`)
+      checkLeft(answer, id, one.result)
       continue
     }
     const { newId } = one
     if (!isTaken) {
-      if (to !== queue || newId !== one.id || !isThere(model, operation, one.id)) {
-        say('a move tells what it did', `${one.id} ${newId}`)
-      }
+      const isAsItWas = to === queue && newId === id && isThere(answer, id)
+      if (!isAsItWas) say('a move tells what it did', `${id} ${newId}`)
       continue
     }
-    const text = textOf(model, queue, one.id)
-    // Of several with one text, nobody can say which is which.
-    if (model.ledger.schedules.has(text)) continue
-    const movedTo = effects.movedTo.get(text)
-    if (newId === undefined) model.world.statistics.count('path moved without a trace')
-    else if (newId !== movedTo) say('a new id leads to the item', `${newId}, not ${movedTo}`)
+    const movedTo = newIdOf(answer, id)
+    if (movedTo === unknown) continue
+    if (newId !== undefined && newId !== movedTo)
+      say('a new id leads to the item', `${newId}, not ${movedTo}`)
     if (newId === undefined && to === queue && model.world.faultFree) {
-      say('without faults a new id in the same queue is known', one.id)
+      say('without faults a new id in the same queue is known', id)
     }
   }
   checkOrderKept(answer)
 }
 
 /** Of several with one text, nobody can say which is which. */
-function newIdOf({ model, operation }: Answer<'move'>, id: string): string | undefined {
-  const text = textOf(model, operation.command.queue, id)
-  return model.ledger.schedules.has(text) ? undefined : operation.effects.movedTo.get(text)
+const unknown = Symbol('unknown')
+
+function newIdOf({ model, command, effects, queueModel }: Answer<'move'>, id: string) {
+  const known = model.place(command.queue, id) ?? queueModel.scheduled.byId.get(id)
+  const text = known?.item.text ?? ''
+  return model.ledger.schedules.has(text) ? unknown : effects.movedTo.get(text)
 }
 
-const textOf = (model: Model, queue: string, id: string): string =>
-  (placeOf(model, queue, id) ?? model.queue(queue).scheduled.byId.get(id))?.item.text ?? ''
-
 /** It was where it was to go before. */
-function isThere(
-  model: Model,
-  { command: { queue, request }, latestMs }: Operation<CommandOf<'move'>>,
-  id: string,
-): boolean {
-  const { priority, deliverAtMs } = request
-  const { scheduled } = model.queue(queue)
-  const known = scheduled.byId.get(id)
+function isThere({ command, operation, queueModel }: Answer<'move'>, id: string): boolean {
+  const { priority, deliverAtMs } = command.request
+  const known = queueModel.scheduled.byId.get(id)
   const its = known?.priority ?? parseItemId(id)?.priority
   if (priority !== undefined && priority !== its) return false
   if (deliverAtMs === undefined) return true
   const due = Math.ceil(deliverAtMs / 1_000)
-  return known === undefined ? 1_000 * due <= latestMs : known.due === due
+  return known === undefined ? 1_000 * due <= operation.latestMs : known.due === due
 }
 
 /** What was before in the order of pops comes before where it went to. */
 function checkOrderKept(answer: Answer<'move'>): void {
-  const { model, operation, say } = answer
-  const { queue, request } = operation.command
-  const { effects } = operation
+  const { model, effects, say } = answer
+  const { queue, request } = answer.command
   const to = request.queue ?? queue
   const places = [...effects.takenOut].flatMap((id) => {
-    const [was, is] = [orderOf(model, queue, id), orderOf(model, to, newIdOf(answer, id) ?? '')]
-    return was === undefined || is === undefined ? [] : [{ id, was, is }]
+    const newId = newIdOf(answer, id)
+    const is = typeof newId === 'string' ? orderOf(model, to, newId) : undefined
+    const was = orderOf(model, queue, id)
+    return was && is ? [{ id, was, is }] : []
   })
   for (const [name, group] of Map.groupBy(places, ({ is }) => is.name)) {
     group.sort((a, b) => a.is.order - b.is.order)
@@ -127,36 +116,23 @@ function wasBefore(a: Order, b: Order): boolean {
   return a.priority === b.priority ? a.order < b.order : a.priority < b.priority
 }
 
-function placeOf(model: Model, queue: string, id: string): Place | undefined {
-  const place = parseItemId(id)
-  return place && model.log(queue, place.epoch, place.priority)?.places[place.sequence]
-}
-
 /** `gone` stays true for ever; only what was handed out can have been locked. */
 function checkLeft(
-  { model, operation: { command, startedAtCommit } }: Answer<'cancel'> | Answer<'move'>,
+  { model, operation, command, queueModel, say }: Asked,
   id: string,
   result: 'locked' | 'gone',
-  say: Say,
 ): void {
-  const { queue } = command
-  const { scheduled } = model.queue(queue)
+  const { scheduled, current } = queueModel
   const later = scheduled.byId.get(id)
-  if (later !== undefined && later.sinceCommit <= startedAtCommit && scheduled.isThere(id)) {
-    say('what is gone is gone', `${id} is scheduled`)
-  }
-  const place = parseItemId(id)
-  const known = placeOf(model, queue, id)
-  if (place === undefined || known === undefined) {
-    if (result === 'locked') say('only what was popped is locked', id)
-    return
-  }
+  const isLater = later !== undefined && later.sinceCommit <= operation.startedAtCommit
+  if (isLater && scheduled.isThere(id)) say('what is gone is gone', `${id} is scheduled`)
+  const known = model.place(command.queue, id)
   if (result === 'locked') {
-    if (known.handouts === 0) say('only what was popped is locked', id)
+    if ((known?.handouts ?? 0) === 0) say('only what was popped is locked', id)
     return
   }
-  const view = model.queue(queue).current?.view(place.priority)
-  if (view?.lane.epoch !== place.epoch) return
-  const isGone = includes(view.settled, place.sequence) || includes(view.dead, place.sequence)
+  const view = known && current?.view(known.log.priority)
+  if (known === undefined || view?.lane.epoch !== known.log.epoch) return
+  const isGone = includes(view.settled, known.sequence) || includes(view.dead, known.sequence)
   if (!isGone) say('what is gone is gone', id)
 }

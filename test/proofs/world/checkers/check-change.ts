@@ -1,50 +1,43 @@
 import { FORGET_AFTER_MS } from '../../../../lambdas/engine/core/limits.ts'
-import { isDone } from '../../../../lambdas/engine/core/record.ts'
-import { checkTail } from './check-append.ts'
+import { isDone, type Lane } from '../../../../lambdas/engine/core/record.ts'
+import { checkTail } from './check-arrival.ts'
 import { noteConfiguration } from './check-configuration.ts'
 import { checkLimit } from './check-limits.ts'
-import { checkMarks } from './check-marks.ts'
-import { checkNotes } from './check-notes.ts'
-import { checkRecord, checkVersion } from './check-record.ts'
+import { noteLocks } from './check-locks.ts'
+import { checkMarks, checkNotes, checkRecord, checkVersion } from './check-record.ts'
 import { checkReturning } from './check-returning.ts'
 import { checkSettling } from './check-settling.ts'
 import { checkTaking } from './check-taking.ts'
-import { countSteps } from './count-steps.ts'
 import { changeOfLane, type LaneChange } from './lane-view.ts'
 import type { Model } from './model.ts'
-import { noteLocks } from './note-locks.ts'
 import { noteScheduledInRecord } from './note-scheduled.ts'
 import type { Commit, Put, Snapshot, Write } from './snapshot.ts'
 
 /** Judges one write to a queue record by the record before and after it. */
 export function checkChange(commit: Commit): void {
-  const { model, before, after } = commit
+  const { model, queue, queueModel, before, after } = commit
   const { pushed } = model
   noteScheduledInRecord(commit)
   countSteps(commit)
   checkMarks(commit)
-  checkNotes(model, before?.record, after?.record)
-  if (after !== undefined) checkPut({ ...commit, after }, pushed)
-  else if (before !== undefined) checkForgotten(model, before)
-}
-
-function checkPut(put: Put, pushedBefore: number): void {
-  const { model, queue, queueModel, before, after } = put
+  checkNotes(commit)
+  if (after === undefined) {
+    if (before !== undefined) checkForgotten(model, before)
+    return
+  }
+  const put = { ...commit, after }
   const broken = (rule: string, explanation: string): void => model.violated(rule, explanation)
-  if (before === undefined) {
+  if (before !== undefined) checkVersion(before.record, after.record, broken)
+  else {
     if (after.record.version !== 1) broken('a new record has version 1', queue)
     queueModel.births += 1
-  } else {
-    checkVersion(before.record, after.record, broken)
   }
-  for (const [priority, lane] of after.record.lanes) {
-    checkTail(model, queue, priority, before?.record.lanes.get(priority), lane)
-  }
+  for (const [priority, lane] of after.record.lanes) checkTail(put, priority, lane)
   if (before !== undefined) {
-    if (model.pushed !== pushedBefore) checkLimit(model, before, 'pushLimit')
+    if (model.pushed !== pushed) checkLimit(model, before, 'pushLimit')
     checkItems({ ...put, before })
   }
-  noteConfiguration(model, before, after)
+  noteConfiguration(put)
   noteLocks(put)
   checkRecord(after.record, broken)
   notePointers(put)
@@ -107,5 +100,37 @@ function notePointers({ model, queue, before, after }: Put): void {
       [old.recalled * size, lane.recalled * size],
     ]
     for (const [a, b] of moved) if (a !== b) model.mustRead(log, Math.min(a, b), Math.max(a, b))
+  }
+}
+
+/** What the engine does inside a lane, which no crossing of features shows. */
+const steps = Object.entries<(lane: Lane, old: Lane) => boolean>({
+  seal: (lane, old) => lane.sealed > old.sealed && lane.sealed > lane.head,
+  offload: (lane, old) => lane.offloaded.to > old.offloaded.to,
+  recall: (lane, old) => lane.recalled > old.recalled,
+  trim: (lane, old) => lane.trimmed > old.trimmed,
+  hole: (lane, old) => lane.holes.length > old.holes.length,
+  'hole ahead of the frontier': (lane) => (lane.holes.at(-1)?.to ?? 0) > lane.frontier,
+  buried: (lane, old) => lane.dead.length > old.dead.length,
+  'dead moved away': (lane, old) => lane.dead.length < old.dead.length,
+  'deliveries counted': (lane, old) => lane.deliveries.length > old.deliveries.length,
+})
+
+export function countSteps({ model, queueModel, before, after }: Commit): void {
+  const { statistics } = model.world
+  const count = (name: string): void => statistics.count(`path ${name}`)
+  if (after === undefined) count('record forgotten')
+  else if (before === undefined) count(`record made${queueModel.births > 0 ? ' again' : ''}`)
+  if (before === undefined || after === undefined) return
+  const isFenced = after.record.version > before.record.version
+  if (after.record.appends > before.record.appends)
+    count(isFenced ? 'seal before an append' : 'append')
+  if (after.record.locks.size > before.record.locks.size) {
+    count(isFenced ? 'lock under the fence' : 'claim')
+  }
+  for (const [priority, lane] of after.record.lanes) {
+    const old = before.record.lanes.get(priority)
+    if (old === undefined || before.stored.L[priority] === after.stored.L[priority]) continue
+    for (const [name, isTaken] of steps) if (isTaken(lane, old)) count(name)
   }
 }

@@ -5,26 +5,22 @@ import type { QueuePatternInput } from '../../../../lambdas/engine/queues.ts'
 import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
 import type { Command } from '../actors/callers/command.ts'
 import type { Model } from './model.ts'
-import type { Snapshot } from './snapshot.ts'
+import type { Put } from './snapshot.ts'
 
 /** Who may change a queue's settings, and to what. */
-export function noteConfiguration(
-  model: Model,
-  before: Snapshot | undefined,
-  after: Snapshot,
-): void {
+export function noteConfiguration(put: Put): void {
+  const { model, queue, queueModel, operation, before, after } = put
   if (before !== undefined && before.stored.cfg === after.stored.cfg) return
-  const { queue, configuration } = after.record
+  const { configuration } = after.record
   const old = before?.record.configuration
   if (old !== undefined && isDeepStrictEqual(old, configuration)) return
   if (configuration.source.from !== 'queue') checkSettings(model, queue, configuration)
-  const { operation } = model
   const verb = operation?.command.verb
   const revision = old?.revision ?? 0
   const changed = `${queue}: ${revision} (${old?.source.from}) to ${configuration.revision} (${configuration.source.from})`
   if (configuration.revision === revision) {
     if (old === undefined) return
-    model.queue(queue).configuredAtCommit = model.commits
+    queueModel.configuredAtCommit = model.commits
     model.world.statistics.count('path patterns applied')
     if (verb !== 'returnExpiredLocks' || old.source.from === 'queue') {
       model.violated('only the walk applies patterns, and to no queue’s own settings', changed)
@@ -45,7 +41,7 @@ export function noteConfiguration(
   }
   if (!isOwn) model.world.statistics.count('path given back to its pattern')
   if (operation !== undefined) operation.effects.configured += 1
-  model.queue(queue).configuredAtCommit = model.commits
+  queueModel.configuredAtCommit = model.commits
   model.noteEffect('the configuration was changed')
 }
 
@@ -55,7 +51,7 @@ function checkSettings(model: Model, queue: string, configuration: Configuration
   if (source.from === 'pattern') model.world.statistics.count('path under a pattern')
   // Settings of no pattern do not say by which revision there was none.
   const isOf = source.from === 'pattern' ? 1 : Number.POSITIVE_INFINITY
-  const candidates = model.patterns.since(patternsRevision).slice(0, isOf)
+  const candidates = model.patterns.slice(patternsRevision, patternsRevision + isOf)
   const settings = settingsOf(configuration)
   if (candidates.some((one) => settings === settingsBy(one, queue))) return
   const what = `${queue} has ${settings} of revision ${patternsRevision}`
@@ -80,56 +76,32 @@ export function checkPatternsApplied(model: Model): void {
     if (current === undefined) continue
     const { configuration } = current.record
     if (configuration.source.from === 'queue') continue
-    const wanted = settingsBy(model.patterns.current, queue)
+    const wanted = settingsBy(model.patterns.at(-1) ?? [], queue)
     if (settingsOf(configuration) === wanted) continue
     const what = `${queue} has ${settingsOf(configuration)}, not ${wanted}`
     model.violated('every queue without settings of its own has those of the newest patterns', what)
   }
 }
 
-/** Every revision of the patterns that there ever was, as those who put them meant it. */
-export class PatternsHistory {
-  readonly #revisions: (readonly QueuePatternInput[])[] = [[]]
-
-  /** The newest. */
-  get current(): readonly QueuePatternInput[] {
-    return this.#revisions.at(-1) as readonly QueuePatternInput[]
-  }
-
-  get revision(): number {
-    return this.#revisions.length - 1
-  }
-
-  /** From this revision on. */
-  since(revision: number): readonly (readonly QueuePatternInput[])[] {
-    return this.#revisions.slice(revision)
-  }
-
-  add(patterns: readonly QueuePatternInput[]): void {
-    this.#revisions.push(patterns)
-  }
-}
-
 function patternsIn(command: Command | undefined): readonly QueuePatternInput[] | undefined {
   if (command?.verb === 'configurePatterns') return command.patterns
-  if (command?.verb !== 'deployPatterns') return undefined
-  return command.rest[0] as readonly QueuePatternInput[]
+  return command?.verb === 'deployPatterns'
+    ? (command.rest[0] as readonly QueuePatternInput[])
+    : undefined
 }
 
-export function notePatterns(model: Model, change: Change): void {
-  const { pk, sk } = queuePatternsKey
-  if (change.pk !== pk || change.sk !== sk) return
+export function notePatterns(model: Model, { pk, sk, newItem }: Change): void {
+  if (pk !== queuePatternsKey.pk || sk !== queuePatternsKey.sk) return
   const { operation, patterns } = model
-  const put = change.newItem === undefined ? undefined : patternsIn(operation?.command)
-  if (operation === undefined || change.newItem === undefined || put === undefined) {
-    model.violated('only those who put patterns change them', change.pk)
+  const put = patternsIn(operation?.command)
+  if (operation === undefined || newItem === undefined || put === undefined) {
+    model.violated('only those who put patterns change them', pk)
     return
   }
-  const { r } = change.newItem
-  if (r !== patterns.revision + 1) {
-    model.violated('the revision of the patterns counts', `${patterns.revision} to ${r}`)
+  if (newItem.r !== patterns.length) {
+    model.violated('the revision of the patterns counts', `${patterns.length - 1} to ${newItem.r}`)
   }
-  patterns.add(put)
+  patterns.push(put)
   operation.effects.configured += 1
   model.noteEffect('the patterns were changed')
 }
@@ -153,18 +125,14 @@ export function settingsBy(patterns: readonly QueuePatternInput[], queue: string
   return textOf({ ...given, source: longest?.prefix ?? null })
 }
 
-/** The same of a record. */
-export function settingsOf({
-  revision: _,
-  patternsRevision: __,
-  source,
-  ...settings
-}: Configuration): string {
-  return textOf({ ...settings, source: source.from === 'pattern' ? source.prefix : null })
+function settingsOf({ source, ...settings }: Configuration): string {
+  const own = { ...settings, revision: undefined, patternsRevision: undefined }
+  return textOf({ ...own, source: source.from === 'pattern' ? source.prefix : null })
 }
 
 function textOf(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  const given = Object.entries(value).filter(([, inner]) => inner !== undefined)
+  const entries = given.sort(([a], [b]) => (a < b ? -1 : 1))
   return `{${entries.map(([name, inner]) => `${name}:${textOf(inner)}`).join()}}`
 }

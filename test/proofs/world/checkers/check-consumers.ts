@@ -1,7 +1,7 @@
 import { isDone, unsettledIn } from '../../../../lambdas/engine/core/record.ts'
-import { isOvertaken, isRetry } from '../../../../lambdas/engine/core/retry.ts'
+import { isOvertaken } from '../../../../lambdas/engine/core/retry.ts'
 import type { World } from '../harness/world.ts'
-import type { Model } from './model.ts'
+import type { Model, QueueModel } from './model.ts'
 
 /**
  * Something that is free is taken within this long while a healthy consumer exists and nothing that it has to wait
@@ -23,15 +23,15 @@ export function checkHandled(model: Model, queue: string): void {
   world.violated('what is free is handled', `${queue} has had items for ${waitedMs} ms`)
 }
 
-/** Nothing is left to handle, now or later. What is dead is the housekeeper's. */
-export function isWorkedOff(model: Model, queue: string): boolean {
-  const { current } = model.queue(queue)
-  if (current === undefined) return true
-  const { lanes, locks, scheduled } = current.record
-  if (scheduled.items > 0 || [...locks.keys()].some(isRetry)) return false
-  if ([...locks.values()].some((lock) => !isDone(lock))) return false
-  return [...lanes.values()].every((lane) => unsettledIn(lane).length === 0)
-}
+/** Nothing is there, now or later. */
+export const isDrained = ({ current }: QueueModel): boolean =>
+  current === undefined ||
+  (current.record.scheduled.items === 0 &&
+    [...current.record.lanes.values()].every((lane) => unsettledIn(lane).length === 0))
+
+/** Nor does anybody hold a lock. What is dead is the housekeeper's. */
+export const isWorkedOff = (queueModel: QueueModel): boolean =>
+  isDrained(queueModel) && [...(queueModel.current?.record.locks.values() ?? [])].every(isDone)
 
 /** A turn of a second with the handler that ends it, for each of the two others, and a look. */
 const TURN_MS_MAX = 2 * (1_000 + 1_000) + 1_000

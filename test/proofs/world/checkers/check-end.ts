@@ -1,19 +1,30 @@
+import { decodeReference, isReference } from '../../../../lambdas/engine/core/entry.ts'
+import {
+  batchObjectKey,
+  segmentObjectKey,
+  segmentPartition,
+} from '../../../../lambdas/engine/core/keys.ts'
+import { segmentOf } from '../../../../lambdas/engine/core/record.ts'
 import { checkKeysOnce } from './check-pushed.ts'
-import { findStrays } from './check-stored.ts'
-import { isAnsweredWithSuccess } from './ledger.ts'
+import { type ItemRecord, isAnsweredWithSuccess } from './ledger.ts'
 import type { Model } from './model.ts'
 
 /** After the drain: where every pushed item went, and what the store still holds. */
 export function checkEnd(model: Model): void {
   const { world, ledger } = model
   for (const pushedBy of ledger.pushes()) {
-    const { texts, appended } = pushedBy
+    const { texts, appended, operations } = pushedBy
     if (appended === 0 && isAnsweredWithSuccess(pushedBy)) {
       world.violated('every push is delivered, dead-lettered, purged or stored', texts.join())
     }
     if (appended !== 0 && appended !== texts.length) {
       world.violated('a bulk push is all or nothing', `${appended} of ${texts.length}`)
     }
+    // What was pushed in a transaction came with the caller's own row.
+    const { command } = operations[0] ?? {}
+    if (appended === 0 || command === undefined || !('businessRow' in command)) continue
+    if (model.rows.row(command.businessRow, 'business') !== undefined) continue
+    world.violated('a transaction is all or nothing', `${command.businessRow} is not there`)
   }
   for (const { text, appended, live, fate } of ledger.items()) {
     if (appended && (live !== 0 || (fate === undefined && !ledger.schedules.has(text)))) {
@@ -24,27 +35,86 @@ export function checkEnd(model: Model): void {
     const business = model.rows.row(`business#${text}`, 'business')
     if (business !== undefined && !appended) world.violated('a transaction is all or nothing', text)
   }
-  checkTransactions(model)
   checkKeysOnce(model)
-  checkLeftovers(model)
-}
-
-/** What was pushed in a transaction came with the caller's own row. */
-function checkTransactions({ ledger, rows, world }: Model): void {
-  for (const { operations, appended } of ledger.pushes()) {
-    const [operation] = operations
-    if (operation === undefined) continue
-    const { command } = operation
-    if (appended === 0 || !('businessRow' in command)) continue
-    if (rows.row(command.businessRow, 'business') !== undefined) continue
-    world.violated('a transaction is all or nothing', `${command.businessRow} is not there`)
+  const strays = findStrays(model)
+  world.statistics.count('stray rows and objects', strays.length)
+  if (world.faultFree && strays.length > 0) {
+    world.violated('without faults nothing is left over', strays.join(', '))
   }
 }
 
-function checkLeftovers(model: Model): void {
-  const strays = findStrays(model)
-  model.world.statistics.count('stray rows and objects', strays.length)
-  if (model.world.faultFree && strays.length > 0) {
-    model.world.violated('without faults nothing is left over', strays.join(', '))
+/**
+ * Rows and objects that no record leads to. A lane may keep those of the segment that its head is
+ * in, and of later ones; with the lane they go too.
+ */
+function findStrays(model: Model): string[] {
+  const { rows, world, batchWriters } = model
+  const known = new Set<string>()
+  // The caller's transaction never came: this is documented, and the engine cannot know.
+  for (const [place, { command }] of batchWriters) {
+    if (/^(pushTransactItem|transact)$/.test(command.verb)) known.add(place)
+  }
+  for (const { queue, current } of model.queues()) {
+    const know = (entry: string): void => {
+      const { batch } = decodeReference(entry)
+      known.add(`b#${queue}#${batch}`).add(batchObjectKey(queue, batch))
+    }
+    if (current !== undefined && current.record.scheduled.purged.length > 0) {
+      for (const pk of rows.partitions()) if (pk.startsWith(`t#${queue}#`)) known.add(pk)
+    }
+    for (const [priority, lane] of current?.record.lanes ?? []) {
+      for (const entry of lane.tail) if (isReference(entry)) know(entry)
+      const last = segmentOf(lane, lane.sealed)
+      for (let segment = segmentOf(lane, lane.head); segment <= last; segment += 1) {
+        const pk = segmentPartition(queue, lane.epoch, priority, segment)
+        known.add(pk).add(segmentObjectKey(queue, lane.epoch, priority, segment))
+        for (const { reference } of rows.chunks(pk)) {
+          if (reference !== undefined) know(reference.entry)
+        }
+      }
+    }
+  }
+  const strays: string[] = []
+  for (const pk of rows.partitions()) {
+    if (!/^[sbt]#/.test(pk) || known.has(pk)) continue
+    for (const sk of rows.partition(pk)?.keys() ?? []) strays.push(`${pk}/${sk}`)
+  }
+  for (const key of world.store.objects.keys()) {
+    if (!known.has(key)) strays.push(`s3:${key}`)
+  }
+  return strays
+}
+
+/** What a producer sent to the inbox: the texts of its items, or one text that is no push. */
+export type Sent = { readonly queue: string; readonly texts: readonly string[] }
+
+/**
+ * Every message that SQS accepted is in its queue or among its dead letters, once, or was given up where it has none;
+ * and what was pushed without a key is there in the order in which SQS has it.
+ */
+export function checkInbox(
+  { ledger, world }: Model,
+  accepted: readonly Sent[],
+  givenUp: readonly string[],
+): void {
+  const last = new Map<string, number>()
+  for (const { queue, texts } of accepted) {
+    const records = texts.map((text) => ledger.item(text))
+    const [pushedBy] = records.map((record) => record?.pushedBy)
+    if (records.some((record) => record?.first === undefined) || pushedBy === undefined) {
+      const isKept = givenUp.some((body) => body.includes(texts[0] as string))
+      if (!isKept)
+        world.violated('what the inbox accepted is pushed', `${texts.join()} to ${queue}`)
+      continue
+    }
+    // A repetition has the place of the first, which may have gone beside the inbox.
+    if (pushedBy.key !== undefined) continue
+    for (const { text, first = { at: 0, lane: '' } } of records as ItemRecord[]) {
+      const lane = `${queue} in ${first.lane}`
+      if (first.at < (last.get(lane) ?? 0)) {
+        world.violated('the inbox keeps its order', `${text} came too early to ${lane}`)
+      }
+      last.set(lane, first.at)
+    }
   }
 }

@@ -4,19 +4,13 @@ import type { Operation } from '../actors/callers/operation.ts'
 import type { Model } from './model.ts'
 import type { Snapshot } from './snapshot.ts'
 
-const verbs = {
-  push: 'push',
-  pushTransactItem: 'push',
-  transact: 'push',
-  apply: 'push',
-  pop: 'pop',
-} as const
+const pushing = /^(push|pushTransactItem|transact|apply)$/
 
 /** Every write to the row of a queue's limit takes a slot of it. */
-export function isSlotOf({ command }: Operation, change: Change): boolean {
-  const verb = verbs[command.verb as keyof typeof verbs]
-  if (verb === undefined || change.newItem === undefined) return false
-  return change.pk === rowKey(guardKey(verb, command.queue), 0).pk
+export function isSlotOf({ command }: Operation, { pk, newItem }: Change): boolean {
+  const verb = pushing.test(command.verb) ? 'push' : command.verb
+  if (newItem === undefined || (verb !== 'push' && verb !== 'pop')) return false
+  return pk === rowKey(guardKey(verb, command.queue), 0).pk
 }
 
 /** The rules of the limit whose slot this write took. */

@@ -1,68 +1,60 @@
 import type { Item } from '../../../../lambdas/engine/core/entry.ts'
-import { itemId, parseItemId } from '../../../../lambdas/engine/core/keys.ts'
+import { itemId } from '../../../../lambdas/engine/core/keys.ts'
 import { numbersOf } from '../../../../lambdas/engine/core/ranges.ts'
 import { deliveriesOf, isDone } from '../../../../lambdas/engine/core/record.ts'
 import { isOvertaken, isRetry } from '../../../../lambdas/engine/core/retry.ts'
 import type { PopOutcome } from '../../../../lambdas/engine/queues.ts'
-import type { CommandOf } from '../actors/callers/command.ts'
-import type { Operation, Take } from '../actors/callers/operation.ts'
+import type { Take } from '../actors/callers/operation.ts'
 import { maySeeOld } from './availability.ts'
+import { checkSettledCount } from './check-locks.ts'
 import { noteHandouts } from './check-taking.ts'
 import { expiryMsOf } from './expiry.ts'
-import type { Answer, Model, QueueModel, Say } from './model.ts'
+import type { Answer, Model, QueueModel } from './model.ts'
 
-type Pop = Operation<CommandOf<'pop'>>
+type Popped = Answer<'pop'>
 type Items = Extract<PopOutcome, { kind: 'items' }>
 
-export function checkPopped(answer: Answer<'pop'>): void {
-  const { model, operation, value: outcome, say } = answer
-  const { queue, request } = operation.command
-  const queueModel = model.queue(queue)
-  const { takes, maybeTaken } = operation.effects
+export function checkPopped(answer: Popped): void {
+  const { model, command, effects, queueModel, value: outcome, say } = answer
+  const { queue, request } = command
+  const { takes, maybeTaken } = effects
   const isMaybe = takes.length === 0 && outcome.kind === 'items' && outcome.lock === undefined
   const take = takes[0] ?? (isMaybe ? maybeTaken : undefined)
   if (takes.length === 0 && take !== undefined) noteHandouts(model, queue, take)
   if (outcome.kind !== 'locked' && request.acknowledge !== undefined) {
-    checkCombined(answer, request.acknowledge)
+    checkCombined(answer, request.acknowledge, outcome.itemsAcknowledged)
   }
-  if (outcome.kind !== 'items') {
-    if (take !== undefined && idsOf(take).some((id) => !isPurged(model, queue, id))) {
-      say('an empty answer took nothing', JSON.stringify(take))
-    }
-    if (outcome.kind === 'locked') {
-      const settled = operation.effects.settledByLock.size
-      if (settled > 0) say('a definite error changed nothing', 'locked, and a lock was settled')
-      checkLocked(model, queueModel, operation, say)
-    } else if (!outcome.more) checkEmpty(model, queueModel, operation, say)
-    else if (operation.effects.passedOver === 0 && !isTurnedAway(model, operation, outcome)) {
-      say('a pop that says “more” has met some', queue)
-    }
+  if (outcome.kind === 'items') {
+    checkTexts(answer, outcome)
+    const lock = queueModel.locks.get(outcome.lock?.id ?? '')
+    const isRepeat = lock?.keyHash !== undefined && request.idempotencyKey !== undefined
+    if (take !== undefined) checkTaken(answer, take, outcome)
+    else if (!isRepeat) say('a pop that answers items took them', `${outcome.items.length} items`)
     return
   }
-  checkTexts(answer, outcome)
-  if (take !== undefined) {
-    checkTaken(answer, take, outcome)
-  } else {
-    const lock = outcome.lock && queueModel.locks.get(outcome.lock.id)
-    if (lock?.keyHash === undefined || request.idempotencyKey === undefined) {
-      say('a pop that answers items took them', `${outcome.items.length} items`)
-    }
+  if (take !== undefined && idsOf(take).some((id) => !isPurged(model, queue, id))) {
+    say('an empty answer took nothing', JSON.stringify(take))
+  }
+  if (outcome.kind === 'locked') {
+    const settled = effects.settledByLock.size
+    if (settled > 0) say('a definite error changed nothing', 'locked, and a lock was settled')
+    checkLocked(answer)
+  } else if (!outcome.more) checkEmpty(answer)
+  else if (effects.passedOver === 0 && !isTurnedAway(answer)) {
+    say('a pop that says “more” has met some', queue)
   }
 }
 
-function checkTaken({ model, operation, say }: Answer<'pop'>, take: Take, outcome: Items): void {
-  const { queue } = operation.command
-  const answered = outcome.items.map(({ id }) => id)
+function checkTaken({ model, command, say }: Popped, take: Take, { items, lock }: Items): void {
+  const answered = items.map(({ id }) => id)
   const told = new Set(answered)
   const ids = idsOf(take).filter(
-    (id) => told.has(id) || !(take.maybe.has(id) || isPurged(model, queue, id)),
+    (id) => told.has(id) || !(take.maybe.has(id) || isPurged(model, command.queue, id)),
   )
   if (ids.join() !== answered.join()) {
     say('a pop answers what it took', `answered ${answered.join()}, took ${ids.join()}`)
   }
-  if (take.lockId !== outcome.lock?.id) {
-    say('a pop answers its lock', `${outcome.lock?.id}, made ${take.lockId}`)
-  }
+  if (take.lockId !== lock?.id) say('a pop answers its lock', `${lock?.id}, made ${take.lockId}`)
 }
 
 const idsOf = ({ stretches }: Take): string[] =>
@@ -71,20 +63,15 @@ const idsOf = ({ stretches }: Take): string[] =>
   )
 
 /** A purge by ids took it out of the lock before the claim, whose answer was lost or late, could read it. */
-function isPurged(model: Model, queue: string, id: string): boolean {
-  const at = parseItemId(id)
-  const place = at && model.log(queue, at.epoch, at.priority)?.places[at.sequence]
-  return place?.record.fate === 'purged'
-}
+const isPurged = (model: Model, queue: string, id: string): boolean =>
+  model.place(queue, id)?.record.fate === 'purged'
 
-function checkTexts(answer: Answer<'pop'>, outcome: Items): void {
-  const { model, operation, say } = answer
-  const { queue } = operation.command
-  const own = operation.effects.takes.length > 0
+function checkTexts(answer: Popped, outcome: Items): void {
+  const { model, operation, command, effects, say } = answer
+  const own = effects.takes.length > 0
   for (const { text, id, priority, deliveries, pushedAtMs } of outcome.items) {
-    const place = parseItemId(id)
-    const known = place && model.log(queue, place.epoch, place.priority)?.places[place.sequence]
-    if (known === undefined || known.item.text !== text || place?.priority !== priority) {
+    const known = model.place(command.queue, id)
+    if (known?.item.text !== text || known.log.priority !== priority) {
       say('nothing is delivered that was not pushed', `${text} as ${id}`)
       continue
     }
@@ -101,9 +88,9 @@ function checkTexts(answer: Answer<'pop'>, outcome: Items): void {
 }
 
 /** By settings that changed while the pop ran it may have been over, or not. */
-function checkExpiry({ model, operation, say }: Answer<'pop'>, item: Item): void {
-  const { startedAtCommit, clockMinMs, command } = operation
-  const { current, configuredAtCommit } = model.queue(command.queue)
+function checkExpiry({ operation, queueModel, say }: Popped, item: Item): void {
+  const { startedAtCommit, clockMinMs } = operation
+  const { current, configuredAtCommit } = queueModel
   const isSettled = configuredAtCommit <= startedAtCommit
   const ttl = isSettled ? current?.record.configuration.itemTtlSeconds : undefined
   if (expiryMsOf(item, ttl) > clockMinMs) return
@@ -111,8 +98,8 @@ function checkExpiry({ model, operation, say }: Answer<'pop'>, item: Item): void
 }
 
 /** There was a moment while the pop ran at which it could have found nothing. */
-function checkEmpty(model: Model, queueModel: QueueModel, operation: Pop, say: Say): void {
-  const { startedAtCommit, clockMinMs, effects } = operation
+function checkEmpty({ model, operation, effects, queueModel, say }: Popped): void {
+  const { startedAtCommit, clockMinMs } = operation
   // What it acknowledges makes room for what is due: for that it is no excuse that there was none before.
   const { availability } = queueModel
   const sinceCommit = Math.max(startedAtCommit, effects.settledAtCommit)
@@ -153,37 +140,33 @@ export const hasAcknowledgedAndWaited = ({ waitedMs = 0, ...outcome }: PopOutcom
   waitedMs > 0 && outcome.kind === 'empty' && outcome.itemsAcknowledged !== undefined
 
 /** The queue has a limit of pops, or may have had one while the pop ran. */
-export const mayBeLimited = (
-  { configuredAtCommit, current }: QueueModel,
-  { startedAtCommit }: Pop,
-): boolean =>
-  configuredAtCommit > startedAtCommit || current?.record.configuration.popLimit !== undefined
+export const mayBeLimited = ({ queueModel, operation }: Popped): boolean =>
+  queueModel.configuredAtCommit > operation.startedAtCommit ||
+  queueModel.current?.record.configuration.popLimit !== undefined
 
 /** After it had acknowledged, the queue let it have nothing, whatever is in there; it says to come again. */
-export function isTurnedAway(model: Model, operation: Pop, outcome: PopOutcome): boolean {
-  if (outcome.kind !== 'empty' || !outcome.more) return false
-  if (outcome.itemsAcknowledged === undefined) return false
-  const queueModel = model.queue(operation.command.queue)
-  const isRefused = mayBeLimited(queueModel, operation) || !model.world.faultFree
-  return isLocked(queueModel, operation) || (hasAcknowledgedAndWaited(outcome) && isRefused)
+export function isTurnedAway(answer: Popped): boolean {
+  const { model, value } = answer
+  if (value.kind !== 'empty' || !value.more || value.itemsAcknowledged === undefined) return false
+  const isRefused = mayBeLimited(answer) || !model.world.faultFree
+  return isLocked(answer) || (hasAcknowledgedAndWaited(value) && isRefused)
 }
 
-function checkLocked(model: Model, queueModel: QueueModel, operation: Pop, say: Say): void {
-  const { queue } = queueModel
-  if (operation.command.request.competing) say('competing pops pass by locks', queue)
-  if (!isLocked(queueModel, operation)) {
+function checkLocked(answer: Popped): void {
+  const { operation, command, say } = answer
+  const { queue, request } = command
+  if (request.competing) say('competing pops pass by locks', queue)
+  if (!isLocked(answer)) {
     say('locked is never guessed', `no lock of ${queue} was live`)
-  } else if (!operation.isHindered && isHeldByExpired(model, queueModel, operation)) {
+  } else if (!operation.isHindered && isHeldByExpired(answer)) {
     say('what has expired holds up nothing', queue)
   }
 }
 
 /** All that held it up, during the whole call, were items that wait for a retry that they will not live to see. */
-function isHeldByExpired(
-  model: Model,
-  { queue, current, configuredAtCommit, locks }: QueueModel,
-  { startedAtCommit, clockMinMs }: Pop,
-): boolean {
+function isHeldByExpired({ model, queueModel, operation }: Popped): boolean {
+  const { queue, current, configuredAtCommit, locks } = queueModel
+  const { startedAtCommit, clockMinMs } = operation
   if (current === undefined || configuredAtCommit > startedAtCommit) return false
   const { itemTtlSeconds } = current.record.configuration
   const holding = [...current.record.locks].filter(
@@ -200,27 +183,20 @@ function isHeldByExpired(
   return holding.length > 0 && holding.every(isOver)
 }
 
-function isLocked({ locks }: QueueModel, { startedAtCommit, clockMinMs, command }: Pop): boolean {
+function isLocked({ queueModel, command, operation }: Popped): boolean {
+  const { startedAtCommit, clockMinMs } = operation
   if (command.request.competing) return false
-  return [...locks.values()].some(
+  return [...queueModel.locks.values()].some(
     ({ lockId, endedAtCommit = Number.POSITIVE_INFINITY, longestMs }) =>
       !isOvertaken(lockId) && endedAtCommit >= startedAtCommit && longestMs > clockMinMs,
   )
 }
 
-function checkCombined({ model, operation, value, say }: Answer<'pop'>, lockId: string): void {
-  const { effects, command } = operation
-  const lock = model.queue(command.queue).locks.get(lockId)
-  const answered = value.kind === 'locked' ? undefined : value.itemsAcknowledged
-  const settled = effects.settledByLock.get(lockId)
-  if (answered === undefined) {
-    // A repeat by key, and the lock it had acknowledged is too long ago to be remembered.
-    if (effects.takes.length > 0 || !lock?.acknowledged) {
-      say('a combined pop tells what it acknowledged', lockId)
-    }
-  } else if (settled === undefined && !lock?.acknowledged) {
-    say('a success has its effect', `lock ${lockId} was not acknowledged`)
-  } else if (settled !== undefined && settled !== answered) {
-    say('an acknowledge counts exactly', `${answered}, in truth ${settled}`)
+function checkCombined(answer: Popped, lockId: string, answered: number | undefined): void {
+  const { effects, queueModel, say } = answer
+  if (answered !== undefined) checkSettledCount(answer, lockId, answered)
+  // A repeat by key, and the lock it had acknowledged is too long ago to be remembered.
+  else if (effects.takes.length > 0 || !queueModel.locks.get(lockId)?.acknowledged) {
+    say('a combined pop tells what it acknowledged', lockId)
   }
 }

@@ -1,53 +1,43 @@
-import { parseItemId } from '../../../../lambdas/engine/core/keys.ts'
 import { maySeeOld } from './availability.ts'
+import type { Place } from './lane-view.ts'
 import type { Answer } from './model.ts'
 import { isBefore, type ScheduledItem } from './scheduled-items.ts'
 
 /** Every item shown was pushed, is where its id says, and comes in the order of pops. */
-export function checkBrowsed({ model, operation, value, say }: Answer<'browse'>): void {
-  const { command, startedAtCommit } = operation
+export function checkBrowsed({ model, command, value, say }: Answer<'browse'>): void {
   const isNewest = command.request.order === 'newest'
-  let lastPriority = isNewest ? Number.POSITIVE_INFINITY : -1
-  let lastSequence = isNewest ? Number.POSITIVE_INFINITY : -1
+  let last: Place | undefined
   for (const { id, text, priority } of value.items) {
-    const place = parseItemId(id)
-    const known = place && model.log(command.queue, place.epoch, place.priority)
-    const item = place && known?.places[place.sequence]
-    if (place === undefined || item?.item.text !== text) {
+    const place = model.place(command.queue, id)
+    if (place?.item.text !== text || place.log.priority !== priority) {
       say('nothing is shown that was not pushed', `${text} as ${id}`)
       return
     }
-    const isAfter =
-      priority > lastPriority || (priority === lastPriority && place.sequence > lastSequence)
-    const isSame = priority === lastPriority && place.sequence === lastSequence
-    if (isSame || isAfter === isNewest) say('items are shown in the order of pops', `${id}`)
-    lastPriority = priority
-    lastSequence = place.sequence
-    const { fate, settledAtCommit } = item.record
-    if (fate !== undefined && (settledAtCommit ?? 0) <= startedAtCommit) {
-      model.world.statistics.count('browsed what had just left')
+    const after = last && (priority - last.log.priority || place.sequence - last.sequence)
+    if (after !== undefined && !(isNewest ? after < 0 : after > 0)) {
+      say('items are shown in the order of pops', `${id}`)
     }
+    last = place
   }
 }
 
 /** A consistent answer's parts belong together. */
-export function checkInspected({ operation, value: state, say }: Answer<'inspect'>): void {
+export function checkInspected({ command, value: state, say }: Answer<'inspect'>): void {
   const inLanes = state.lanes.reduce((sum, { count }) => sum + count, 0)
-  if (state.queue !== operation.command.queue) say('inspect answers its queue', state.queue)
+  if (state.queue !== command.queue) say('inspect answers its queue', state.queue)
   const { lockedCount, waitingCount } = state
   if (inLanes !== state.count || lockedCount + waitingCount > state.count) {
-    say(
-      'counts belong together',
-      `${state.count} in all, ${inLanes} in lanes, ${lockedCount} locked, ${waitingCount} waiting`,
-    )
+    const parts = `${inLanes} in lanes, ${lockedCount} locked, ${waitingCount} waiting`
+    say('counts belong together', `${state.count} in all, ${parts}`)
   }
 }
 
 /** A page shows what waits for its time, in the order in which it will join, and leaves out nothing. */
-export function checkListed({ model, operation, value, say }: Answer<'scheduled'>): void {
-  const { command, startedAtCommit } = operation
+export function checkListed(answer: Answer<'scheduled'>): void {
+  const { model, operation, command, queueModel, value, say } = answer
+  const { startedAtCommit } = operation
+  const { scheduled, isWide } = queueModel
   const { fromMs = 0, toMs = Number.POSITIVE_INFINITY } = command.request
-  const { scheduled, isWide } = model.queue(command.queue)
   // Where lanes may be lacking, a second has an order only within a priority.
   const comesBefore = (a: ScheduledItem, b: ScheduledItem): boolean =>
     isBefore(a, b) && !(isWide && a.due === b.due && a.priority !== b.priority)

@@ -4,46 +4,34 @@ import type { ScheduleInput } from '../../../../lambdas/engine/queues.ts'
 /** The clocks of two processes are at most twice five seconds apart, and a request takes a while. */
 const SLACK_MS = 15_000
 
-type Stretch = { readonly fromMs: number; readonly toMs: number }
-
-/** An occurrence as it came to its queue. */
-export type Found = {
+type Found = {
   readonly dueMs: number | undefined
   readonly pushedAtMs: number
   readonly text: string
 }
 
-/** What is known of one schedule. */
-export class Account {
-  readonly queue: string
-  readonly input: ScheduleInput
-  readonly name: string
+export const newAccount = (queue: string, name: string, input: ScheduleInput) => ({
+  ...{ queue, name, input },
   /** In the order in which they came. */
-  readonly found: Found[] = []
+  found: [] as Found[],
   /** Items that it may push. */
-  readonly texts = new Set<string>()
-  readonly paused: Stretch[] = []
-  readonly runs = { made: 0, unknown: 0 }
-  deletedMs: number | undefined
+  texts: new Set<string>(),
+  paused: [] as { readonly fromMs: number; readonly toMs: number }[],
+  runs: { made: 0, unknown: 0 },
+  deletedMs: undefined as number | undefined,
   /** Somebody has asked for that, and may not have heard of it. */
-  mayBeDeleted = false
+  mayBeDeleted: false,
   /** Once deleted it may be there again. */
-  mayComeBack = false
+  mayComeBack: false,
+})
 
-  constructor(queue: string, name: string, input: ScheduleInput) {
-    this.queue = queue
-    this.name = name
-    this.input = input
-  }
-}
+export type Account = ReturnType<typeof newAccount>
 
 /** What is wrong with what one schedule pushed. `dues`: all times at which it should have been due. */
 export function wrongWith(account: Account, dues: readonly number[]): string[] {
   const { name, found, runs, texts } = account
   const violations: string[] = []
-  const wrong = (what: string): void => {
-    violations.push(`${account.queue}/${name}: ${what}`)
-  }
+  const wrong = (what: string) => void violations.push(`${account.queue}/${name}: ${what}`)
   const occurrences = found.filter(({ dueMs }) => dueMs !== undefined) as (Found & {
     readonly dueMs: number
   })[]

@@ -1,7 +1,7 @@
 import { itemId } from '../../../../lambdas/engine/core/keys.ts'
 import {
   countOf,
-  intersect,
+  includes,
   none,
   numbersOf,
   type Ranges,
@@ -13,7 +13,7 @@ import { isDone, stretchesIn, stretchesOf } from '../../../../lambdas/engine/cor
 import { isOvertaken } from '../../../../lambdas/engine/core/retry.ts'
 import type { CommandOf } from '../actors/callers/command.ts'
 import type { Operation, Take } from '../actors/callers/operation.ts'
-import { checkDueFirst } from './check-due-first.ts'
+import { checkDueFirst } from './check-due.ts'
 import { checkLimit } from './check-limits.ts'
 import { mayBeOver, passedOver } from './expiry.ts'
 import { type LaneChange, showRanges } from './lane-view.ts'
@@ -25,12 +25,12 @@ import type { Write } from './snapshot.ts'
  * as it was at the moment of the write, whatever the pop had seen before.
  */
 export function checkTaking(write: Write, changes: readonly LaneChange[]): void {
-  const { model, queue, before } = write
-  const { operation } = model
+  const { model, queue, operation, command, before } = write
   const takes = new Map<number, Ranges>()
   const passed = new Map<number, Ranges>()
   const lockIds = new Set<string | undefined>()
-  const direct = operation?.command.verb === 'pop' && !operation.command.request.requireAck
+  const { verb, request } = operation?.command.verb === 'pop' ? operation.command : {}
+  const direct = verb === 'pop' && !request?.requireAck
   for (const change of changes) {
     const over = passedOver(write, change)
     if (over.length > 0) passed.set(change.priority, over)
@@ -41,16 +41,13 @@ export function checkTaking(write: Write, changes: readonly LaneChange[]): void 
       taken = union(taken, numbers)
     }
     // Items of a lock that this very write ended, taken without acknowledgement.
-    if (direct) {
-      for (const [lockId, numbers] of change.settledLocked) {
-        if (isAcknowledged(operation, lockId)) continue
-        taken = union(taken, subtract(numbers, over))
-      }
+    for (const [lockId, numbers] of direct ? change.settledLocked : []) {
+      if (request?.acknowledge !== lockId) taken = union(taken, subtract(numbers, over))
     }
     if (taken.length > 0) takes.set(change.priority, taken)
   }
   if (takes.size === 0) return
-  if (operation?.command.verb !== 'pop' || operation.command.queue !== queue || lockIds.size > 1) {
+  if (command?.verb !== 'pop' || lockIds.size > 1) {
     model.violated('only a pop takes items', `from ${queue}`)
     return
   }
@@ -63,7 +60,7 @@ export function checkTaking(write: Write, changes: readonly LaneChange[]): void 
     return
   }
   noteTake(write, popping, take, taken)
-  checkDueFirst(model, model.queue(queue), popping, take)
+  checkDueFirst(write, popping, take)
   checkLimit(model, before, 'popLimit')
   checkOrder(write, lockId, takes, passed)
   checkLocksAtPop(write, popping, lockId, takes)
@@ -71,16 +68,10 @@ export function checkTaking(write: Write, changes: readonly LaneChange[]): void 
 
 type Pop = Operation<CommandOf<'pop'>>
 
-/** Numbers by lane. */
 type InLanes = ReadonlyMap<number, Ranges>
 
 /** What may have expired while the pop ran was taken, or passed over: one of the two must be in order. */
-function checkOrder(
-  write: Write,
-  lockId: string | undefined,
-  takes: InLanes,
-  passed: InLanes,
-): void {
+function checkOrder(write: Write, lockId: string | undefined, takes: InLanes, passed: InLanes) {
   const disorder = disorderIn(write, takes, passed)
   if (disorder === undefined) return
   const [sure, over] = [new Map(takes), new Map(passed)]
@@ -94,9 +85,6 @@ function checkOrder(
   if (disorderIn(write, sure, over) === undefined) return
   write.model.violated('a pop takes the first visible items and passes over none', disorder)
 }
-
-const isAcknowledged = (operation: Operation | undefined, lockId: string): boolean =>
-  operation?.command.verb === 'pop' && operation.command.request.acknowledge === lockId
 
 function takeOf(write: Write, lockId: string | undefined, takes: InLanes): Take {
   const { after } = write
@@ -136,12 +124,12 @@ export function noteHandouts(model: Model, queue: string, { stretches }: Take): 
 
 /** What is wrong, unless it is first in, first out within a lane, with no lane passed over, by the record right before. */
 function disorderIn(write: Write, takes: InLanes, passed: InLanes): string | undefined {
-  const { model, queue, before, after } = write
+  const { operation, queue, before, after } = write
+  const { acknowledge = '' } = (operation as Pop).command.request
   const worst = Math.max(...takes.keys())
-  for (const [priority] of before.record.lanes) {
-    if (priority > worst) continue
+  for (const priority of before.record.lanes.keys()) {
     const view = before.view(priority)
-    if (view === undefined) continue
+    if (priority > worst || view === undefined) continue
     // Visible to this write: free, or in a lock that it ended without settling it.
     let visible = view.free
     for (const [lockId, numbers] of view.locked) {
@@ -152,36 +140,29 @@ function disorderIn(write: Write, takes: InLanes, passed: InLanes): string | und
         if (left.length > 0) visible = union(visible, left)
       }
     }
-    const laneAfter = after.view(priority)
-    visible = subtract(visible, laneAfter?.dead ?? none)
+    visible = subtract(visible, after.view(priority)?.dead ?? none)
     visible = subtract(visible, passed.get(priority) ?? none)
-    const acknowledged = model.operation?.command
-    if (acknowledged?.verb === 'pop' && acknowledged.request.acknowledge !== undefined) {
-      visible = subtract(visible, view.locked.get(acknowledged.request.acknowledge) ?? none)
-    }
+    visible = subtract(visible, view.locked.get(acknowledge) ?? none)
     const taken = takes.get(priority) ?? none
     const first = priority === worst ? take(visible, countOf(taken)) : visible
     if (!sameRanges(taken, first)) {
-      return `${queue} lane ${priority}: took ${showRanges(taken)} where ${showRanges(visible)} were visible; worst priority taken ${worst}`
+      const where = `${showRanges(visible)} were visible; worst priority taken ${worst}`
+      return `${queue} lane ${priority}: took ${showRanges(taken)} where ${where}`
     }
   }
   return undefined
 }
 
-function sameRanges(a: Ranges, b: Ranges): boolean {
-  if (a.length !== b.length) return false
-  return a.every((range, i) => range.from === b[i]?.from && range.to === b[i]?.to)
-}
+const sameRanges = (a: Ranges, b: Ranges): boolean =>
+  a.length === b.length && a.every(({ from, to }, i) => from === b[i]?.from && to === b[i]?.to)
 
 /** Other locks bind a pop; its own lock lives as long as the caller asked. */
 function checkLocksAtPop(
-  write: Write,
-  operation: Pop,
+  { model, queue, queueModel, before, after }: Write,
+  { command: { request }, clockMinMs, clockMaxMs, startedAtCommit }: Pop,
   lockId: string | undefined,
   takes: InLanes,
 ): void {
-  const { model, queue, before, after } = write
-  const { request } = operation.command
   const worst = Math.max(...takes.keys())
   for (const [otherId, lock] of before.record.locks) {
     const kept = after.record.locks.get(otherId)
@@ -192,27 +173,22 @@ function checkLocksAtPop(
     }
     // Expired by every clock the pop has read: its items were visible, and were passed over. An
     // extension by another clock may have shortened it after the pop had looked.
-    if (lock.expiresAtMs > operation.clockMinMs) continue
-    const known = model.queue(queue).locks.get(otherId)
-    if (known === undefined || known.changedAtCommit > operation.startedAtCommit) continue
+    if (lock.expiresAtMs > clockMinMs) continue
+    const known = queueModel.locks.get(otherId)
+    if (known === undefined || known.changedAtCommit > startedAtCommit) continue
     for (const { priority, from } of lock.stretches) {
       const taken = takes.get(priority) ?? none
       const reached = priority < worst || (taken.at(-1)?.to ?? 0) > from
-      const view = before.view(priority)
-      const unsettled = intersect(view?.locked.get(otherId) ?? none, [{ from, to: from + 1 }])
-      if (reached && unsettled.length > 0) {
-        model.violated(
-          'returned items come first',
-          `${queue}: lock ${otherId} had expired at ${lock.expiresAtMs}, clock read ${operation.clockMinMs}`,
-        )
+      const locked = before.view(priority)?.locked.get(otherId) ?? none
+      if (reached && includes(locked, from)) {
+        const what = `${otherId} had expired at ${lock.expiresAtMs}, clock read ${clockMinMs}`
+        model.violated('returned items come first', `${queue}: lock ${what}`)
       }
     }
   }
   if (lockId === undefined) return
-  const lock = after.record.locks.get(lockId)
   const ttlMs = Math.min(300, Math.max(1, request.ttlSeconds ?? 30)) * 1_000
-  const { clockMinMs, clockMaxMs } = operation
-  const expiresAtMs = lock?.expiresAtMs ?? 0
+  const expiresAtMs = after.record.locks.get(lockId)?.expiresAtMs ?? 0
   if (expiresAtMs < clockMinMs + ttlMs || expiresAtMs > clockMaxMs + ttlMs) {
     model.violated('a lock lives as long as asked', `${lockId} until ${expiresAtMs}`)
   }

@@ -3,7 +3,7 @@ import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
 import type { CommandOf } from '../actors/callers/command.ts'
 import type { Operation } from '../actors/callers/operation.ts'
 import { hasAcknowledgedAndWaited, mayBeLimited } from './check-popped.ts'
-import type { Answer, Model, Say } from './model.ts'
+import type { Answer, Asked, Model } from './model.ts'
 
 /** Looks come every 0.4 s at most; the rest is for races that a pop loses, and for its way there. */
 const NOTICED_WITHIN_MS = 5_000
@@ -33,10 +33,10 @@ export function checkWaiter(model: Model, operation: Operation): void {
 }
 
 /** How long it waited; that the answer is true at its end is for the rules of all pops. */
-export function checkWaited({ model, operation, value: outcome, say }: Answer<'pop'>): void {
-  const { command, startedMs } = operation
-  const { queue, request } = command
-  const { waitSeconds, acknowledge } = request
+export function checkWaited(answer: Answer<'pop'>): void {
+  const { model, operation, command, value: outcome, say } = answer
+  const { startedMs } = operation
+  const { waitSeconds, acknowledge } = command.request
   const { waitedMs, kind } = outcome
   const { world } = model
   if (waitSeconds === undefined) {
@@ -56,15 +56,13 @@ export function checkWaited({ model, operation, value: outcome, say }: Answer<'p
     return
   }
   count(`waited, then ${kind}`)
-  if (kind !== 'items' && outcome.kind === 'empty' && outcome.itemsAcknowledged !== undefined) {
-    count('acknowledged, then waited in vain')
-  }
+  if (hasAcknowledgedAndWaited(outcome)) count('acknowledged, then waited in vain')
   const { cancelAfterMs = Number.POSITIVE_INFINITY } = command
   const isCancelled = cancelAfterMs <= tookMs
   if (isCancelled) count('wait cancelled')
   // A clock that is set anew while it runs may end the wait early; and clocks show whole milliseconds.
   const lengthMs = waitSeconds * 1_000
-  const isRefused = hasAcknowledgedAndWaited(outcome) && mayBeLimited(model.queue(queue), operation)
+  const isRefused = hasAcknowledgedAndWaited(outcome) && mayBeLimited(answer)
   const isShort = tookMs < lengthMs - 2 * world.skewMaxMs - 1
   if (kind !== 'items' && !isCancelled && !isRefused && isShort) {
     say('who waits in vain waits to the end', `${tookMs} of ${lengthMs} ms`)
@@ -76,7 +74,7 @@ export function checkWaited({ model, operation, value: outcome, say }: Answer<'p
 }
 
 /** Each was taken at some moment while it looked, or while its process did not ask. */
-function checkAllTaken({ seats, world }: Model, { startedMs }: Operation, say: Say): void {
+function checkAllTaken({ seats, world }: Model, { startedMs }: Operation, say: Asked['say']): void {
   const { waitingPopsMax: seatsMax, skewMaxMs, faultFree } = world
   if (seatsMax === undefined) say('without a bound there is a seat for all', '')
   // A lost answer, or the memory of a process whose clock was set back.
@@ -88,7 +86,8 @@ function checkAllTaken({ seats, world }: Model, { startedMs }: Operation, say: S
 }
 
 /** Where nothing is lost it has left its seat; otherwise that expires. */
-export function checkSeatLeft({ seats, world }: Model, operation: Operation, say: Say): void {
+export function checkSeatLeft({ model, operation, say }: Asked): void {
+  const { seats, world } = model
   if (!isWaiter(operation) || !seats.sits(operation)) return
   world.statistics.count('path seat not left')
   // If its clock was set far ahead meanwhile, the seat has expired to it.
@@ -97,28 +96,24 @@ export function checkSeatLeft({ seats, world }: Model, operation: Operation, say
 
 /** Who sits where, while pops wait. */
 export class Seats {
-  readonly #takers = new Map<string, Operation>()
+  /** Of each seat: who has it, and until when it is occupied, or was. */
+  readonly #seats = new Map<string, { readonly taker: Operation | undefined; untilMs: number }>()
   readonly #displaced = new WeakSet<Operation>()
-  /** Until when each seat is occupied, or was. */
-  readonly #untilMs = new Map<string, number>()
 
-  take(seat: string, operation: Operation, untilMs: number): void {
-    const before = this.#takers.get(seat)
+  take(seat: string, taker: Operation, untilMs: number): void {
+    const before = this.#seats.get(seat)?.taker
     if (before !== undefined) this.#displaced.add(before)
-    this.#takers.set(seat, operation)
-    this.#untilMs.set(seat, untilMs)
+    this.#seats.set(seat, { taker, untilMs })
   }
 
-  /** Who had it. */
   leave(seat: string, nowMs: number): Operation | undefined {
-    const taker = this.#takers.get(seat)
-    this.#takers.delete(seat)
-    this.#untilMs.set(seat, nowMs)
-    return taker
+    const before = this.#seats.get(seat)?.taker
+    this.#seats.set(seat, { taker: undefined, untilMs: nowMs })
+    return before
   }
 
   sits(operation: Operation): boolean {
-    return [...this.#takers.values()].includes(operation)
+    return [...this.#seats.values()].some(({ taker }) => taker === operation)
   }
 
   /** Its seat had expired, and another took it. */
@@ -126,14 +121,13 @@ export class Seats {
     return this.#displaced.has(operation)
   }
 
-  /** Whether this seat was taken at some moment since then. */
   wasTakenSince(seat: string, sinceMs: number): boolean {
-    return (this.#untilMs.get(seat) ?? Number.NEGATIVE_INFINITY) >= sinceMs
+    return (this.#seats.get(seat)?.untilMs ?? Number.NEGATIVE_INFINITY) >= sinceMs
   }
 }
 
 /** A seat outlives the wait it is for by so long. */
-export const LATER_MS = 5_000
+const LATER_MS = 5_000
 const APART_MS = 1_000
 
 export function noteSeats(model: Model, { pk, sk, newItem }: Change): void {

@@ -22,12 +22,8 @@ export function expiryMsOf(item: Item, itemTtlSeconds = Number.POSITIVE_INFINITY
 }
 
 /** Those whose time has come by a clock that shows this, under the settings of the record before the write. */
-function overAt(
-  { model, queue, before }: Write,
-  priority: number,
-  numbers: Ranges,
-  nowMs: number,
-): Ranges {
+function overAt(write: Write, priority: number, numbers: Ranges, nowMs: number): Ranges {
+  const { model, queue, before } = write
   const { record } = before
   const lane = record.lanes.get(priority)
   const log = lane && model.log(queue, lane.epoch, priority)
@@ -46,23 +42,18 @@ const passing = /^(pop|push|pushTransactItem|transact|apply|runSchedule)$/
 /** They push what schedules owe, to any queue. */
 const sweeping = /^(returnExpiredLocks|wake|deploySchedules)$/
 
-export const passes = (operation: Operation | undefined, queue: string): operation is Operation =>
-  operation !== undefined &&
-  (sweeping.test(operation.command.verb) ||
-    (passing.test(operation.command.verb) && operation.command.queue === queue))
+const passes = ({ operation, command }: Write): boolean =>
+  sweeping.test(operation?.command.verb ?? '') || passing.test(command?.verb ?? '')
 
 /** Pushes that go together go by the clock readings of one of them, which the others do not know. */
 export const latestFor = (world: World, { together }: Operation, itsMs: number): number =>
   together === undefined ? itsMs : world.scheduler.nowMs + world.skewMaxMs
 
-const latestMs = ({ model }: Write, operation: Operation): number =>
-  latestFor(model.world, operation, operation.clockMaxMs)
-
 /** Of these, what the operation may have passed over: their time has come by the latest that its clock showed. */
 export function mayBeOver(write: Write, priority: number, numbers: Ranges): Ranges {
-  const { operation } = write.model
-  if (numbers.length === 0 || !passes(operation, write.queue)) return none
-  return overAt(write, priority, numbers, latestMs(write, operation))
+  const { model, operation } = write
+  if (numbers.length === 0 || operation === undefined || !passes(write)) return none
+  return overAt(write, priority, numbers, latestFor(model.world, operation, operation.clockMaxMs))
 }
 
 /**
@@ -70,8 +61,8 @@ export function mayBeOver(write: Write, priority: number, numbers: Ranges): Rang
  * have taken an item that expired while it ran: by its answer we will know.
  */
 export function passedOver(write: Write, { priority, ...change }: LaneChange): Ranges {
-  const { operation } = write.model
-  if (!passes(operation, write.queue)) return none
+  const { operation } = write
+  if (operation === undefined || !passes(write)) return none
   const { command, clockMinMs } = operation
   const takes = command.verb === 'pop' && command.request.requireAck !== true
   const named = command.verb === 'pop' ? command.request.acknowledge : undefined
@@ -79,14 +70,13 @@ export function passedOver(write: Write, { priority, ...change }: LaneChange): R
   for (const [lockId, numbers] of change.settledLocked) {
     if (lockId !== named) settled = union(settled, numbers)
   }
-  return overAt(write, priority, settled, takes ? clockMinMs : latestMs(write, operation))
+  if (!takes) return mayBeOver(write, priority, settled)
+  return overAt(write, priority, settled, clockMinMs)
 }
 
 /** A claim takes blindly: what it finds to be over it takes out of its lock again, before it answers. */
-export function isOwnClaim(operation: Operation | undefined, lockId: string): boolean {
-  const [take] = operation?.effects.takes ?? []
-  return take !== undefined && take.lockId === lockId
-}
+export const isOwnClaim = ({ effects: { takes } }: Operation, lockId: string): boolean =>
+  takes.length > 0 && takes[0]?.lockId === lockId
 
 export function takeBack(operation: Operation, priority: number, numbers: Ranges): void {
   const { takes } = operation.effects

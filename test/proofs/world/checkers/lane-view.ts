@@ -39,17 +39,15 @@ export function viewLane(record: QueueRecord, priority: number, lane: Lane): Lan
   const live: [string, Ranges][] = []
   for (const [lockId, lock] of record.locks) {
     const numbers = stretchesIn(lock.stretches, priority)
-    if (numbers.length === 0) continue
     if (isDone(lock)) behind.push(...numbers)
-    else live.push([lockId, numbers])
+    else if (numbers.length > 0) live.push([lockId, numbers])
   }
   const settled = normalised(behind)
   const locked = new Map<string, Ranges>()
   let lockedByAny: Ranges = none
   for (const [lockId, numbers] of live) {
     const unsettled = subtract(numbers, settled)
-    if (unsettled.length === 0) continue
-    locked.set(lockId, unsettled)
+    add(locked, lockId, unsettled)
     lockedByAny = union(lockedByAny, unsettled)
   }
   const dead = subtract(normalised(lane.dead), settled)
@@ -57,9 +55,6 @@ export function viewLane(record: QueueRecord, priority: number, lane: Lane): Lan
   const free = subtract(subtract(unsettled, lockedByAny), dead)
   return { lane, end, settled, locked, lockedByAny, dead, free }
 }
-
-export const overlap = (a: Ranges, b: Ranges): boolean =>
-  a.length > 0 && b.length > 0 && intersect(a, b).length > 0
 
 export const showRanges = (ranges: Ranges): string =>
   ranges.map(({ from, to }) => `[${from},${to})`).join(' ') || 'none'
@@ -98,13 +93,10 @@ export function changeOfLane(priority: number, before: LaneView, after: LaneView
     settledFree: subtract(subtract(settled, before.lockedByAny), before.dead),
     settledDead: intersect(settled, before.dead),
     settledLocked,
-    /** Newly in a lock. */
     handed,
-    /** Newly in a retry lock. */
     delayed,
     /** Out of a lock, and visible again, handed out anew, or waiting for a retry. */
     givenBack,
-    /** Out of a lock, and dead. */
     buried,
     // What must never happen: settled and back, dead and back, dead without a lock.
     unsettled: subtract(before.settled, settledAfter),
@@ -129,12 +121,13 @@ export type LaneLog = {
 export type Kept = { readonly model: Model; readonly log: LaneLog; readonly lane: Lane }
 
 export type Place = {
+  readonly log: LaneLog
+  readonly sequence: number
   /** The entry as it was appended, or as its batch holds it. */
   readonly entry: string
   readonly item: Item
   readonly record: ItemRecord
   readonly sinceMs: number
-  /** How often a pop has handed it out. */
   handouts: number
 }
 

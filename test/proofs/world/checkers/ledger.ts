@@ -5,23 +5,16 @@ import type { Operation } from '../actors/callers/operation.ts'
 import type { Model } from './model.ts'
 
 /** One pushed item, by its text, through everything that becomes of it. */
-export class ItemRecord {
+export type ItemRecord = {
   readonly text: string
   readonly pushedBy: PushedBy
   /** Places where it is stored and not settled: never more than one. */
-  live = 0
-  appended = false
+  live: number
+  appended: boolean
   /** Where it was stored first, and when among all items. */
   first: { readonly at: number; readonly lane: string } | undefined
-  /** How it left for good. */
   fate: Fate | undefined
-  /** The commit that acknowledged it. */
   settledAtCommit: number | undefined
-
-  constructor(text: string, pushedBy: PushedBy) {
-    this.text = text
-    this.pushedBy = pushedBy
-  }
 }
 
 export type Fate = 'acknowledged' | 'popped' | 'purged' | 'cancelled' | 'expired'
@@ -35,14 +28,13 @@ export type PushedBy = {
   readonly operations: Operation[]
   /** Items appended so far: none or all. */
   appended: number
-  /** When its first item was. */
   appendedMs: number
   /** Its first place was among the dead letters. */
   isBuried: boolean
 }
 
 /** Items with one text cannot be told apart, so they are counted: as many have come as have left. */
-export type Occurrences = {
+type Occurrences = {
   came: number
   left: number
   readonly found: (item: Item) => void
@@ -72,7 +64,10 @@ export class Ledger {
     const fresh = { appended: 0, appendedMs: Number.POSITIVE_INFINITY, isBuried: false }
     const pushedBy = { texts, key, keyLife, queue, operations, ...fresh }
     this.#pushes.set(first, pushedBy)
-    for (const text of texts) this.#items.set(text, new ItemRecord(text, pushedBy))
+    const none = { first: undefined, fate: undefined, settledAtCommit: undefined }
+    for (const text of texts) {
+      this.#items.set(text, { text, pushedBy, live: 0, appended: false, ...none })
+    }
   }
 
   item(text: string): ItemRecord | undefined {
@@ -110,26 +105,16 @@ export function announcePush({ ledger }: Model, operation: Operation): void {
   const key = command.verb === 'push' ? command.request.idempotencyKey : undefined
   for (const push of pushesIn(command)) {
     if (push.length === 0) continue
-    ledger.announce(
-      operation,
-      command.queue,
-      push.map(({ text }) => text),
-      key,
-    )
+    const texts = push.map(({ text }) => text)
+    ledger.announce(operation, command.queue, texts, key)
   }
 }
 
 function pushesIn(command: Command): readonly (readonly PushItem[])[] {
-  switch (command.verb) {
-    case 'push':
-      return [command.request.items]
-    case 'transact':
-      return [command.items]
-    case 'pushTransactItem':
-      return [[command.item]]
-    default:
-      return 'rest' in command ? (command.pushes ?? []) : []
-  }
+  if (command.verb === 'push') return [command.request.items]
+  if (command.verb === 'transact') return [command.items]
+  if (command.verb === 'pushTransactItem') return [[command.item]]
+  return 'rest' in command ? (command.pushes ?? []) : []
 }
 
 /** Without a list of them all: it is asked for each item that arrives. */

@@ -1,15 +1,15 @@
 import type { BatchReference } from '../../../../lambdas/engine/core/entry.ts'
+import { parseItemId } from '../../../../lambdas/engine/core/keys.ts'
 import type { Range } from '../../../../lambdas/engine/core/ranges.ts'
-import type { Lock } from '../../../../lambdas/engine/core/record.ts'
-import type { Queues } from '../../../../lambdas/engine/queues.ts'
-import type { CommandOf, Verb } from '../actors/callers/command.ts'
+import type { QueuePatternInput, Queues } from '../../../../lambdas/engine/queues.ts'
+import type { Command, CommandOf, Verb } from '../actors/callers/command.ts'
 import type { Operation } from '../actors/callers/operation.ts'
 import { getOrMake } from '../harness/get-or-make.ts'
 import type { World } from '../harness/world.ts'
 import { Availability } from './availability.ts'
-import { PatternsHistory } from './check-configuration.ts'
+import type { LockModel } from './check-locks.ts'
 import { Seats } from './check-waiting.ts'
-import { type LaneLog, laneKey } from './lane-view.ts'
+import { type LaneLog, laneKey, type Place } from './lane-view.ts'
 import { type ItemRecord, Ledger, type PushedBy } from './ledger.ts'
 import { Rows } from './rows.ts'
 import { ScheduledItems } from './scheduled-items.ts'
@@ -20,13 +20,13 @@ export class Model {
   readonly world: World
   readonly ledger = new Ledger()
   readonly rows = new Rows()
-  readonly patterns = new PatternsHistory()
+  /** Every revision of the patterns that there ever was, as those who put them meant it. */
+  readonly patterns: (readonly QueuePatternInput[])[] = [[]]
   readonly seats = new Seats()
   readonly #queues = new Map<string, QueueModel>()
   readonly #logs = new Map<string, LaneLog>()
-  /** Writes to queue records so far. */
   commits = 0
-  #operations = 0
+  operations = 0
   /** Items that pushes have appended so far. */
   pushed = 0
   /** Items that the request under way has touched; we judge them when it is done. */
@@ -50,11 +50,6 @@ export class Model {
     this.world = world
   }
 
-  nextOperationId(): number {
-    this.#operations += 1
-    return this.#operations
-  }
-
   queue(queue: string): QueueModel {
     return getOrMake(this.#queues, queue, () => new QueueModel(queue))
   }
@@ -67,7 +62,11 @@ export class Model {
     return this.#logs.get(laneKey(queue, epoch, priority))
   }
 
-  /** Where a batch became part of a lane. */
+  place(queue: string, id: string | undefined): Place | undefined {
+    const at = parseItemId(id)
+    return at && this.log(queue, at.epoch, at.priority)?.places[at.sequence]
+  }
+
   batch(queue: string, batch: string): AppendedBatch | undefined {
     return this.#batches.get(`${queue}/${batch}`)
   }
@@ -86,7 +85,6 @@ export class Model {
     return log
   }
 
-  /** The operation whose request is being carried out. */
   get operation(): Operation | undefined {
     return this.world.applying?.operation
   }
@@ -100,10 +98,8 @@ export class Model {
   /** Something that an operation's caller would call its effect. */
   noteEffect(what: string, operation = this.operation): void {
     if (operation?.outcome?.kind !== 'refused') return
-    this.violated(
-      'a definite error changed nothing',
-      `${what} after the answer ${operation.outcome.error.code}`,
-    )
+    const { code } = operation.outcome.error
+    this.violated('a definite error changed nothing', `${what} after the answer ${code}`)
   }
 }
 
@@ -121,14 +117,11 @@ export class QueueModel {
   isWide = false
   /** The commit since which something has been free all the time. */
   freeSinceCommit: number | undefined
-  /** When that was. */
   freeSinceMs = 0
-  /** When a pop took something last. */
   takenMs = 0
   configuredAtCommit = 0
   /** Since when, and by whom, there has been nothing to pop and no mark that says so. */
   silence: { readonly sinceCommit: number; readonly by: Operation | undefined } | undefined
-  /** Every lock ever made here. */
   readonly locks = new Map<string, LockModel>()
   readonly scheduled = new ScheduledItems()
   readonly availability = new Availability()
@@ -138,38 +131,20 @@ export class QueueModel {
   }
 }
 
-export class LockModel {
-  readonly lockId: string
-  readonly keyHash: string | undefined
-  changedAtCommit: number
-  expiresAtMs: number
-  /** The latest expiry it ever had. */
-  longestMs: number
-  /** All that it ever had. */
-  readonly expiries = new Set<number>()
-  endedAtCommit: number | undefined
-  acknowledged = false
-  /** What the first acknowledge of the whole lock answered. */
-  answered: number | undefined
-
-  constructor(lockId: string, { keyHash, expiresAtMs }: Lock, commit: number) {
-    this.lockId = lockId
-    this.keyHash = keyHash
-    this.changedAtCommit = commit
-    this.expiresAtMs = this.longestMs = expiresAtMs
-    this.expiries.add(expiresAtMs)
-  }
-}
-
-export type Say = (rule: string, explanation: string) => void
-
-/** A success under judgement: what the caller asked and what it got. */
-export type Answer<V extends Verb = Verb> = {
+/** A call under judgement, by what its requests did and what was true meanwhile. */
+export type Asked = {
   readonly model: Model
-  readonly operation: Operation<CommandOf<V>>
-  readonly value: Awaited<ReturnType<Queues[V]>>
-  readonly say: Say
+  readonly operation: Operation
+  readonly command: Command
+  readonly effects: Operation['effects']
+  readonly queueModel: QueueModel
+  readonly say: (rule: string, explanation: string) => void
 }
 
-/** A refusal, by its code. */
-export type Refusal = Omit<Answer, 'value'> & { readonly code: string }
+/** A success: what the caller asked and what it got. */
+export type Answer<V extends Verb = Verb> = Asked & {
+  readonly command: CommandOf<V>
+  readonly value: Awaited<ReturnType<Queues[V]>>
+}
+
+export type Refusal = Asked & { readonly code: string }

@@ -9,8 +9,9 @@ import {
 import { isPatient } from '../../../../lambdas/engine/core/timers.ts'
 import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
 import type { Item } from '../../../../testing/simulated/dynamodb/value.ts'
+import { getOrMake } from '../harness/get-or-make.ts'
 import { noteScheduled } from './check-arrival.ts'
-import { checkJoined } from './check-joining.ts'
+import { checkJoined } from './check-due.ts'
 import { endItem } from './check-settling.ts'
 import type { Fate } from './ledger.ts'
 import type { Model, QueueModel } from './model.ts'
@@ -19,23 +20,20 @@ import type { Commit, Snapshot } from './snapshot.ts'
 
 /** What a write to the record did to its own list, and to the rows that count. */
 export function noteScheduledInRecord({ model, queueModel, before, after }: Commit): void {
-  const [was, is] = [before?.stored.T ?? [], after?.stored.T ?? []]
+  noteList(model, queueModel, before?.stored.T ?? [], after?.stored.T ?? [], undefined)
   const [rowsBefore, rowsAfter] = [partitionOf(before), partitionOf(after)]
-  if (was.length + is.length === 0 && rowsBefore === rowsAfter) return
-  noteList(model, queueModel, was, is, undefined)
   if (rowsBefore === rowsAfter) return
-  const rowsOf = (partition = '') => model.rows.partition(partition) ?? []
-  for (const [sk, row] of rowsOf(rowsBefore)) {
+  for (const [sk, row] of model.rows.partition(rowsBefore) ?? []) {
     noteList(model, queueModel, entriesIn(model, row), [], sk)
   }
-  for (const [sk, row] of rowsOf(rowsAfter)) {
+  for (const [sk, row] of model.rows.partition(rowsAfter) ?? []) {
     noteList(model, queueModel, [], entriesIn(model, row), sk)
   }
 }
 
-const partitionOf = (snapshot: Snapshot | undefined): string | undefined =>
+const partitionOf = (snapshot: Snapshot | undefined): string =>
   snapshot?.stored.sc === undefined
-    ? undefined
+    ? ''
     : scheduledPartition(snapshot.record.queue, snapshot.record.born, snapshot.record.scheduled.era)
 
 const entriesIn = (model: Model, row: Item | undefined): readonly string[] =>
@@ -61,10 +59,12 @@ function noteList(
   const { scheduled, queue } = queueModel
   model.changed.add(queueModel)
   const kept = new Set(is.slice(same))
-  for (const text of was.slice(same)) if (!kept.delete(text)) scheduled.lose(text)
+  const changeOf = (text: string, isNew: boolean) =>
+    getOrMake(scheduled.changes, nameOf(text), () => ({ isNew }))
+  for (const text of was.slice(same)) if (!kept.delete(text)) changeOf(text, false).lost = text
   for (const text of kept) {
     const isNew = !scheduled.groups.has(nameOf(text))
-    scheduled.gain(text, row, isNew)
+    Object.assign(changeOf(text, isNew), { gained: text, row })
     if (!isNew) continue
     const group = groupOf(model, queue, text, row)
     for (const one of group?.items.values() ?? []) noteScheduled(model, queue, one)
@@ -80,7 +80,7 @@ export function judgeScheduled(model: Model, queueModel: QueueModel): void {
     const group = scheduled.groups.get(name)
     if (group === undefined) continue
     if (lost !== undefined && gained !== undefined && group.row !== row) {
-      model.world.statistics.count(row === undefined ? 'path taken back' : 'path sealed for later')
+      if (row !== undefined) model.world.statistics.count('path sealed for later')
     } else if (gained !== undefined && lost === undefined && !isNew) {
       model.violated('an item is in one place', `${name} is scheduled twice`)
     }
@@ -99,7 +99,9 @@ export function judgeScheduled(model: Model, queueModel: QueueModel): void {
     else Object.assign(group, { text: gained, row })
   }
   if (joined.length > 0) checkJoined(model, queueModel, joined)
-  scheduled.noteChanges(current?.record.scheduled.changes ?? 0, model.commits)
+  const takings = current?.record.scheduled.changes ?? 0
+  if (takings !== scheduled.takings) scheduled.changedAtCommit = model.commits
+  scheduled.takings = takings
   changes.clear()
   joining.clear()
   if (current !== undefined) checkScheduledRecord(model, queueModel, current)
@@ -124,7 +126,10 @@ function leave(model: Model, { queue }: QueueModel, { id, record }: ScheduledIte
     model.moved.add(record)
     world.statistics.count('path moved while scheduled')
     model.noteEffect(`${record.text} was moved`)
-  } else if (command.verb === 'purge' && isOfAll(command.request)) {
+  } else if (
+    command.verb === 'purge' &&
+    (command.request.ids ?? command.request.priority) === undefined
+  ) {
     effects.purged += 1
     end('purged', 'purged while scheduled')
   } else {
@@ -132,29 +137,21 @@ function leave(model: Model, { queue }: QueueModel, { id, record }: ScheduledIte
   }
 }
 
-const isOfAll = ({ ids, priority }: { ids?: unknown; priority?: unknown }): boolean =>
-  ids === undefined && priority === undefined
-
-/** The batches that what is scheduled lies in: none of them may go. */
-export function isBatchScheduled({ scheduled }: QueueModel, batch: string): boolean {
-  for (const { text } of scheduled.groups.values()) {
-    const { entry } = decodeScheduled(text)
-    if (isReference(entry) && entry.slice(2, 10) === batch) return true
-  }
-  return false
-}
+/** Whether what is scheduled lies in this batch, which may not go then. */
+export const isBatchScheduled = ({ scheduled }: QueueModel, batch: string): boolean =>
+  [...scheduled.groups.values()]
+    .map(({ text }) => decodeScheduled(text).entry)
+    .some((entry) => isReference(entry) && entry.slice(2, 10) === batch)
 
 /** What the record says of its scheduled items: how many, how large, when the first is due, which rows are new. */
 function checkScheduledRecord(model: Model, queueModel: QueueModel, { record }: Snapshot): void {
   const { queue, scheduled } = queueModel
   const { entries, items, bytes, nextDue, unseen } = record.scheduled
   const say = (rule: string, what: string) => model.violated(rule, `${queue}: ${what}`)
-  if (items !== scheduled.count) {
-    say('counts equal a recount', `${items} scheduled, a recount gives ${scheduled.count}`)
-  }
-  const recounted = entries.reduce((sum, entry) => sum + scheduledBytes(entry), 0)
-  if (bytes !== recounted) {
-    say('counts equal a recount', `${bytes} scheduled bytes, a recount gives ${recounted}`)
+  const inRecord = entries.reduce((sum, entry) => sum + scheduledBytes(entry), 0)
+  if (items !== scheduled.count || bytes !== inRecord) {
+    const recounted = `a recount gives ${scheduled.count} and ${inRecord} bytes`
+    say('counts equal a recount', `${items} scheduled, ${bytes} bytes, ${recounted}`)
   }
   let [first, firstInRows] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
   const rows = new Set<string>()

@@ -8,53 +8,59 @@ import { notePatterns } from './check-configuration.ts'
 import { isSlotOf, noteSlot } from './check-limits.ts'
 import { checkReadable } from './check-readable.ts'
 import { noteSeats } from './check-waiting.ts'
-import type { Model, QueueModel } from './model.ts'
+import type { Model } from './model.ts'
 import { isBatchScheduled, judgeScheduled, noteScheduledRow } from './note-scheduled.ts'
 import { Snapshot } from './snapshot.ts'
 
 /** Feeds the model: with every changed row, and with the end of every request. */
 export function observeChange(model: Model, change: Change): void {
-  if (!change.pk.startsWith('q#')) {
-    noteSeats(model, change)
-    model.rows.apply(change)
-    notePatterns(model, change)
-    const { operation } = model
-    if (operation !== undefined && change.pk.startsWith('b#')) {
-      if (change.newItem !== undefined) model.batchWriters.set(change.pk, operation)
-    }
-    if (operation !== undefined && isSlotOf(operation, change)) {
-      // A batch takes one slot for all of its pushes.
-      for (const one of new Set([operation, ...(model.world.applying?.together ?? [])])) {
-        noteSlot(one, change)
-      }
-    }
-    if (change.newItem === undefined) noteDeletedRow(model, change.pk, change.sk)
-    if (change.pk.startsWith('t#')) noteScheduledRow(model, change)
-    return
+  if (change.pk.startsWith('q#')) observeRecord(model, change)
+  else observeRow(model, change)
+}
+
+function observeRow(model: Model, change: Change): void {
+  const { pk, sk, newItem } = change
+  const { operation, world } = model
+  noteSeats(model, change)
+  model.rows.apply(change)
+  notePatterns(model, change)
+  const [kind = '', queue = '', ...rest] = pk.split('#')
+  if (operation !== undefined && kind === 'b' && newItem !== undefined) {
+    model.batchWriters.set(pk, operation)
   }
-  const queueModel = model.queue(queueOfRecordKey(change.pk))
+  if (operation !== undefined && isSlotOf(operation, change)) {
+    // A batch takes one slot for all of its pushes.
+    for (const one of new Set([operation, ...(world.applying?.together ?? [])])) {
+      noteSlot(one, change)
+    }
+  }
+  if (newItem === undefined && kind === 's') noteSegment(model, queue, rest)
+  if (newItem === undefined && kind === 'b') noteBatchPart(model, queue, rest[0], Number(sk))
+  if (kind === 't') noteScheduledRow(model, change)
+}
+
+function observeRecord(model: Model, { pk, newItem }: Change): void {
+  const queueModel = model.queue(queueOfRecordKey(pk))
+  const { queue, current: before } = queueModel
+  const { operation, world } = model
   model.commits += 1
-  const before = queueModel.current
-  const after = change.newItem === undefined ? undefined : new Snapshot(change.newItem)
+  const after = newItem === undefined ? undefined : new Snapshot(newItem)
   queueModel.current = after
   model.changed.add(queueModel)
-  checkChange({ model, queue: queueModel.queue, queueModel, before, after })
-  noteCrossings(model, queueModel)
+  const command = operation?.command.queue === queue ? operation.command : undefined
+  checkChange({ model, queue, queueModel, operation, command, before, after })
+  const acting = operation === undefined ? [] : featuresOf(operation)
+  const there = after === undefined ? [] : featuresIn(after.record)
+  for (const feature of [...acting, ...there]) world.crossings.note(queue, feature)
   if (after === undefined || !after.hasFree()) queueModel.freeSinceCommit = undefined
   else if (queueModel.freeSinceCommit === undefined) {
     queueModel.freeSinceCommit = model.commits
-    queueModel.freeSinceMs = model.world.scheduler.nowMs
+    queueModel.freeSinceMs = world.scheduler.nowMs
   }
 }
 
 export function observeRequest(model: Model, request: SimulatedRequest): void {
-  if (request.service === 's3') {
-    noteDeletedObjects(model, request)
-    const { operation } = model
-    const { Key } = request.input as { readonly Key?: string }
-    if (request.name === 'PutObjectCommand' && operation)
-      model.batchWriters.set(`${Key}`, operation)
-  }
+  if (request.service === 's3') observeObjects(model, request)
   for (const [log, ranges] of model.toRead) {
     const lane = model.queue(log.queue).current?.record.lanes.get(log.priority)
     if (lane?.epoch === log.epoch) checkReadable({ model, log, lane }, ranges)
@@ -68,7 +74,6 @@ export function observeRequest(model: Model, request: SimulatedRequest): void {
   judgeTouched(model)
 }
 
-/** Checks everything that is stored. */
 export function checkAllReadable(model: Model): void {
   for (const { queue, current } of model.queues()) {
     for (const [priority, lane] of current?.record.lanes ?? []) {
@@ -81,15 +86,17 @@ export function checkAllReadable(model: Model): void {
 
 function judgeTouched(model: Model): void {
   if (model.touched.size + model.moved.size + model.touchedPushes.size === 0) return
-  for (const { text, live, appended } of model.touched) {
+  const placesOf = (text: string): number => {
     const { came, left } = model.ledger.schedules.get(text) ?? { came: 1, left: 0 }
-    if (live > came - left) model.violated('an item is in one place', `${text} is in ${live}`)
+    return came - left
+  }
+  for (const { text, live, appended } of model.touched) {
+    if (live > placesOf(text)) model.violated('an item is in one place', `${text} is in ${live}`)
     if (live < 0) model.violated('an item leaves once', text)
     if (!appended) model.violated('only what was appended leaves', text)
   }
   for (const { text, live, fate } of model.moved) {
-    const { came, left } = model.ledger.schedules.get(text) ?? { came: 1, left: 0 }
-    if (live !== came - left && fate === undefined) {
+    if (live !== placesOf(text) && fate === undefined) {
       model.violated('every push is delivered, dead-lettered, purged or stored', `${text} is lost`)
     }
   }
@@ -103,25 +110,15 @@ function judgeTouched(model: Model): void {
   model.touchedPushes.clear()
 }
 
-function noteCrossings({ world, operation }: Model, { queue, current }: QueueModel): void {
-  const acting = operation === undefined ? [] : featuresOf(operation, world.seed)
-  const there = current === undefined ? [] : featuresIn(current.record)
-  for (const feature of [...acting, ...there]) world.crossings.note(queue, feature)
-}
-
-/** Notes which items must still be readable after a row or an object was deleted. */
-function noteDeletedRow(model: Model, pk: string, sk: string): void {
-  const [kind, queue, ...rest] = pk.split('#') as [string, string, ...string[]]
-  if (kind === 's') noteSegment(model, queue, rest)
-  else if (kind === 'b') noteBatchPart(model, queue, rest[0] as string, Number(sk))
-}
-
-function noteDeletedObjects(model: Model, { name, input }: SimulatedRequest): void {
-  if (name !== 'DeleteObjectsCommand') return
-  const { Delete } = input as { Delete: { Objects: readonly { Key: string }[] } }
-  for (const { Key } of Delete.Objects) {
-    const [queue, ...rest] = Key.split('/') as [string, ...string[]]
-    if (rest[0] === 'batch') noteBatchPart(model, queue, rest[1] as string, undefined)
+/** Notes who wrote an object, and which items must still be readable after some were deleted. */
+function observeObjects(model: Model, { name, input }: SimulatedRequest): void {
+  const { Key, Delete } = input as { Key?: string; Delete?: { Objects: { Key: string }[] } }
+  if (name === 'PutObjectCommand' && model.operation) {
+    model.batchWriters.set(`${Key}`, model.operation)
+  }
+  for (const deleted of Delete?.Objects ?? []) {
+    const [queue = '', ...rest] = deleted.Key.split('/')
+    if (rest[0] === 'batch') noteBatchPart(model, queue, rest[1])
     else noteSegment(model, queue, rest)
   }
 }
@@ -135,7 +132,7 @@ function noteSegment(model: Model, queue: string, rest: readonly string[]): void
 }
 
 /** Without a part: all of the batch. */
-function noteBatchPart(model: Model, queue: string, batch: string, part: number | undefined): void {
+function noteBatchPart(model: Model, queue: string, batch = '', part?: number): void {
   if (isBatchScheduled(model.queue(queue), batch)) {
     model.violated('every pointer has its object', `scheduled items of ${queue} lie in ${batch}`)
   }
@@ -143,7 +140,7 @@ function noteBatchPart(model: Model, queue: string, batch: string, part: number 
   if (appended === undefined) return
   const { log, start, reference } = appended
   const { count, partItems } = reference
-  const from = part === undefined ? start : start + part * partItems
+  const from = start + (part ?? 0) * partItems
   const to = part === undefined ? start + count : Math.min(from + partItems, start + count)
   model.mustRead(log, from, to)
 }

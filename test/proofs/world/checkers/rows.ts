@@ -44,7 +44,12 @@ export class Rows {
     return this.#partitions.keys()
   }
 
-  chunk(row: Item): ChunkRow {
+  /** The rows of a segment. */
+  chunks(pk: string): readonly ChunkRow[] {
+    return [...(this.#partitions.get(pk)?.values() ?? [])].map((row) => this.#chunk(row))
+  }
+
+  #chunk(row: Item): ChunkRow {
     return getOrMake(this.#chunks, row, () => {
       const { from, to, recalled } = parseChunkSortKey(row.sk as string)
       const its = { from, to, recalled }
@@ -61,7 +66,6 @@ export class Rows {
   }
 }
 
-/** A part of a batch in some queue. */
 type Part = { readonly queue: string; readonly reference: BatchReference; readonly part: number }
 
 /** The entries of a batch as the store holds them now; undefined where a part is not there. */
@@ -85,7 +89,6 @@ function bytesOf({ rows, world }: Model, { queue, reference, part }: Part): Uint
   return rows.row(pk, sk)?.d as Uint8Array | undefined
 }
 
-/** All items that a reference makes part of a queue. */
 export function batchEntries(
   model: Model,
   queue: string,

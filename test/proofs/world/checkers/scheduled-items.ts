@@ -2,10 +2,8 @@ import { decodeItem, type Item, isReference } from '../../../../lambdas/engine/c
 import {
   decodeScheduled,
   indexesLeft,
-  type ScheduledEntry,
   scheduledId,
 } from '../../../../lambdas/engine/core/scheduled.ts'
-import { getOrMake } from '../harness/get-or-make.ts'
 import type { ItemRecord } from './ledger.ts'
 import type { Model } from './model.ts'
 import { batchEntries } from './rows.ts'
@@ -35,7 +33,6 @@ export type ScheduledGroup = {
   text: string
 }
 
-/** What one request did to an entry. */
 type GroupChange = { lost?: string; gained?: string; row?: string | undefined; isNew?: boolean }
 
 /** What a queue's record and the rows of its era hold for later, as the plain model knows it. */
@@ -49,50 +46,25 @@ export class ScheduledItems {
   /** What it brought to lanes, by the ids that it had before. */
   readonly joining = new Map<string, { readonly lane: number; readonly item: Item }>()
   count = 0
+  /** How many have come. */
+  orders = 0
   /** The first entry that is due, how many items of it are left, how often later ones were taken since, and since when. */
   passed = { name: '', left: 0, times: 0, sinceMs: 0 }
   /** The last commit that took any out, or moved them. A process may join by what it saw then. */
   changedAtCommit = 0
-  #changes = 0
-  #orders = 0
-
-  lose(text: string): void {
-    getOrMake(this.changes, nameOf(text), (): GroupChange => ({})).lost = text
-  }
-
-  gain(text: string, row: string | undefined, isNew: boolean): void {
-    const change = getOrMake(this.changes, nameOf(text), () => ({ isNew }))
-    Object.assign(change, { gained: text, row })
-  }
-
-  noteChanges(changes: number, commit: number): void {
-    if (changes === this.#changes) return
-    this.#changes = changes
-    this.changedAtCommit = commit
-  }
-
-  /** Behind all that came before. */
-  nextOrder(): number {
-    this.#orders += 1
-    return this.#orders
-  }
+  /** As the record counts them. */
+  takings = 0
 
   isThere(id: string): boolean {
-    const known = this.byId.get(id)
-    return known !== undefined && known.untilCommit === undefined
+    return this.byId.has(id) && this.byId.get(id)?.untilCommit === undefined
   }
 }
 
 /** A new entry, in the order in which its items will join. */
-export function groupOf(
-  model: Model,
-  queue: string,
-  text: string,
-  row: string | undefined,
-): ScheduledGroup | undefined {
+export function groupOf(model: Model, queue: string, text: string, row: string | undefined) {
   const entry = decodeScheduled(text)
   const { scheduled } = model.queue(queue)
-  const stored = storedIn(model, queue, entry)
+  const stored = isReference(entry.entry) ? batchEntries(model, queue, entry.entry) : [entry.entry]
   if (stored === undefined) {
     model.violated('every pointer has its object', `a scheduled batch is not there: ${text}`)
     return undefined
@@ -109,9 +81,9 @@ export function groupOf(
       continue
     }
     const { due, priority } = entry
-    const order = scheduled.nextOrder()
+    scheduled.orders += 1
     const since = { sinceCommit: model.commits, behindCommit, untilCommit: undefined }
-    const one = { id, due, priority, order, item, record, ...since }
+    const one = { id, due, priority, order: scheduled.orders, item, record, ...since }
     group.items.set(index, one)
     scheduled.byId.set(id, one)
   }
@@ -119,9 +91,6 @@ export function groupOf(
   scheduled.count += group.items.size
   return group
 }
-
-const storedIn = (model: Model, queue: string, { entry }: ScheduledEntry) =>
-  isReference(entry) ? batchEntries(model, queue, entry) : [entry]
 
 /** `<due>.<seals>.<random>`: what stays as it is. */
 export function nameOf(text: string): string {

@@ -2,6 +2,8 @@ import type { QueueRecord } from '../../../../lambdas/engine/core/record.ts'
 import type { StoredRecord } from '../../../../lambdas/engine/core/stored-record.ts'
 import { decodeRecord } from '../../../../lambdas/engine/core/stored-record.ts'
 import type { Item } from '../../../../testing/simulated/dynamodb/value.ts'
+import type { Command } from '../actors/callers/command.ts'
+import type { Operation } from '../actors/callers/operation.ts'
 import { getOrMake } from '../harness/get-or-make.ts'
 import { type LaneView, viewLane } from './lane-view.ts'
 import type { Model, QueueModel } from './model.ts'
@@ -11,6 +13,10 @@ export type Commit = {
   readonly model: Model
   readonly queue: string
   readonly queueModel: QueueModel
+  /** Whose request it is. */
+  readonly operation: Operation | undefined
+  /** Its call, if that is about this queue. */
+  readonly command: Command | undefined
   readonly before: Snapshot | undefined
   readonly after: Snapshot | undefined
 }

@@ -23,17 +23,19 @@ export type Joining = Built & {
   readonly random: Random
   /** Runs something that long from now, even if processes have died or are frozen by then. */
   readonly after: (ms: number, run: () => void) => void
+  readonly pause: (ms: number) => Promise<void>
 }
 
-/** An actor in one world. */
 export type Part = {
   /** Called before the first era; from then on it acts by events of the scheduler. */
   start?(): void
   /** Each committed change of a row, once the checkers have judged it. */
   observe?(change: Change): void
+  /** Between two eras. */
+  rest?(): void
   /** The eras go on until nothing is left that it wants to do in them. */
   isDone?(): boolean
-  /** The faults are off: it begins nothing new, so that the world comes to rest. */
+  /** Once the world is calm. */
   stop?(): void
   /** After the world has come to rest and before the drain: what it still has to see through without faults. */
   settle?(): Promise<void>
@@ -46,7 +48,7 @@ export const takesPart = (actor: Actor, seed: number): boolean =>
 
 export function partsOf(
   actors: readonly Actor[],
-  joining: Omit<Joining, 'random' | 'after'>,
+  joining: Omit<Joining, 'random' | 'after' | 'pause'>,
 ): Part[] {
   const { seed, scheduler } = joining.world
   return actors
@@ -55,17 +57,16 @@ export function partsOf(
       const random = randomOf(actor, ~seed)
       const after: Joining['after'] = (ms, run) =>
         scheduler.at(scheduler.nowMs + ms, random.next(), true, run)
-      return actor.join({ ...joining, random, after })
+      const pause: Joining['pause'] = (ms) => new Promise((resolve) => after(ms, resolve))
+      return actor.join({ ...joining, random, after, pause })
     })
 }
 
-const randomOf = ({ name }: Actor, seed: number): Random => new Random(seedOf(seed, name))
-
-/** FNV-1a: near seeds and similar names give far numbers. */
-function seedOf(seed: number, name: string): number {
+/** By FNV-1a: near seeds and similar names give far numbers. */
+function randomOf({ name }: Actor, seed: number): Random {
   let hash = 0x811c9dc5
   for (const char of `${name} ${seed}`) {
     hash = Math.imul(hash ^ (char.codePointAt(0) as number), 0x01000193)
   }
-  return hash >>> 1
+  return new Random(hash >>> 1)
 }

@@ -3,7 +3,6 @@ import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
 import { SimulatedStore } from '../../../../testing/simulated/simulated-store.ts'
 import type { Profile } from '../actors/callers/profile.ts'
 import { Writer } from '../actors/callers/writer.ts'
-import { Housekeeper } from '../actors/housekeeper.ts'
 import { Model } from '../checkers/model.ts'
 import { observeChange, observeRequest } from '../checkers/observer.ts'
 import { Crossings } from './crossings.ts'
@@ -17,18 +16,12 @@ type WorldOptions = {
   readonly seed: number
   readonly history: boolean
   readonly profile: Partial<Profile> & Pick<Profile, 'latencyMaxMs' | 'skewMaxMs' | 'clockJumps'>
-  readonly faultFree: boolean
-  /** Whether a stream wakes a housekeeper. */
-  readonly stream: boolean
-  /** Whether eventually consistent reads may see the past. */
-  readonly stale: boolean
 }
 
 export type Built = {
   readonly world: World
   readonly model: Model
   readonly newWriter: (name: string) => Writer
-  readonly housekeeper: Housekeeper | undefined
   /** Also shows each committed change to this, once the checkers have judged it. */
   readonly watch: (observe: (change: Change) => void) => void
 }
@@ -36,22 +29,20 @@ export type Built = {
 const START_MS = 1_790_000_000_000
 
 /** Mostly some milliseconds; long where the coordinator of a transaction has died. */
-function settlingMs(mostMs: number, random: Random): number {
-  if (random.chance(0.4)) return 0
-  return random.between(1, random.chance(0.05) ? mostMs : Math.min(40, mostMs))
-}
+const settlingMs = (mostMs: number, random: Random): number =>
+  random.chance(0.4) ? 0 : random.between(1, random.chance(0.05) ? mostMs : Math.min(40, mostMs))
 
 /** A store, the model that watches it, and the writers' factory; faults are off at first. */
 export function buildWorld(options: WorldOptions): Built {
-  const { seed, history, profile, faultFree, stream, stale } = options
+  const { seed, history, profile } = options
+  const { settlesMaxMs = 0, skewMaxMs, clockJumps, faultFree = false } = profile
+  const stale = (profile.faults?.['stale-read'] ?? 0) > 0
   const random = new Random(seed)
   const staleRandom = random.fork()
   // Drawn from the seed alone: what the other forks give stays as it is.
   const batchRandom = new Random(~seed)
   const settlingRandom = new Random(seed ^ 0x5e771e)
-  const { settlesMaxMs = 0 } = profile
   const scheduler = new Scheduler(START_MS)
-  let housekeeper: Housekeeper | undefined
   const observers: ((change: Change) => void)[] = []
   const store = new SimulatedStore({
     nowMs: () => scheduler.nowMs,
@@ -73,11 +64,10 @@ export function buildWorld(options: WorldOptions): Built {
     },
     onChange: (change) => {
       observeChange(model, change)
-      housekeeper?.observe(change)
       for (const observe of observers) observe(change)
     },
   })
-  const log = new History({ enabled: history, nowMs: () => scheduler.nowMs })
+  const log = new History(history, () => scheduler.nowMs)
   const world: World = {
     seed,
     scheduler,
@@ -89,7 +79,7 @@ export function buildWorld(options: WorldOptions): Built {
     faultFree,
     odds: noFaults,
     latencyMaxMs: profile.latencyMaxMs,
-    skewMaxMs: profile.skewMaxMs,
+    skewMaxMs,
     waitingPopsMax: profile.waiting?.seats,
     transactionMaxMs: profile.transactionMaxMs ?? 0,
     linger: profile.linger,
@@ -97,6 +87,7 @@ export function buildWorld(options: WorldOptions): Built {
     applying: undefined,
     intervene: undefined,
     applied: (request) => observeRequest(model, request),
+    isCalm: false,
     violation: undefined,
     violated: (rule, explanation) => {
       log.add('', () => `VIOLATED ${rule}: ${explanation}`)
@@ -104,10 +95,8 @@ export function buildWorld(options: WorldOptions): Built {
     },
   }
   const model = new Model(world)
-  const { skewMaxMs, clockJumps } = profile
   const newWriter = (name: string): Writer =>
     new Writer(world, model, { name, skewMaxMs, clockJumps })
-  if (stream) housekeeper = new Housekeeper(world, newWriter('stream'))
   const watch: Built['watch'] = (observe) => void observers.push(observe)
-  return { world, model, newWriter, housekeeper, watch }
+  return { world, model, newWriter, watch }
 }

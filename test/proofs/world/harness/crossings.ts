@@ -1,7 +1,6 @@
 import type { QueueRecord } from '../../../../lambdas/engine/core/record.ts'
 import type { PushItem } from '../../../../lambdas/engine/queues.ts'
 import type { Verb } from '../actors/callers/command.ts'
-import { isOlder } from '../actors/callers/older-engine.ts'
 import type { Operation } from '../actors/callers/operation.ts'
 import { getOrMake } from './get-or-make.ts'
 import type { Statistics } from './statistics.ts'
@@ -13,11 +12,10 @@ export const features = [
   'inbox', 'schedule', 'exclusive pop', 'competing pop', 'waiting pop', 'combined pop', 'consumer',
   'consumeMany', 'settling', 'delayed retry', 'dead letters', 'cancel', 'move', 'purge', 'redrive',
   'own settings', 'patterns', 'capacity', 'limits', 'expiry', 'S3', 'sweep', 'wake',
-  'housekeeping', 'announcing', 'rate limits', 'crash', 'freeze', 'lost answer', 'other age',
-  'deployment',
+  'housekeeping', 'announcing', 'rate limits', 'crash', 'freeze', 'lost answer', 'deployment',
 ] as const
 
-export type Feature = (typeof features)[number]
+type Feature = (typeof features)[number]
 
 /** A lock's or a timer's life, as most of them are: what was there so lately may still matter. */
 const LIFE_MS = 30_000
@@ -47,7 +45,6 @@ export class Crossings {
     }
   }
 
-  /** As names to count by. */
   *met(): Generator<string> {
     for (const pair of this.#pairs) {
       const [a, b] = [Math.floor(pair / features.length), pair % features.length]
@@ -61,20 +58,7 @@ export class Crossings {
   }
 }
 
-export const crossingOf = (a: Feature, b: Feature): string => `met ${a} × ${b}`
-
-/** Pairs that cannot meet, each with its reason. */
-export const impossible: readonly (readonly [Feature, Feature, string])[] = []
-
-/** All pairs that can meet. */
-export function* pairs(): Generator<readonly [Feature, Feature]> {
-  for (const [index, a] of features.entries()) {
-    for (const b of features.slice(index + 1)) {
-      if (impossible.some(([one, other]) => one === a && other === b)) continue
-      yield [a, b]
-    }
-  }
-}
+const crossingOf = (a: Feature, b: Feature): string => `met ${a} × ${b}`
 
 // biome-ignore format: a table
 const byVerb: Readonly<Partial<Record<Verb, Feature>>> = {
@@ -87,14 +71,10 @@ const byVerb: Readonly<Partial<Record<Verb, Feature>>> = {
 }
 
 /** By what an operation is: its verb, how it is asked, and by which process. */
-export function featuresOf(
-  { command, writer, together }: Operation,
-  seed: number,
-): readonly Feature[] {
+export function featuresOf({ command, writer, together }: Operation): readonly Feature[] {
   const found: Feature[] = []
   if (writer.startsWith('run')) found.push('consumer')
   if (writer.startsWith('many')) found.push('consumeMany')
-  if (isOlder(seed, writer)) found.push('other age')
   const plain = byVerb[command.verb]
   if (plain !== undefined) found.push(plain)
   if (command.verb === 'push') {
@@ -131,10 +111,8 @@ export function featuresIn({ configuration, lanes, scheduled }: QueueRecord): re
   return found
 }
 
-const expires = (item: PushItem): boolean =>
-  item.expiresAtMs !== undefined || item.expiresInSeconds !== undefined
-const isForLater = (item: PushItem): boolean =>
-  item.deliverAtMs !== undefined || item.delaySeconds !== undefined
+const expires = (item: PushItem) => (item.expiresAtMs ?? item.expiresInSeconds) !== undefined
+const isForLater = (item: PushItem) => (item.deliverAtMs ?? item.delaySeconds) !== undefined
 
 const CELL = 6
 
@@ -147,21 +125,14 @@ export function showMatrix(statistics: Statistics): string[] {
     'Crossings: seeds in which two features met in one queue within a lock’s or a timer’s life',
     `${' '.repeat(width)}${head}`,
     ...features.map((a, row) => {
-      const cells = features.slice(0, row).map((b) => cellOf(statistics, b, a).padStart(CELL))
-      return `${names[row]?.padEnd(width)}${cells.join('')}`
+      const cells = features.slice(0, row).map((b) => statistics.get(crossingOf(b, a)))
+      return `${names[row]?.padEnd(width)}${cells.map((seeds) => String(seeds).padStart(CELL)).join('')}`
     }),
-    ...impossible.map(([a, b, why]) => `–: ${a} × ${b}: ${why}`),
   ]
 }
 
-function cellOf(statistics: Statistics, a: string, b: string): string {
-  if (impossible.some(([one, other]) => one === a && other === b)) return '–'
-  return String(statistics.get(crossingOf(a as never, b as never)))
-}
-
-/** Pairs that met in fewer seeds than that. */
 export const missingCrossings = (statistics: Statistics, least: number): string[] =>
-  [...pairs()]
-    .map(([a, b]) => crossingOf(a, b))
+  features
+    .flatMap((a, index) => features.slice(index + 1).map((b) => crossingOf(a, b)))
     .filter((name) => statistics.get(name) < least)
     .map((name) => `${name}: ${statistics.get(name)} seeds, not ${least}`)

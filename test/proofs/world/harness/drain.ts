@@ -1,70 +1,70 @@
 import { schedulesPartition } from '../../../../lambdas/engine/core/keys.ts'
 import { FORGET_AFTER_MS } from '../../../../lambdas/engine/core/limits.ts'
-import { unsettledIn } from '../../../../lambdas/engine/core/record.ts'
 import type { HousekeepReport, PopOutcome, SweepReport } from '../../../../lambdas/engine/queues.ts'
 import type { Command } from '../actors/callers/command.ts'
 import type { Outcome } from '../actors/callers/operation.ts'
+import { isDrained } from '../checkers/check-consumers.ts'
 import type { Model, QueueModel } from '../checkers/model.ts'
 import type { Driver } from './driver.ts'
 
-export type Call = (command: Command) => Promise<Outcome | undefined>
+/** A world whose faults are over, and who calls in it. */
+export type Ending = {
+  readonly model: Model
+  readonly driver: Driver
+  readonly call: (command: Command) => Promise<Outcome | undefined>
+}
 
 /** Where a queue has room for one, each item that expires takes a round. */
 const ROUNDS_MAX = 60
 const POPS_MAX = 120
 
 /** Empties every queue in a world without faults, and lets the engine forget the empty ones. */
-export async function drain(model: Model, call: Call, driver: Driver): Promise<void> {
+export async function drain(ending: Ending): Promise<void> {
+  const { model, driver } = ending
+  const { world } = model
   await driver.advance(320_000)
   for (let round = 1; ; round += 1) {
-    await sweep(model, call)
-    for (const queueModel of [...model.queues()]) await drainQueue(model, queueModel, call, driver)
-    if (model.world.violation !== undefined) return
-    if ([...model.queues()].every((one) => isDrained(one) && !isRefused(model, one))) break
+    await sweep(ending)
+    for (const { queue } of [...model.queues()]) await drainQueue(ending, queue)
+    if (world.violation !== undefined) return
+    const undone = [...model.queues()].filter((one) => !isDrained(one) || isRefused(model, one))
+    if (undone.length === 0) break
     if (round === ROUNDS_MAX) {
-      const left = [...model.queues()].filter((one) => !isDrained(one)).map(({ queue }) => queue)
-      model.world.violated('with faults off every queue drains', left.join())
+      world.violated('with faults off every queue drains', undone.map(({ queue }) => queue).join())
       return
     }
     await driver.advance(5_000)
   }
   for (let round = 0; round < 3; round += 1) {
     await driver.advance(FORGET_AFTER_MS + 15_000)
-    await sweep(model, call)
+    await sweep(ending)
     if ([...model.queues()].every(isForgotten)) return
     await driver.advance(2_000)
   }
   for (const queueModel of model.queues()) {
     if (isForgotten(queueModel)) continue
-    model.world.violated('what is empty and not configured is forgotten', queueModel.queue)
+    world.violated('what is empty and not configured is forgotten', queueModel.queue)
   }
 }
 
-export async function sweep(model: Model, call: Call): Promise<void> {
+export async function sweep(ending: Ending): Promise<void> {
+  const { world } = ending.model
   for (let run = 0; run < 20; run += 1) {
-    const outcome = await call({ verb: 'returnExpiredLocks', queue: '' })
-    if (outcome?.kind !== 'success') return refused(model, 'returnExpiredLocks', outcome)
-    const report = outcome.value as SweepReport
-    for (const { queue, error } of report.failed.slice(0, 1)) {
-      model.world.violated('with faults off the sweeper succeeds', `${queue}: ${error}`)
+    const report = await succeed<SweepReport>(ending, { verb: 'returnExpiredLocks', queue: '' })
+    for (const { queue, error } of report?.failed.slice(0, 1) ?? []) {
+      world.violated('with faults off the sweeper succeeds', `${queue}: ${error}`)
     }
-    if (!report.more) return
+    if (!report?.more) return
   }
-  model.world.violated('the sweeper comes to an end', 'there is always more')
+  world.violated('the sweeper comes to an end', 'there is always more')
 }
 
-async function drainQueue(
-  model: Model,
-  queueModel: QueueModel,
-  call: Call,
-  driver: Driver,
-): Promise<void> {
-  const { queue } = queueModel
+async function drainQueue(ending: Ending, queue: string): Promise<void> {
+  const { model, driver, call } = ending
   for (let run = 0; ; run += 1) {
-    const outcome = await call({ verb: 'housekeep', queue })
-    if (outcome?.kind !== 'success') return refused(model, 'housekeep', outcome)
-    const { finished } = outcome.value as HousekeepReport
-    if (finished) break
+    const report = await succeed<HousekeepReport>(ending, { verb: 'housekeep', queue })
+    if (report === undefined) return
+    if (report.finished) break
     if (run === 20) return model.world.violated('housekeeping comes to an end', queue)
   }
   let acknowledge: string | undefined
@@ -72,18 +72,14 @@ async function drainQueue(
     const request = { count: 100, requireAck: true, competing: true, ttlSeconds: 300 }
     const combined = acknowledge === undefined ? {} : { acknowledge }
     const outcome = await call({ verb: 'pop', queue, request: { ...request, ...combined } })
-    if (outcome?.kind === 'refused' && outcome.error.code === 'RATE_LIMITED') {
-      await driver.advance((outcome.error.retryAfterMs ?? 0) + 1)
-      continue
-    }
+    const { code, retryAfterMs = 0 } = outcome?.kind === 'refused' ? outcome.error : {}
     // Expired items that become dead letters wait until those before them have moved: the housekeeper is at it.
-    if (outcome?.kind === 'refused' && outcome.error.code === 'TOO_MANY_LOCKS') {
-      await driver.advance(1_000)
+    if (code === 'RATE_LIMITED' || code === 'TOO_MANY_LOCKS') {
+      await driver.advance(code === 'RATE_LIMITED' ? retryAfterMs + 1 : 1_000)
       continue
     }
-    if (outcome?.kind !== 'success') return refused(model, 'pop', outcome)
-    const popped = outcome.value as PopOutcome
-    if (popped.kind !== 'items') return
+    const popped = successOf<PopOutcome>(model, 'pop', outcome)
+    if (popped?.kind !== 'items') return
     acknowledge = popped.lock?.id
   }
   // Or it would take up the room of what is due.
@@ -91,16 +87,15 @@ async function drainQueue(
     await call({ verb: 'acknowledge', queue, request: { lockId: acknowledge } })
 }
 
-function refused(model: Model, verb: string, outcome: Outcome | undefined): void {
+/** What it answered; now that can be nothing but a success. */
+export const succeed = async <T>({ model, call }: Ending, command: Command) =>
+  successOf<T>(model, command.verb, await call(command))
+
+function successOf<T>(model: Model, verb: string, outcome: Outcome | undefined): T | undefined {
+  if (outcome?.kind === 'success') return outcome.value as T
   const why = outcome !== undefined && 'error' in outcome ? String(outcome.error) : outcome?.kind
   model.world.violated('with faults off every operation succeeds', `${verb}: ${why}`)
-}
-
-function isDrained({ current }: QueueModel): boolean {
-  if (current === undefined) return true
-  const { record } = current
-  if (record.scheduled.items > 0) return false
-  return [...record.lanes.values()].every((lane) => unsettledIn(lane).length === 0)
+  return undefined
 }
 
 /** A schedule found no room for an occurrence, and tries again. */

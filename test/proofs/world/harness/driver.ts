@@ -41,6 +41,20 @@ export class Driver {
     if (how === 'too many steps') this.#world.violated('what is under way ends', 'too many steps')
   }
 
+  async sweepUntil(sweeper: Writer, untilMs: number, everyMs: number): Promise<void> {
+    while (this.#world.scheduler.nowMs < untilMs && !this.#over) {
+      await this.call(sweeper, { verb: 'returnExpiredLocks', queue: '' })
+      await this.advance(everyMs)
+    }
+  }
+
+  /** A full queue keeps occurrences waiting: now there is room. */
+  async makeRoom(writer: Writer, queues: Iterable<string>): Promise<void> {
+    for (const queue of queues) {
+      await this.call(writer, { verb: 'configure', queue, request: { capacity: null } })
+    }
+  }
+
   async call(writer: Writer, command: Command): Promise<Operation | undefined> {
     if (this.#over) return undefined
     let ended = false

@@ -1,16 +1,5 @@
 import type { Random } from '../../../../testing/random.ts'
-import {
-  connectionReset,
-  internalServerError,
-  provisionedThroughputExceeded,
-  requestLimitExceeded,
-  requestTimeout,
-  s3InternalError,
-  slowDown,
-  throttling,
-  transactionCanceledByConflict,
-  transactionConflict,
-} from '../../../../testing/simulated/faults.ts'
+import * as errors from '../../../../testing/simulated/faults.ts'
 import type { SimulatedRequest } from '../../../../testing/simulated/simulated-store.ts'
 
 /** How often each kind may happen: most per request, staleness per read; a world draws one of these odds. */
@@ -35,7 +24,6 @@ const strengths = {
 
 export type Fault = keyof typeof strengths
 
-/** Probabilities by kind. */
 export type FaultOdds = Readonly<Record<Fault, number>>
 
 export const faults = Object.keys(strengths) as readonly Fault[]
@@ -90,52 +78,30 @@ export function planRequest(
   const latency = (): number => (random.chance(0.2) ? 0 : random.next() * latencyMaxMs)
   const there = latency()
   const fault = drawFault(request, odds, random)
-  const lost = () => (random.chance(0.5) ? requestTimeout(timeoutMs) : connectionReset())
-  const applied = (afterMs: number, answerDelayMs: number): RequestPlan => ({
+  const lost = () =>
+    random.chance(0.5) ? errors.requestTimeout(timeoutMs) : errors.connectionReset()
+  const applied = (goMs: number, comeMs: number): RequestPlan => ({
     fault,
-    applyAfterMs: afterMs,
+    applyAfterMs: there + goMs,
     error: undefined,
-    answerDelayMs,
+    answerDelayMs: latency() + comeMs,
   })
-  const failed = (
-    error: Error,
-    applyAfterMs: number | undefined,
-    afterMs: number,
-  ): RequestPlan => ({
-    fault,
-    applyAfterMs,
-    error: { error, afterMs },
-    answerDelayMs: 0,
-  })
-  const definite = (error: Error) => failed(error, undefined, there + latency())
-  const unknown = (error: Error, applyAfterMs?: number) =>
-    failed(error, applyAfterMs, error.message.includes('timed out') ? timeoutMs : there + latency())
-  switch (fault) {
-    case undefined:
-      return applied(there, latency())
-    case 'slow': {
-      const [a, b] = [random.pick([0, ...slowMs]), random.pick(slowMs)]
-      return applied(there + a, latency() + b)
-    }
-    case 'throttled':
-      return definite(throttledError(request, random))
-    case 's3-unavailable':
-      return definite(slowDown())
-    case 'conflict':
-      return definite(conflictError(request, random))
-    case 'server-error':
-      return unknown(serverError(request))
-    case 'server-error-applied':
-      return unknown(serverError(request), there)
-    case 'request-lost':
-      return unknown(lost())
-    case 'answer-lost':
-      return unknown(lost(), there)
-    case 'lands-late':
-      return unknown(lost(), there + random.pick(lateMs) * (0.5 + random.next()))
-    default:
-      throw new Error(`${fault} is no fault of a single request`)
+  const failed = (error: Error, applyAfterMs?: number): RequestPlan => {
+    const isTimeout = error.message.includes('timed out')
+    const afterMs = isTimeout ? timeoutMs : there + latency()
+    return { fault, applyAfterMs, error: { error, afterMs }, answerDelayMs: 0 }
   }
+  if (fault === undefined) return applied(0, 0)
+  if (fault === 'slow') return applied(random.pick([0, ...slowMs]), random.pick(slowMs))
+  if (fault === 'throttled') return failed(throttledError(request, random))
+  if (fault === 's3-unavailable') return failed(errors.slowDown())
+  if (fault === 'conflict') return failed(conflictError(request, random))
+  if (fault === 'server-error') return failed(serverError(request))
+  if (fault === 'server-error-applied') return failed(serverError(request), there)
+  if (fault === 'request-lost') return failed(lost())
+  if (fault === 'answer-lost') return failed(lost(), there)
+  if (fault !== 'lands-late') throw new Error(`${fault} is no fault of a single request`)
+  return failed(lost(), there + random.pick(lateMs) * (0.5 + random.next()))
 }
 
 function drawFault(request: SimulatedRequest, odds: FaultOdds, random: Random): Fault | undefined {
@@ -163,15 +129,19 @@ const canConflict = ({ name }: SimulatedRequest): boolean => name !== 'BatchWrit
 function throttledError(request: SimulatedRequest, random: Random): Error {
   if (request.name === 'TransactWriteCommand' && random.chance(0.5))
     return conflictError(request, random)
-  return random.pick([provisionedThroughputExceeded, throttling, requestLimitExceeded])()
+  return random.pick([
+    errors.provisionedThroughputExceeded,
+    errors.throttling,
+    errors.requestLimitExceeded,
+  ])()
 }
 
 function conflictError(request: SimulatedRequest, random: Random): Error {
-  if (request.name !== 'TransactWriteCommand') return transactionConflict()
+  if (request.name !== 'TransactWriteCommand') return errors.transactionConflict()
   const { TransactItems } = request.input as { TransactItems: readonly unknown[] }
   const at = random.between(0, TransactItems.length - 1)
-  return transactionCanceledByConflict(TransactItems.length, at)
+  return errors.transactionCanceledByConflict(TransactItems.length, at)
 }
 
 const serverError = (request: SimulatedRequest): Error =>
-  request.service === 's3' ? s3InternalError() : internalServerError()
+  request.service === 's3' ? errors.s3InternalError() : errors.internalServerError()

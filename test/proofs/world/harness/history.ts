@@ -1,19 +1,16 @@
 import { createHash } from 'node:crypto'
 
-/**
- * What happened, one line an event. Off while seeds run by the thousand: a failing seed is run
- * again with it on, which the determinism test allows.
- */
+/** What happened, one line an event. Off while seeds run by the thousand: one that fails runs again with it on. */
 export class History {
   readonly #startMs: number
   readonly #nowMs: () => number
   readonly lines: string[] = []
   readonly enabled: boolean
 
-  constructor(options: { enabled: boolean; nowMs: () => number }) {
-    this.enabled = options.enabled
-    this.#nowMs = options.nowMs
-    this.#startMs = options.nowMs()
+  constructor(enabled: boolean, nowMs: () => number) {
+    this.enabled = enabled
+    this.#nowMs = nowMs
+    this.#startMs = nowMs()
   }
 
   /** Builds the line only while the history is on. */

@@ -11,7 +11,6 @@ export type MortalOptions = {
   readonly clockJumps: number
 }
 
-/** Everything that belongs to one life of a process. */
 export type Surroundings = {
   readonly life: Life
   readonly network: Network
@@ -20,16 +19,13 @@ export type Surroundings = {
 }
 
 /** A process with a memory, a clock and randomness of its own; after a crash, a new one. */
-export class Mortal<Service> {
+export abstract class Mortal<Service> {
   readonly #world: World
   readonly #options: MortalOptions
   readonly #open: (surroundings: Surroundings) => Service
   readonly #random: Random
   #lives = 0
   #now: { readonly life: Life; readonly service: Service }
-  /** Called as it dies: its calls under way never end. */
-  onDeath: () => void = () => {}
-  /** Called when the new process is there. */
   onCrash: () => void = () => {}
 
   constructor(world: World, options: MortalOptions, open: (surroundings: Surroundings) => Service) {
@@ -48,9 +44,9 @@ export class Mortal<Service> {
     return this.#now.service
   }
 
+  /** Its calls under way never end. */
   crash(): void {
     this.life.dead = true
-    this.onDeath()
     this.#now = this.#begin()
     this.onCrash()
   }

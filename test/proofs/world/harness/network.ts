@@ -15,19 +15,13 @@ export class Network {
   readonly #world: World
   readonly #life: Life
   readonly #crash: () => void
+  readonly dynamodb = this.#sender('dynamodb') as unknown as DocumentSender
+  readonly s3 = this.#sender('s3') as unknown as ObjectSender
 
   constructor(world: World, life: Life, crash: () => void) {
     this.#world = world
     this.#life = life
     this.#crash = crash
-  }
-
-  get dynamodb(): DocumentSender {
-    return this.#sender('dynamodb') as unknown as DocumentSender
-  }
-
-  get s3(): ObjectSender {
-    return this.#sender('s3') as unknown as ObjectSender
   }
 
   #sender(service: SimulatedRequest['service']) {
@@ -39,7 +33,7 @@ export class Network {
 
   #deliver(request: SimulatedRequest): Promise<unknown> {
     const world = this.#world
-    const { odds, random, scheduler, statistics } = world
+    const { odds, random, scheduler, statistics, crossings } = world
     const current = currentOperation.getStore()
     // A batch runs in the name of whoever began it, which may have its answer by now.
     const together = current?.together?.() ?? []
@@ -54,28 +48,31 @@ export class Network {
     const dies = random.chance(odds.crash)
     const freezes = !dies && random.chance(odds.pause)
     const plan = planRequest(request, odds, world.latencyMaxMs, random)
-    if (plan.fault !== undefined) statistics.count(`fault ${plan.fault}`)
-    if (plan.error !== undefined) hinder(sender)
+    const { fault, applyAfterMs, answerDelayMs, error } = plan
+    if (fault !== undefined) statistics.count(`fault ${fault}`)
+    if (error !== undefined) hinder(sender)
     const queue = operation?.command.queue ?? ''
-    if (dies) world.crossings.note(queue, 'crash')
-    if (freezes) world.crossings.note(queue, 'freeze')
-    if (plan.fault === 'answer-lost') world.crossings.note(queue, 'lost answer')
+    if (dies) crossings.note(queue, 'crash')
+    if (freezes) crossings.note(queue, 'freeze')
+    if (fault === 'answer-lost') crossings.note(queue, 'lost answer')
 
     // Frozen or dead before it left, or after: half the time each.
     const left = !(dies || freezes) || random.chance(0.5)
+    const freeze = (forMs: readonly number[]): void => {
+      this.#life.pausedUntilMs = scheduler.nowMs + random.pick(forMs)
+    }
     if (dies) statistics.count(left ? 'fault crash, request sent' : 'fault crash, request not sent')
     if (freezes) {
       statistics.count('fault pause')
-      this.#life.pausedUntilMs = scheduler.nowMs + random.pick([500, 6_000, 40_000, 180_000])
+      freeze([500, 6_000, 40_000, 180_000])
     }
-    if (plan.fault === 'answer-lost' && hearsLate(world.seed)) {
+    if (fault === 'answer-lost' && hearsLate(world.seed)) {
       statistics.count('path heard late of a lost answer')
-      this.#life.pausedUntilMs = scheduler.nowMs + random.pick(heardLateMs)
+      freeze(heardLateMs)
     }
-    this.#note(sender, request, plan.fault, dies && 'DIES', freezes && 'FREEZES')
+    this.#note(sender, request, fault, dies && 'DIES', freezes && 'FREEZES')
     const departsMs = freezes && !left ? this.#life.pausedUntilMs : scheduler.nowMs
     return new Promise((resolve, reject) => {
-      const { applyAfterMs, answerDelayMs, error } = plan
       if (!(dies && !left) && applyAfterMs !== undefined) {
         const answer = error === undefined ? answerTo(resolve, reject) : undefined
         this.#apply(request, sender, departsMs + applyAfterMs, (outcome, settlesMs) => {
@@ -98,11 +95,8 @@ export class Network {
       if (how === 'applied, answered, die' && outcome !== undefined) {
         answerTo(resolve, reject)(outcome)
         scheduler.at(scheduler.nowMs, 2, false, this.#crash)
-      } else if (how === 'die before' || how === 'applied, die') {
-        this.#crash()
-      } else {
-        inLife(this.#world, this.#life, scheduler.nowMs + 1_000, () => reject(requestTimeout()))
-      }
+      } else if (how === 'die before' || how === 'applied, die') this.#crash()
+      else inLife(this.#world, this.#life, scheduler.nowMs + 1_000, () => reject(requestTimeout()))
     })
   }
 
@@ -123,7 +117,7 @@ export class Network {
       }
       if (!isTransaction || transactionMaxMs === 0) return finish(this.#carryOut(request, sender))
       // It holds its items for a while, even if its sender has died.
-      const begun = this.#attempt(request, sender, () => ({ output: store.begin(request) }))
+      const begun = this.#attempt(request, sender, () => store.begin(request))
       if ('error' in begun) return finish(begun)
       const second = begun.output as () => unknown
       scheduler.at(scheduler.nowMs + random.next() * transactionMaxMs, random.next(), false, () =>
@@ -141,30 +135,29 @@ export class Network {
     return this.#attempt(request, sender, () => {
       const output = inAnyOrder(apply(), world.random)
       world.applied(request, sender)
-      if (isWrite(request)) {
-        world.history.add(sender.writer, () => `  ${operationName(sender)} ${request.name} applied`)
-      }
-      return { output }
+      if (isWrite(request)) this.#tell(sender, () => `${request.name} applied`)
+      return output
     })
   }
 
-  #attempt(request: SimulatedRequest, sender: Sender, act: () => Outcome): Outcome {
+  #attempt(request: SimulatedRequest, sender: Sender, act: () => unknown): Outcome {
     const world = this.#world
     world.applying = sender
     try {
-      return act()
+      return { output: act() }
     } catch (error) {
-      if (error instanceof Error && error.name === 'ValidationException') {
-        world.violated('requests are valid', `${error.message}: ${show(request.input)}`)
+      const { name, message, CancellationReasons = [] } = error as Refused
+      const codes = CancellationReasons.map(({ Code }) => Code)
+      if (name === 'ValidationException') {
+        world.violated('requests are valid', `${message}: ${show(request.input)}`)
       }
-      if (!isLostRace(error)) hinder(sender)
-      if (isLostRace(error)) world.statistics.count('path lost a race')
-      if (isConflict(error)) world.statistics.count('path met a transaction')
-      world.statistics.count(`refused ${error instanceof Error ? error.name : 'strangely'}`)
-      world.history.add(
-        sender.writer,
-        () => `  ${operationName(sender)} ${request.name} refused: ${error}`,
-      )
+      if (name !== 'ConditionalCheckFailedException') hinder(sender)
+      else world.statistics.count('path lost a race')
+      if (name === 'TransactionConflictException' || codes.includes('TransactionConflict')) {
+        world.statistics.count('path met a transaction')
+      }
+      world.statistics.count(`refused ${name}`)
+      this.#tell(sender, () => `${request.name} refused: ${error}`)
       return { error }
     } finally {
       world.applying = undefined
@@ -172,13 +165,19 @@ export class Network {
   }
 
   #note(sender: Sender, request: SimulatedRequest, ...hows: readonly unknown[]): void {
-    this.#world.history.add(sender.writer, () => {
+    this.#tell(sender, () => {
       const how = hows.filter(Boolean).join(', ')
       const what = show({ ...request.input, TableName: undefined, Bucket: undefined })
-      return `  ${operationName(sender)} ${request.name}${how ? ` [${how}]` : ''} ${what}`
+      return `${request.name}${how ? ` [${how}]` : ''} ${what}`
     })
   }
+
+  #tell({ writer, operation }: Sender, what: () => string): void {
+    this.#world.history.add(writer, () => `  #${operation?.id ?? '?'} ${what()}`)
+  }
 }
+
+type Refused = Error & { readonly CancellationReasons?: readonly { readonly Code?: string }[] }
 
 /** Maps in DynamoDB have no order, so we turn the locks round. (Lanes have numbers for names, which
  * JavaScript keeps in order.) */
@@ -203,22 +202,6 @@ const answerTo =
 
 type Outcome = { readonly output: unknown } | { readonly error: unknown }
 
-const isConflict = (error: unknown): boolean => {
-  const { name, CancellationReasons = [] } = error as {
-    readonly name: string
-    readonly CancellationReasons?: readonly { readonly Code?: string }[]
-  }
-  return (
-    name === 'TransactionConflictException' ||
-    CancellationReasons.some(({ Code }) => Code === 'TransactionConflict')
-  )
-}
-
-const isLostRace = (error: unknown): boolean =>
-  error instanceof Error && error.name === 'ConditionalCheckFailedException'
-
 function hinder({ operation, together = [] }: Sender): void {
   for (const one of [operation, ...together]) if (one !== undefined) one.isHindered = true
 }
-
-const operationName = ({ operation }: Sender): string => `#${operation?.id ?? '?'}`

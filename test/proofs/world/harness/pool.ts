@@ -7,7 +7,6 @@ type PoolOptions = {
   readonly seeds: number
   readonly operations: number
   readonly workers?: number
-  /** The script that the processes run. */
   readonly worker: URL
   /** They take only what other processes leave of the cores. */
   readonly patient?: boolean
@@ -29,11 +28,11 @@ const SEEDS_PER_JOB = 50
 
 /** Runs seeds in one process a core. */
 export async function runSeeds(options: PoolOptions): Promise<PoolResult> {
+  const { failuresMax = 20, workers = availableParallelism(), onFailure, onProgress } = options
   const startedMs = performance.now()
   const statistics = new Statistics()
   const failures: Failure[] = []
   const jobs = jobsOf(options)
-  const failuresMax = options.failuresMax ?? 20
   let done = 0
   const work = async (): Promise<void> => {
     const worker = await startWorker<Job, JobResult>(options.worker, {}, options)
@@ -44,15 +43,14 @@ export async function runSeeds(options: PoolOptions): Promise<PoolResult> {
         const result = await worker.ask(job)
         statistics.add(result.statistics)
         failures.push(...result.failures)
-        for (const failure of result.failures) options.onFailure?.(failure)
+        for (const failure of result.failures) onFailure?.(failure)
         done += job.to - job.from
-        options.onProgress?.(done, failures.length)
+        onProgress?.(done, failures.length)
       }
     } finally {
       await worker.stop()
     }
   }
-  const workers = options.workers ?? availableParallelism()
   await Promise.all(Array.from({ length: workers }, work))
   failures.sort((a, b) => a.seed - b.seed)
   return { seeds: done, seconds: (performance.now() - startedMs) / 1_000, statistics, failures }
@@ -73,11 +71,7 @@ type JobResult = {
 
 type Violation = { readonly rule: string; readonly explanation: string }
 type Failure = Violation & { readonly seed: number }
-
-type SeedResult = {
-  readonly statistics: Statistics
-  readonly violation: Violation | undefined
-}
+type SeedResult = { readonly statistics: Statistics; readonly violation: Violation | undefined }
 
 /** Makes this a process of the pool: it runs the seeds it is given and answers with what they found. */
 export async function serveJobs(

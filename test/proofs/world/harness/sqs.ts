@@ -1,7 +1,7 @@
 import type { SQSRecord } from 'aws-lambda'
 import { DELAY_SECONDS_MAX } from '../../../../lambdas/inbox/apply-batch.ts'
 import type { Message } from '../../../../lambdas/inbox/message.ts'
-import { Queues } from '../../../../local/sqs/core/queues.ts'
+import { type Clockwork, Queues } from '../../../../local/sqs/core/queues.ts'
 import { receivedMessage } from '../../../../local/sqs/received-message.ts'
 import { type ReceivedMessage, sqsRecord } from '../../../../local/sqs/sqs-record.ts'
 
@@ -23,23 +23,19 @@ const common = {
 /** `One`: what its sender knows of a message. */
 export class Sqs<One> {
   readonly #queues: Queues
-  readonly #nowMs: () => number
-  readonly #random: () => number
+  readonly #clock: Clockwork
   /** By their sequence numbers: each message once, however often its sender has sent it. */
   readonly accepted = new Map<string, One>()
 
-  constructor(nowMs: () => number, random: () => number) {
-    this.#nowMs = nowMs
-    this.#random = random
-    this.#queues = new Queues({ nowMs, random })
+  constructor(clock: Clockwork) {
+    this.#clock = clock
+    this.#queues = new Queues(clock)
     this.#queues.create(FAILURES, common)
+    const redrive = { deadLetterTargetArn: this.#queues.find(FAILURES).arn, maxReceiveCount: 1_000 }
     this.#queues.create(INBOX, {
       ...common,
       VisibilityTimeout: String(DELAY_SECONDS_MAX),
-      RedrivePolicy: JSON.stringify({
-        deadLetterTargetArn: this.#queues.find(FAILURES).arn,
-        maxReceiveCount: 1_000,
-      }),
+      RedrivePolicy: JSON.stringify(redrive),
     })
   }
 
@@ -48,15 +44,10 @@ export class Sqs<One> {
     { queue, body, idempotencyKey, ...given }: Omit<Message, 'deduplicationId'> & Partial<Message>,
     one: One,
   ) {
-    const sent = this.#queues.send(INBOX, {
-      body,
-      groupId: queue,
-      deduplicationId: given.deduplicationId,
-      attributes:
-        idempotencyKey === undefined
-          ? {}
-          : { 'idempotency-key': { DataType: 'String', StringValue: idempotencyKey } },
-    })
+    const { deduplicationId } = given
+    const key = { DataType: 'String', StringValue: idempotencyKey ?? '' }
+    const attributes = idempotencyKey === undefined ? {} : { 'idempotency-key': key }
+    const sent = this.#queues.send(INBOX, { body, groupId: queue, deduplicationId, attributes })
     if (!this.accepted.has(sent.sequence)) this.accepted.set(sent.sequence, one)
     return { messageId: sent.id }
   }
@@ -72,14 +63,14 @@ export class Sqs<One> {
   /** A handle that is not good any more is no error here: the message comes again, as on AWS. */
   delete(handle: string): void {
     try {
-      this.#queues.find(INBOX).delete(handle, this.#nowMs())
+      this.#queues.find(INBOX).delete(handle, this.#clock.nowMs())
     } catch {
       // Visible again meanwhile.
     }
   }
 
   changeVisibility(handle: string, seconds: number): void {
-    this.#queues.find(INBOX).changeVisibility(handle, seconds * 1_000, this.#nowMs())
+    this.#queues.find(INBOX).changeVisibility(handle, seconds * 1_000, this.#clock.nowMs())
   }
 
   giveUp({ queue, body, deduplicationId }: Message): void {
@@ -88,20 +79,19 @@ export class Sqs<One> {
 
   /** Bodies of what was given up; ends their life. */
   takeFailures(): string[] {
-    const queue = this.#queues.find(FAILURES)
     const bodies: string[] = []
     for (;;) {
-      const received = queue.receive({ max: 10 }, this.#nowMs(), this.#random, undefined)
+      const received = this.#queues.receive(FAILURES, { max: 10 })
       if (received.length === 0) return bodies
       for (const { message, delivery } of received) {
         bodies.push(message.body)
-        queue.delete(delivery.handle, this.#nowMs())
+        this.#queues.find(FAILURES).delete(delivery.handle, this.#clock.nowMs())
       }
     }
   }
 
   get isEmpty(): boolean {
-    const { visible, inFlight } = this.#queues.find(INBOX).counts(this.#nowMs())
+    const { visible, inFlight } = this.#queues.find(INBOX).counts(this.#clock.nowMs())
     return visible + inFlight === 0
   }
 }

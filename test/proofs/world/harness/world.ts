@@ -31,16 +31,15 @@ export type World = {
   readonly waitingPopsMax: number | undefined
   /** How long a transaction may hold its items; 0: not at all. */
   readonly transactionMaxMs: number
-  /** Pushes of one process linger. */
   readonly linger?: LingerOptions | undefined
   /** Queues that consumers have for themselves: callers do not pop from these. */
   readonly workedBy: Set<string>
-  /** The sender of the request that the store is carrying out. */
   applying: Sender | undefined
   /** Decides the fate of single requests, in place of chance. */
   intervene: ((request: SimulatedRequest, sender: Sender) => Intervention | undefined) | undefined
-  /** Called after each request that the store carried out. */
   applied: (request: SimulatedRequest, sender: Sender) => void
+  /** The faults are off: nobody begins anything new, so that the world comes to rest. */
+  isCalm: boolean
   violation: { readonly rule: string; readonly explanation: string } | undefined
   /** A rule that does not hold: the run ends. */
   violated: (rule: string, explanation: string) => void

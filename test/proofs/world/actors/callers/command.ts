@@ -12,34 +12,35 @@ type PlainVerb = 'configuration' | 'housekeep'
 /** Verbs about all queues: `queue` is empty. */
 type ServiceVerb = 'list' | 'returnExpiredLocks' | 'wake' | 'announceWaiting'
 
-type TransactCommand = {
-  readonly verb: 'pushTransactItem'
+// biome-ignore format: a table
+export type PlainCallVerb =
+  | 'apply' | 'putSchedule' | 'deleteSchedule' | 'pauseSchedule' | 'resumeSchedule' | 'runSchedule'
+  | 'deploySchedules' | 'deployPatterns'
+
+type QueueCommand<V extends QueueVerb> = {
+  readonly verb: V
   readonly queue: string
-  readonly item: PushItem
-  /** Key of the caller's own row in the same transaction. */
-  readonly businessRow: string
-  /** The transaction is sent twice. */
-  readonly again?: boolean
+  readonly request: NonNullable<Parameters<Queues[V]>[1]>
+  /** Of a pop that waits. */
+  readonly cancelAfterMs?: number
+  /** Of a page: the last item of the one before. */
+  readonly afterId?: string
 }
 
-/** The loop around it: the caller's own part may refuse, before or as it is sent. */
-type LoopCommand = {
-  readonly verb: 'transact'
+type PlainCommand<V extends PlainVerb> = {
+  readonly verb: V
   readonly queue: string
-  readonly items: readonly PushItem[]
-  readonly businessRow: string
-  readonly own: 'passes' | 'refuses' | 'throws'
+  readonly request?: Parameters<Queues[V]>[1]
 }
 
-type PatternsCommand = {
-  readonly verb: 'configurePatterns'
+type ServiceCommand<V extends ServiceVerb> = {
+  readonly verb: V
   readonly queue: ''
-  readonly patterns: readonly QueuePatternInput[]
-  readonly request: { readonly ifMatch?: number }
+  readonly request?: Parameters<Queues[V]>[0]
 }
 
 /** A call of another part of the interface, with its arguments as they are. */
-type PlainCall<V extends keyof Queues> = {
+type PlainCall<V extends PlainCallVerb> = {
   readonly verb: V
   readonly queue: string
   readonly rest: readonly unknown[]
@@ -47,53 +48,44 @@ type PlainCall<V extends keyof Queues> = {
   readonly pushes?: readonly (readonly PushItem[])[]
 }
 
-// biome-ignore format: a table
-export type PlainCallVerb =
-  | 'apply' | 'putSchedule' | 'deleteSchedule' | 'pauseSchedule' | 'resumeSchedule' | 'runSchedule'
-  | 'deploySchedules' | 'deployPatterns'
-
-export type Verb =
-  | (PlainCallVerb | QueueVerb | PlainVerb | ServiceVerb)
-  | (TransactCommand | LoopCommand | PatternsCommand)['verb']
-
-export type CommandOf<V extends Verb> = V extends QueueVerb
-  ? {
-      readonly verb: V
-      readonly queue: string
-      readonly request: NonNullable<Parameters<Queues[V]>[1]>
-      /** Of a pop that waits. */
-      readonly cancelAfterMs?: number
-      /** Of a page: the last item of the one before. */
-      readonly afterId?: string
-    }
-  : V extends PlainVerb
-    ? { readonly verb: V; readonly queue: string; readonly request?: Parameters<Queues[V]>[1] }
-    : V extends ServiceVerb
-      ? { readonly verb: V; readonly queue: ''; readonly request?: Parameters<Queues[V]>[0] }
-      : V extends PatternsCommand['verb']
-        ? PatternsCommand
-        : V extends PlainCallVerb
-          ? PlainCall<V>
-          : V extends LoopCommand['verb']
-            ? LoopCommand
-            : TransactCommand
-
 /** One call of a verb, as data: what the workload draws, the history shows and a writer performs. */
-export type Command = { [V in Verb]: CommandOf<V> }[Verb]
+export type Command =
+  | { [V in QueueVerb]: QueueCommand<V> }[QueueVerb]
+  | { [V in PlainVerb]: PlainCommand<V> }[PlainVerb]
+  | { [V in ServiceVerb]: ServiceCommand<V> }[ServiceVerb]
+  | { [V in PlainCallVerb]: PlainCall<V> }[PlainCallVerb]
+  | {
+      readonly verb: 'pushTransactItem'
+      readonly queue: string
+      readonly item: PushItem
+      /** Key of the caller's own row in the same transaction. */
+      readonly businessRow: string
+      /** The transaction is sent twice. */
+      readonly again?: boolean
+    }
+  | {
+      /** The loop around it: the caller's own part may refuse, before or as it is sent. */
+      readonly verb: 'transact'
+      readonly queue: string
+      readonly items: readonly PushItem[]
+      readonly businessRow: string
+      readonly own: 'passes' | 'refuses' | 'throws'
+    }
+  | {
+      readonly verb: 'configurePatterns'
+      readonly queue: ''
+      readonly patterns: readonly QueuePatternInput[]
+      readonly request: { readonly ifMatch?: number }
+    }
+
+export type Verb = Command['verb']
+
+export type CommandOf<V extends Verb> = Extract<Command, { readonly verb: V }>
 
 /** The locks that a call is about, by their ids. */
 export function locksNamedBy(command: Command | undefined): readonly (string | undefined)[] {
-  switch (command?.verb) {
-    case 'acknowledge':
-    case 'release':
-    case 'deadLetter':
-    case 'extend':
-      return [command.request.lockId]
-    case 'acknowledgeMany':
-      return command.request
-    case 'pop':
-      return [command.request.acknowledge]
-    default:
-      return []
-  }
+  if (command?.verb === 'acknowledgeMany') return command.request
+  if (command?.verb === 'pop') return [command.request.acknowledge]
+  const isOne = /^(acknowledge|release|deadLetter|extend)$/.test(command?.verb ?? '')
+  return isOne ? [(command as CommandOf<'acknowledge'>).request.lockId] : []
 }

@@ -16,36 +16,26 @@ export function drawSettling(
   if (random.chance(0.02)) return { verb: 'acknowledge', queue, request: { lockId: unknownLock } }
   const lock = knowledge.lock(random)
   if (lock === undefined) return drawPop(draw, queue, 'pop')
-  const its = { queue: lock.queue }
-  switch (verb) {
-    case 'acknowledge':
-      return { verb, ...its, request: drawPart(draw, lock, 0.2) }
-    case 'release':
-      return { verb, ...its, request: { ...drawPart(draw, lock, 0.4), ...drawDelay(draw) } }
-    case 'deadLetter': {
-      const part = drawPart(draw, lock, 0.4)
-      return { verb, ...its, request: { ...part, ...(random.chance(0.5) && { reason: 'broken' }) } }
-    }
-    case 'extend': {
-      const ttlSeconds = random.pick(profile.ttlSeconds)
-      return { verb, ...its, request: { lockId: lock.lockId, ttlSeconds } }
-    }
-    case 'acknowledgeMany': {
-      const others = [1, 2, 3].map(() => knowledge.lock(random, lock.queue)?.lockId)
-      const lockIds = [lock.lockId, ...others, random.chance(0.1) ? unknownLock : undefined]
-      return { verb, ...its, request: [...new Set(lockIds.filter((id) => id !== undefined))] }
-    }
-    default:
-      return verb satisfies never
+  const { queue: its, lockId } = lock
+  if (verb === 'extend') {
+    return { verb, queue: its, request: { lockId, ttlSeconds: random.pick(profile.ttlSeconds) } }
   }
+  if (verb === 'acknowledgeMany') {
+    const others = [1, 2, 3].map(() => knowledge.lock(random, its)?.lockId)
+    const lockIds = [lockId, ...others, random.chance(0.1) ? unknownLock : undefined]
+    return { verb, queue: its, request: [...new Set(lockIds.filter((id) => id !== undefined))] }
+  }
+  const part = drawPart(draw, lock, verb === 'acknowledge' ? 0.2 : 0.4)
+  if (verb === 'acknowledge') return { verb, queue: its, request: part }
+  if (verb === 'release') return { verb, queue: its, request: { ...part, ...drawDelay(draw) } }
+  const reason = random.chance(0.5) && { reason: 'broken' }
+  return { verb, queue: its, request: { ...part, ...reason } }
 }
-
-/** In the drain all of these are over. */
-const delays = [0, 1, 1, 5, 40, 300]
 
 function drawDelay({ random }: Draw) {
   if (random.chance(0.5)) return {}
-  return { delaySeconds: random.pick(delays), overtake: random.chance(0.5) }
+  // In the drain all of these are over.
+  return { delaySeconds: random.pick([0, 1, 1, 5, 40, 300]), overtake: random.chance(0.5) }
 }
 
 function drawPart({ random }: Draw, lock: KnownLock, odds: number) {
@@ -78,21 +68,15 @@ function drawPromptPop(draw: Draw, queue: string, drawn: DrawnPop): Command {
   if (drawn === 'popWithoutAck') {
     return { verb: 'pop', queue, request: { count, ...combined(draw, queue), competing } }
   }
-  if (drawn === 'idempotentPop') {
-    const earlier = knowledge.keyedPops
-    if (earlier.length > 0 && random.chance(0.5)) {
-      return { verb: 'pop', ...random.pick(earlier.slice(-4)) }
-    }
+  const isKeyed = drawn === 'idempotentPop'
+  const earlier = knowledge.keyedPops
+  if (isKeyed && earlier.length > 0 && random.chance(0.5)) {
+    return { verb: 'pop', ...random.pick(earlier.slice(-4)) }
   }
-  const request: PopRequest = {
-    count,
-    requireAck: true,
-    ttlSeconds: random.pick(profile.ttlSeconds),
-    competing,
-    ...combined(draw, queue),
-    ...(drawn === 'idempotentPop' && { idempotencyKey: knowledge.nextKey() }),
-  }
-  if (drawn === 'idempotentPop') knowledge.keyedPops.push({ queue, request })
+  const ttlSeconds = random.pick(profile.ttlSeconds)
+  const asked = { count, requireAck: true, ttlSeconds, competing, ...combined(draw, queue) }
+  const request = isKeyed ? { ...asked, idempotencyKey: knowledge.nextKey() } : asked
+  if (isKeyed) earlier.push({ queue, request })
   return { verb: 'pop', queue, request }
 }
 
@@ -118,28 +102,17 @@ export function drawByIds(
     if (drawn === 'redriveByIds') return { verb: 'browse', queue: from, request: { limit: 20 } }
     return drawPop(draw, queue, 'pop')
   }
-  switch (drawn) {
-    case 'cancel':
-      return { verb: 'cancel', queue, request: ids }
-    case 'purgeByIds':
-      return { verb: 'purge', queue, request: { ids } }
-    case 'redriveByIds':
-      return { verb: 'redrive', queue: from, request: { ids } }
-    case 'move': {
-      const other = random.pick(profile.queues).queue
-      const priority = random.pick(profile.priorities)
-      const isElsewhere = random.chance(0.4)
-      const time = drawMoveTime(draw)
-      const to = random.chance(0.2) && !isDeadLetterQueue(other) ? deadLetterQueueOf(other) : other
-      const where = {
-        ...(isElsewhere && { queue: to }),
-        ...((!isElsewhere || random.chance(0.5)) && { priority }),
-      }
-      return { verb: 'move', queue, request: { ids, ...where, ...time } }
-    }
-    default:
-      return drawn satisfies never
-  }
+  if (drawn === 'cancel') return { verb: 'cancel', queue, request: ids }
+  if (drawn === 'purgeByIds') return { verb: 'purge', queue, request: { ids } }
+  if (drawn === 'redriveByIds') return { verb: 'redrive', queue: from, request: { ids } }
+  const other = random.pick(profile.queues).queue
+  const priority = random.pick(profile.priorities)
+  const isElsewhere = random.chance(0.4)
+  const time = drawMoveTime(draw)
+  const to = random.chance(0.2) && !isDeadLetterQueue(other) ? deadLetterQueueOf(other) : other
+  const lane = (!isElsewhere || random.chance(0.5)) && { priority }
+  const where = { ...(isElsewhere && { queue: to }), ...lane, ...time }
+  return { verb: drawn, queue, request: { ids, ...where } }
 }
 
 export function drawBrowse({ knowledge, random }: Draw, queue: string): BrowseRequest {
@@ -166,14 +139,8 @@ export function drawBulk(draw: Draw): PushItem[] {
   const { bulkItems, itemsMax } = draw.profile
   const [min, max] = draw.knowledge.texts < itemsMax ? bulkItems : [2, 4]
   const count = draw.random.between(min, max)
-  const onePriority = draw.random.chance(0.6)
-    ? draw.random.pick(draw.profile.priorities)
-    : undefined
-  const bulk: PushItem[] = []
-  for (let i = 0; i < count; i += 1) {
-    const item = drawPushItem(draw)
-    bulk.push(onePriority === undefined ? item : { ...item, priority: onePriority })
-  }
+  const one = draw.random.chance(0.6) && { priority: draw.random.pick(draw.profile.priorities) }
+  const bulk = Array.from({ length: count }, () => ({ ...drawPushItem(draw), ...one }))
   return forOneTime(draw, bulk)
 }
 
@@ -197,7 +164,7 @@ export function drawKeyedPush(draw: Draw, queue: string): Command {
 }
 
 /** In some worlds many items are pushed for later, a few of them for a time that has just passed. */
-export function withTime(draw: Draw, item: PushItem): PushItem {
+function withTime(draw: Draw, item: PushItem): PushItem {
   const { profile, random } = draw
   const { later } = profile
   if (later === undefined || !random.chance(later.odds)) return item
@@ -212,7 +179,7 @@ export function withTime(draw: Draw, item: PushItem): PushItem {
 }
 
 /** Half of the bulk pushes for later are for one time: these lie in batches, if they are large. */
-export function forOneTime({ profile, random }: Draw, bulk: PushItem[]): PushItem[] {
+function forOneTime({ profile, random }: Draw, bulk: PushItem[]): PushItem[] {
   if (profile.later === undefined || random.chance(0.5)) return bulk
   const { delaySeconds, deliverAtMs } = bulk[0] as PushItem
   const time = deliverAtMs === undefined ? { delaySeconds } : { deliverAtMs }
@@ -231,7 +198,7 @@ function drawSeconds({ profile: { later }, random }: Draw): number {
 const atMs = ({ nowMs }: Draw, seconds: number): number => Math.floor(nowMs + 1_000 * seconds)
 
 /** To snooze an item, or to call it back. */
-export function drawMoveTime(draw: Draw): { readonly deliverAtMs?: number } {
+function drawMoveTime(draw: Draw): { readonly deliverAtMs?: number } {
   const { profile, random } = draw
   if (profile.later === undefined || random.chance(0.4)) return {}
   return { deliverAtMs: atMs(draw, drawSeconds(draw)) }

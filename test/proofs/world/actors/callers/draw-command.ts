@@ -13,13 +13,12 @@ import {
 } from './draw-calls.ts'
 import type { Knowledge } from './knowledge.ts'
 import type { Drawn, Mix } from './mixes.ts'
-import { drawLimit, drawPatterns, type Profile, type QueueProfile } from './profile.ts'
+import { drawLimit, drawPatterns, type Profile } from './profile.ts'
 
 export type Draw = {
   readonly profile: Profile
   readonly knowledge: Knowledge
   readonly random: Random
-  /** By the true time. */
   readonly nowMs: number
   /** Queues that callers do not pop from. */
   readonly workedBy: ReadonlySet<string>
@@ -29,7 +28,10 @@ export function drawCommand(draw: Draw, mix: Mix): Command {
   const { random, profile } = draw
   const drawn = random.weighted<Drawn>(mix)
   const configured = random.pick(profile.queues)
-  const queue = drawQueue(configured, drawn, random)
+  const often = drawn === 'housekeep' || drawn === 'popWithoutAck' || drawn === 'pop'
+  const dead = deadLetterQueueOf(configured.queue)
+  // Now and then the dead-letter queue itself is used, as any queue may be.
+  const queue = random.chance(often ? 0.1 : 0.03) ? dead : configured.queue
   switch (drawn) {
     case 'push':
       return { verb: 'push', queue, request: { items: [drawPushItem(draw)] } }
@@ -40,14 +42,14 @@ export function drawCommand(draw: Draw, mix: Mix): Command {
     case 'pushTransactItem': {
       const item = drawPushItem(draw)
       const businessRow = `business#${item.text}`
-      return { verb: 'pushTransactItem', queue, item, businessRow, again: random.chance(0.3) }
+      return { verb: drawn, queue, item, businessRow, again: random.chance(0.3) }
     }
     case 'transact': {
       const items = random.chance(0.9)
         ? Array.from({ length: random.pick([1, 1, 2, 3]) }, () => drawPushItem(draw))
         : drawBulk(draw)
       const own = random.chance(0.8) ? 'passes' : random.pick(['refuses', 'throws'] as const)
-      return { verb: 'transact', queue, items, businessRow: `business#${items[0]?.text}`, own }
+      return { verb: drawn, queue, items, businessRow: `business#${items[0]?.text}`, own }
     }
     case 'pop':
     case 'popWithoutAck':
@@ -60,20 +62,19 @@ export function drawCommand(draw: Draw, mix: Mix): Command {
     case 'deadLetter':
       return drawSettling(draw, queue, drawn)
     case 'inspect':
-      return { verb: 'inspect', queue, request: { consistent: random.chance(0.5) } }
+      return { verb: drawn, queue, request: { consistent: random.chance(0.5) } }
     case 'browse':
-      return { verb: 'browse', queue, request: drawBrowse(draw, queue) }
+      return { verb: drawn, queue, request: drawBrowse(draw, queue) }
     case 'configuration':
     case 'housekeep':
       return { verb: drawn, queue }
     case 'configure':
-      return { verb: 'configure', queue, request: drawConfiguration(profile, random) }
+      return { verb: drawn, queue, request: drawConfiguration(profile, random) }
     case 'unconfigure':
-      return { verb: 'unconfigure', queue, request: {} }
+      return { verb: drawn, queue, request: {} }
     case 'configurePatterns': {
       const request = random.chance(0.15) ? { ifMatch: random.between(1, 6) } : {}
-      const patterns = drawPatterns(profile, random)
-      return { verb: 'configurePatterns', queue: '', patterns, request }
+      return { verb: drawn, queue: '', patterns: drawPatterns(profile, random), request }
     }
     case 'scheduled':
       return drawListing(draw, queue)
@@ -84,11 +85,11 @@ export function drawCommand(draw: Draw, mix: Mix): Command {
       return drawByIds(draw, queue, drawn)
     case 'purge': {
       const request = random.chance(0.5) ? {} : { priority: random.pick(profile.priorities) }
-      return { verb: 'purge', queue, request }
+      return { verb: drawn, queue, request }
     }
     case 'redrive': {
       const request = random.chance(0.5) ? {} : { limit: random.between(1, 5) }
-      return { verb: 'redrive', queue: deadLetterQueueOf(configured.queue), request }
+      return { verb: drawn, queue: dead, request }
     }
     case 'list':
     case 'returnExpiredLocks':
@@ -99,27 +100,16 @@ export function drawCommand(draw: Draw, mix: Mix): Command {
   }
 }
 
-/** Now and then the dead-letter queue itself is used, as any queue may be. */
-function drawQueue({ queue }: QueueProfile, drawn: Drawn, random: Random): string {
-  const often = drawn === 'housekeep' || drawn === 'popWithoutAck' || drawn === 'pop'
-  return random.chance(often ? 0.1 : 0.03) ? deadLetterQueueOf(queue) : queue
-}
-
 function drawConfiguration({ limited, expiring }: Profile, random: Random) {
+  const drawNewLimit = () => (random.chance(0.4) ? null : drawLimit(random))
   return {
     ...(random.chance(0.5) && { segmentSize: random.between(1, 10) }),
     ...(random.chance(0.5) && { bufferSegments: random.between(1, 3) }),
     ...(random.chance(0.3) && { maxDeliveries: random.pick([null, 1, 2, 3]) }),
     ...(random.chance(0.2) && { capacity: random.pick([null, null, 5, 50]) }),
-    ...(limited && random.chance(0.4) && { pushLimit: drawNewLimit(random) }),
-    ...(limited && random.chance(0.4) && { popLimit: drawNewLimit(random) }),
-    ...(expiring !== undefined && drawExpiry(random)),
+    ...(limited && random.chance(0.4) && { pushLimit: drawNewLimit() }),
+    ...(limited && random.chance(0.4) && { popLimit: drawNewLimit() }),
+    ...(expiring && { itemTtlSeconds: random.pick([null, null, 1, 10, 600]) }),
+    ...(expiring && random.chance(0.5) && { expired: random.pick(['discard', null] as const) }),
   }
 }
-
-const drawExpiry = (random: Random) => ({
-  itemTtlSeconds: random.pick([null, null, 1, 10, 600]),
-  ...(random.chance(0.5) && { expired: random.pick(['discard', null] as const) }),
-})
-
-const drawNewLimit = (random: Random) => (random.chance(0.4) ? null : drawLimit(random))

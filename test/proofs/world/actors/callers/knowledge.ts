@@ -1,15 +1,11 @@
 import type {
-  BrowsePage,
-  MoveResult,
-  PopOutcome,
   PopRequest,
-  Pushed,
   PushRequest,
-  ScheduledPage,
+  Queues,
   ScheduledRequest,
 } from '../../../../../lambdas/engine/queues.ts'
 import type { Random } from '../../../../../testing/random.ts'
-import { locksNamedBy } from './command.ts'
+import { locksNamedBy, type Verb } from './command.ts'
 import type { Operation } from './operation.ts'
 
 /** What callers have learnt from answers. They share it: any consumer may end any lock. */
@@ -18,10 +14,10 @@ export class Knowledge {
   readonly #ended: KnownLock[] = []
   readonly keyedPushes: { readonly queue: string; readonly request: PushRequest }[] = []
   readonly keyedPops: { readonly queue: string; readonly request: PopRequest }[] = []
-  /** Pages of what is scheduled, and where they ended. */
+  /** Where pages of what is scheduled ended. */
   readonly pages: Page[] = []
   readonly #ids = new Map<string, string[]>()
-  #texts = 0
+  texts = 0
   #keys = 0
   #pushKeys = 0
 
@@ -49,10 +45,9 @@ export class Knowledge {
       : random.pick(candidates)
   }
 
-  /** Where items of a queue are, or were. */
   learnIds(queue: string, ids: readonly string[]): void {
     const known = this.#ids.get(queue) ?? []
-    this.#ids.set(queue, [...known, ...ids].slice(-IDS_KEPT))
+    this.#ids.set(queue, [...known, ...ids].slice(-200))
   }
 
   /** Some of them: mostly the newest, sometimes one twice. None, if the callers know none. */
@@ -66,13 +61,9 @@ export class Knowledge {
 
   /** An item's text: unique, so that it names the item wherever it turns up. */
   nextText(bytes: number): string {
-    this.#texts += 1
-    const text = `"${this.#texts}.`
-    return `${text}${filler(this.#texts, Math.max(0, bytes - text.length - 1))}"`
-  }
-
-  get texts(): number {
-    return this.#texts
+    this.texts += 1
+    const text = `"${this.texts}.`
+    return `${text}${filler(this.texts, Math.max(0, bytes - text.length - 1))}"`
   }
 
   nextPushKey(): string {
@@ -92,47 +83,31 @@ export class Knowledge {
   }
 }
 
-const IDS_KEPT = 200
+/** Every world begins at 1, and making the fillers again took a tenth of its time. */
+const fillers: string[] = []
 
 /** Hardly compressible: most payloads compress only in part. */
 function filler(seed: number, bytes: number): string {
   let text = fillers[seed] ?? ''
   if (text.length < bytes) {
-    text = longFiller(seed, bytes)
-    if (seed < FILLERS_MAX && bytes <= FILLER_BYTES_MAX) fillers[seed] = text
+    text = ''
+    let state = Math.imul(seed, 0x9e3779b1)
+    while (text.length < bytes) {
+      state = Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x6d2b79f5
+      text += (state >>> 0).toString(36)
+    }
+    fillers[seed] = text
   }
   return text.slice(0, bytes)
 }
 
-/** Every world begins at 1, and making the fillers again took a tenth of its time. */
-const fillers: string[] = []
-/** At most 8 MB: few worlds push more items, and most items are smaller. */
-const FILLERS_MAX = 2_000
-const FILLER_BYTES_MAX = 4_096
-
-function longFiller(seed: number, bytes: number): string {
-  let state = Math.imul(seed, 0x9e3779b1)
-  let text = ''
-  while (text.length < bytes) {
-    state = Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x6d2b79f5
-    text += (state >>> 0).toString(36)
-  }
-  return text
-}
-
-export type Page = {
-  readonly queue: string
-  readonly request: ScheduledRequest
-  readonly afterId: string
-}
-
+type Page = { readonly queue: string; readonly request: ScheduledRequest; readonly afterId: string }
 export type KnownLock = {
   readonly queue: string
   readonly lockId: string
   readonly ids: readonly string[]
 }
 
-/** What callers take from an answer. */
 export function learn(knowledge: Knowledge, { command, outcome }: Operation): void {
   if (outcome?.kind !== 'success') {
     // A lock that is refused for good is of no more use.
@@ -141,54 +116,41 @@ export function learn(knowledge: Knowledge, { command, outcome }: Operation): vo
       forgetNamed(knowledge, command)
     return
   }
-  const { queue } = command
-  switch (command.verb) {
-    case 'push':
-      knowledge.learnIds(queue, (outcome.value as Pushed).ids)
-      return
-    case 'browse':
-      knowledge.learnIds(queue, idsOf(outcome.value as BrowsePage))
-      return
-    case 'scheduled': {
-      const { items, cursor } = outcome.value as ScheduledPage
-      knowledge.learnIds(queue, idsOf({ items }))
-      const last = items.at(-1)
-      if (cursor === undefined || last === undefined) return
-      knowledge.pages.push({ queue, request: { ...command.request, cursor }, afterId: last.id })
-      return
+  const { queue, verb } = command
+  if (verb === 'push') {
+    knowledge.learnIds(queue, (outcome.value as ValueOf<'push'>).ids)
+  } else if (verb === 'browse') {
+    knowledge.learnIds(queue, idsOf(outcome.value as ValueOf<'browse'>))
+  } else if (verb === 'scheduled') {
+    const { items, cursor } = outcome.value as ValueOf<'scheduled'>
+    knowledge.learnIds(queue, idsOf({ items }))
+    const last = items.at(-1)
+    if (cursor === undefined || last === undefined) return
+    knowledge.pages.push({ queue, request: { ...command.request, cursor }, afterId: last.id })
+  } else if (verb === 'move') {
+    for (const one of outcome.value as ValueOf<'move'>) {
+      const isNew = 'newId' in one && one.newId
+      if (isNew) knowledge.learnIds(command.request.queue ?? queue, [isNew])
     }
-    case 'move': {
-      const ids = (outcome.value as readonly MoveResult[]).flatMap((one) =>
-        'newId' in one && one.newId ? [one.newId] : [],
-      )
-      knowledge.learnIds(command.request.queue ?? queue, ids)
-      return
-    }
-    case 'pop': {
-      const popped = outcome.value as PopOutcome
-      if (popped.kind === 'items') knowledge.learnIds(queue, idsOf(popped))
-      if (popped.kind !== 'locked') forgetNamed(knowledge, command)
-      if (popped.kind !== 'items' || popped.lock === undefined) return
-      knowledge.forgetLock(popped.lock.id)
-      knowledge.learnLock({ queue, lockId: popped.lock.id, ids: idsOf(popped) })
-      return
-    }
-    case 'acknowledgeMany':
-    case 'acknowledge':
-    case 'release':
-    case 'deadLetter':
-      forgetNamed(knowledge, command)
-      return
-    default:
-  }
+  } else if (verb === 'pop') {
+    const popped = outcome.value as ValueOf<'pop'>
+    if (popped.kind !== 'locked') forgetNamed(knowledge, command)
+    if (popped.kind !== 'items') return
+    const ids = idsOf(popped)
+    knowledge.learnIds(queue, ids)
+    if (popped.lock === undefined) return
+    knowledge.forgetLock(popped.lock.id)
+    knowledge.learnLock({ queue, lockId: popped.lock.id, ids })
+  } else if (verb !== 'extend') forgetNamed(knowledge, command)
 }
+
+type ValueOf<V extends Verb> = Awaited<ReturnType<Queues[V]>>
 
 const idsOf = ({ items }: { readonly items: readonly { readonly id: string }[] }): string[] =>
   items.map(({ id }) => id)
 
 function forgetNamed(knowledge: Knowledge, command: Operation['command']): void {
   // A part: the rest of the lock is still there to be used.
-  const isPart = 'request' in command && command.request && 'ids' in command.request
-  if (isPart) return
+  if ('request' in command && command.request && 'ids' in command.request) return
   for (const lockId of locksNamedBy(command)) if (lockId) knowledge.forgetLock(lockId)
 }

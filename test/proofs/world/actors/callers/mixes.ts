@@ -1,18 +1,13 @@
 import type { Random } from '../../../../../testing/random.ts'
 import type { PlainCallVerb, Verb } from './command.ts'
 
-/** How often each kind of operation is drawn. */
 export type Mix = Readonly<Partial<Record<Drawn, number>>>
 
 /** A verb, or a way to use one that has its own odds. */
+// biome-ignore format: a table
 export type Drawn =
-  | Exclude<Verb, 'wake' | PlainCallVerb>
-  | 'bulkPush'
-  | 'idempotentPush'
-  | 'popWithoutAck'
-  | 'idempotentPop'
-  | 'purgeByIds'
-  | 'redriveByIds'
+  | Exclude<Verb, 'wake' | PlainCallVerb> | 'bulkPush' | 'idempotentPush' | 'popWithoutAck' | 'idempotentPop'
+  | 'purgeByIds' | 'redriveByIds'
 
 // biome-ignore format: a table
 const rare: Mix = {

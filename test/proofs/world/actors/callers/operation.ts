@@ -30,7 +30,6 @@ export type Outcome =
   /** A definite error: it must not have changed anything, nor may it yet. */
   | { readonly kind: 'refused'; readonly error: QueueError; readonly atCommit: number }
   | { readonly kind: 'unknown'; readonly error: QueueError; readonly atCommit: number }
-  /** Its writer died. */
   | { readonly kind: 'crashed' }
   /** Something that is none of our errors: always a fault of the engine. */
   | { readonly kind: 'broken'; readonly error: unknown }
@@ -45,7 +44,6 @@ class Effects {
   passedOver = 0
   /** Items settled out of the locks it named. */
   readonly settledByLock = new Map<string, number>()
-  /** When it last did. */
   settledAtCommit = 0
   readonly releasedByLock = new Map<string, number>()
   readonly buriedByLock = new Map<string, number>()
@@ -74,20 +72,22 @@ export const currentOperation = new AsyncLocalStorage<Operation>()
 
 /** The model, as far as it counts. */
 type Counts = {
-  nextOperationId(): number
+  operations: number
   readonly commits: number
   readonly world: { readonly scheduler: { readonly nowMs: number } }
 }
 
+const unread = { clockMinMs: Number.POSITIVE_INFINITY, clockMaxMs: Number.NEGATIVE_INFINITY }
+
 export function startOperation(model: Counts, writer: string, command: Command): Operation {
+  model.operations += 1
   return {
-    id: model.nextOperationId(),
+    id: model.operations,
     writer,
     command,
     startedMs: model.world.scheduler.nowMs,
     startedAtCommit: model.commits,
-    clockMinMs: Number.POSITIVE_INFINITY,
-    clockMaxMs: Number.NEGATIVE_INFINITY,
+    ...unread,
     latestMs: Number.NEGATIVE_INFINITY,
     requests: 0,
     isHindered: false,
@@ -103,30 +103,24 @@ export function carryOut(
   atCommit: () => number,
   done: (outcome: Outcome) => void,
 ): void {
-  currentOperation.run(operation, () => {
-    act().then(
-      (value) => done({ kind: 'success', value, atCommit: atCommit() }),
-      (error: unknown) => done(outcomeOfError(error, atCommit())),
-    )
-  })
-}
-
-function outcomeOfError(error: unknown, atCommit: number): Outcome {
-  if (!(error instanceof QueueError)) return { kind: 'broken', error }
-  return { kind: error.outcome === 'unknown' ? 'unknown' : 'refused', error, atCommit }
+  const fail = (error: unknown): void => {
+    const kind = (error as QueueError).outcome === 'unknown' ? 'unknown' : 'refused'
+    if (error instanceof QueueError) done({ kind, error, atCommit: atCommit() })
+    else done({ kind: 'broken', error })
+  }
+  const succeed = (value: unknown) => done({ kind: 'success', value, atCommit: atCommit() })
+  currentOperation.run(operation, () => act().then(succeed, fail))
 }
 
 export function readClock(nowMs: number): void {
   const operation = currentOperation.getStore()
   if (operation === undefined) return
-  if (nowMs < operation.clockMinMs) operation.clockMinMs = nowMs
-  if (nowMs > operation.clockMaxMs) operation.clockMaxMs = nowMs
-  if (nowMs > operation.latestMs) operation.latestMs = nowMs
+  operation.clockMinMs = Math.min(operation.clockMinMs, nowMs)
+  operation.clockMaxMs = Math.max(operation.clockMaxMs, nowMs)
+  operation.latestMs = Math.max(operation.latestMs, nowMs)
 }
 
 /** What a waiting pop answers must be true after its last pause: what it saw before is no excuse. */
 export function judgeFromHere(operation: Operation, commits: number): void {
-  operation.startedAtCommit = commits
-  operation.clockMinMs = Number.POSITIVE_INFINITY
-  operation.clockMaxMs = Number.NEGATIVE_INFINITY
+  Object.assign(operation, { startedAtCommit: commits, ...unread })
 }

@@ -4,7 +4,6 @@ import { QueueError } from '../../../../../lambdas/foundation/errors.ts'
 import type { DocumentSender } from '../../../../../testing/simulated/simulated-client.ts'
 import type { Command, CommandOf } from './command.ts'
 
-/** What one life of a process calls. */
 export type Service = {
   readonly queues: Queues
   readonly dynamodb: DocumentSender
@@ -15,14 +14,7 @@ export type Service = {
 export function perform(service: Service, command: Command): Promise<unknown> {
   const { queues, abortAfter } = service
   if (command.verb === 'pushTransactItem') return transact(service, command)
-  if (command.verb === 'transact') {
-    const { queue, items, own } = command
-    return queues
-      .transact(queue, items, (entries) => sendInLoop(service, command, entries))
-      .catch((error: unknown) => {
-        throw ownFailure(own, error)
-      })
-  }
+  if (command.verb === 'transact') return transactInLoop(service, command)
   if (command.verb === 'pop' && command.request.waitSeconds !== undefined) {
     const signal = abortAfter(command.cancelAfterMs)
     return queues.pop(command.queue, { ...command.request, signal })
@@ -37,74 +29,60 @@ export function perform(service: Service, command: Command): Promise<unknown> {
   return 'request' in command ? call(queue, command.request) : call(queue)
 }
 
+type Entries = Parameters<Parameters<Queues['transact']>[2]>[0]
+
+/** The caller's side of a transaction: its business row and the pushes, all or none. */
+function send({ dynamodb, tableName }: Service, pk: string, entries: Entries, condition?: string) {
+  const Item = { pk, sk: 'business' }
+  const Put = { TableName: tableName, Item, ...(condition && { ConditionExpression: condition }) }
+  return dynamodb.send(new TransactWriteCommand({ TransactItems: [{ Put }, ...entries] }))
+}
+
 /** A caller that is not sure sends its transaction again, with the same entry; some always do. */
 async function transact(service: Service, command: CommandOf<'pushTransactItem'>): Promise<void> {
   const { queue, item, businessRow, again } = command
   const entry = await service.queues.pushTransactItem(queue, item)
+  const attempt = () => send(service, businessRow, [entry]).catch(asOurs)
   let unsure: unknown
-  await sendTransaction(service, businessRow, entry).catch((error: unknown) => {
+  await attempt().catch((error: unknown) => {
     if (!again || (error as QueueError).outcome !== 'unknown') throw error
     unsure = error
   })
   if (!again) return
-  await sendTransaction(service, businessRow, entry).catch((error: unknown) => {
+  await attempt().catch((error: unknown) => {
     if (!(error instanceof QueueError)) throw error
     if (unsure !== undefined) throw unsure
   })
 }
 
-const definite = new Set([
-  'TransactionCanceledException',
-  'ProvisionedThroughputExceededException',
-  'ThrottlingException',
-  'RequestLimitExceeded',
-])
+const definite =
+  /^(TransactionCanceled|ProvisionedThroughputExceeded|Throttling)Exception$|^RequestLimitExceeded$/
 
-/** The caller's side of pushTransactItem: its business row and the push, both or neither. */
-async function sendTransaction(
-  { dynamodb, tableName }: Service,
-  businessRow: string,
-  entry: Awaited<ReturnType<Queues['pushTransactItem']>>,
-): Promise<unknown> {
-  const Put = { TableName: tableName, Item: { pk: businessRow, sk: 'business' } }
-  try {
-    return await dynamodb.send(new TransactWriteCommand({ TransactItems: [{ Put }, entry] }))
-  } catch (cause) {
-    const { name, message } = cause as Error
-    if (definite.has(name) && message.includes('ValidationError')) throw cause
-    const told = `The caller's transaction: ${message}`
-    if (definite.has(name)) throw new QueueError('BUSY', told, { cause })
-    throw new QueueError('STORE_UNAVAILABLE', told, { outcome: 'unknown', cause })
-  }
-}
-
-/** What a caller of `transact` sends: its errors are as the SDK throws them, and may be the caller's own. */
-async function sendInLoop(
-  { dynamodb, tableName }: Service,
-  { businessRow, own }: CommandOf<'transact'>,
-  entries: Parameters<Parameters<Queues['transact']>[2]>[0],
-): Promise<void> {
-  if (own === 'throws') throw new OwnFailure('before it was sent')
-  const Item = { pk: businessRow, sk: 'business' }
-  const condition = own === 'passes' ? 'attribute_not_exists(pk)' : 'attribute_exists(nowhere)'
-  const Put = { TableName: tableName, Item, ConditionExpression: condition }
-  try {
-    await dynamodb.send(new TransactWriteCommand({ TransactItems: [{ Put }, ...entries] }))
-  } catch (error) {
-    // As the SDK's retries note it, on errors of the network too.
-    throw Object.assign(error as Error, { $metadata: { attempts: 1, totalRetryDelay: 0 } })
-  }
+function asOurs(cause: Error): never {
+  const { name, message } = cause
+  if (definite.test(name) && message.includes('ValidationError')) throw cause
+  const told = `The caller's transaction: ${message}`
+  if (definite.test(name)) throw new QueueError('BUSY', told, { cause })
+  throw new QueueError('STORE_UNAVAILABLE', told, { outcome: 'unknown', cause })
 }
 
 class OwnFailure extends Error {}
 
-/** `transact` hands over what is the caller's own: right if it was, and then nothing is pushed. */
-function ownFailure(own: CommandOf<'transact'>['own'], error: unknown): unknown {
-  if (error instanceof QueueError) return error
-  const { name, message } = error as Error
-  const isOwn =
-    own === 'throws'
-      ? error instanceof OwnFailure
-      : own === 'refuses' && name === 'TransactionCanceledException'
-  return isOwn ? new QueueError('BUSY', `The caller's own: ${message}`, { cause: error }) : error
+/** Its errors are as the SDK throws them, and may be the caller's own: then nothing is pushed. */
+function transactInLoop(service: Service, command: CommandOf<'transact'>): Promise<unknown> {
+  const { queue, items, businessRow, own } = command
+  const condition = own === 'passes' ? 'attribute_not_exists(pk)' : 'attribute_exists(nowhere)'
+  const sendOwn = async (entries: Entries): Promise<void> => {
+    if (own === 'throws') throw new OwnFailure('before it was sent')
+    await send(service, businessRow, entries, condition).catch((error: Error) => {
+      // As the SDK's retries note it, on errors of the network too.
+      throw Object.assign(error, { $metadata: { attempts: 1, totalRetryDelay: 0 } })
+    })
+  }
+  return service.queues.transact(queue, items, sendOwn).catch((error: Error) => {
+    const isRefused = own === 'refuses' && error.name === 'TransactionCanceledException'
+    const isOwn = !(error instanceof QueueError) && (isRefused || error instanceof OwnFailure)
+    const { message } = error
+    throw isOwn ? new QueueError('BUSY', `The caller's own: ${message}`, { cause: error }) : error
+  })
 }

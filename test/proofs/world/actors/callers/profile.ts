@@ -5,7 +5,6 @@ import type { Random } from '../../../../../testing/random.ts'
 import { drawFaults } from '../../harness/faults.ts'
 import { SKEW_MAX_MS } from '../../harness/mortal.ts'
 import { drawMixes, type Mix, sips, waiting } from './mixes.ts'
-import { asRare } from './rare-profile.ts'
 
 /** What one seed's world is like; everything else about a run follows from it and the seed. */
 export type Profile = Readonly<Omit<ReturnType<typeof drawBasic>, keyof Kinds>> & Kinds
@@ -34,17 +33,13 @@ type Kinds = {
 /** Each has its own mix of operations; between eras the world may rest. */
 type Eras = readonly { readonly mix: Mix; readonly restMs: number }[]
 
-export type QueueProfile = {
-  readonly queue: string
-  readonly segmentSize?: number
-  readonly bufferSegments?: number
-  readonly maxDeliveries?: number
-  readonly capacity?: number
-  readonly pushLimit?: LimitInput
-  readonly popLimit?: LimitInput
-  readonly itemTtlSeconds?: number
-  readonly expired?: 'dead_letter'
-}
+export type QueueProfile = { readonly queue: string } & Readonly<
+  Partial<Record<'segmentSize' | 'bufferSegments' | 'maxDeliveries' | 'capacity', number>> &
+    Partial<Record<'pushLimit' | 'popLimit', LimitInput>> & {
+      itemTtlSeconds?: number
+      expired?: 'dead_letter'
+    }
+>
 
 const MINUTE_MS = 60_000
 
@@ -114,12 +109,13 @@ function drawLingering(profile: Profile, random: Random): Profile {
 
 function drawExpiring(profile: Profile, random: Random): Profile {
   if (!random.chance(0.2)) return profile
-  const seconds = random.pick([
+  const lives: (readonly number[])[] = [
     [0, 1, 2],
     [1, 30],
     [5, 60, 3_600],
     [120, 720],
-  ] as const)
+  ]
+  const seconds = random.pick(lives)
   // Items that wait for a retry that they will not live to see, and hold up the others until then.
   const isHeldUp = random.chance(0.3)
   return {
@@ -193,6 +189,9 @@ export function drawLimit(random: Random): LimitInput {
   }
 }
 
+// biome-ignore format: a table
+const bulks = [[2, 5], [2, 12], [5, 40], [20, 120], [100, 300]] as const
+
 function drawBasic(random: Random) {
   const faultFree = random.chance(0.15)
   const calm = random.chance(0.3)
@@ -213,13 +212,7 @@ function drawBasic(random: Random) {
     skewMaxMs: calm ? 0 : random.pick([10, 500, SKEW_MAX_MS]),
     clockJumps: calm ? 0 : random.pick([0, 0, 0.01, 0.1]),
     itemBytes: random.pick([[0], [0], [0, 50], [40, 400], [300], [200, 900, 1_500], [150]]),
-    bulkItems: random.pick([
-      [2, 5],
-      [2, 12],
-      [5, 40],
-      [20, 120],
-      [100, 300],
-    ] as const),
+    bulkItems: random.pick<Kinds['bulkItems']>(bulks),
     /** After so many items, bulk pushes are small, so that a run comes to its end. */
     itemsMax: random.pick([300, 600, 600, 1_500]),
     popCounts: random.pick([[1], [1, 2, 3], [1, 5, 10], [10, 100], [100]]),
@@ -232,24 +225,17 @@ function drawBasic(random: Random) {
     /** How long a transaction may hold its items, as on AWS; 0 where the store is kinder. */
     transactionMaxMs: random.pick([0, 10, 15, 30, 200]),
     patterned: false,
-    waiting: undefined,
-    linger: undefined,
-    expiring: undefined,
-    later: undefined,
+    ...{ waiting: undefined, linger: undefined, expiring: undefined, later: undefined },
     lanes: 0,
     settlesMaxMs: 0,
   }
 }
 
 /** Write units a second for one item: as on AWS, or a third of that, so that a few writers feel it. */
-function drawThrottle(
-  random: Random,
-): { writeUnitsPerSecond: number; burstUnits: number } | undefined {
+function drawThrottle(random: Random) {
   if (random.chance(0.6)) return undefined
-  return {
-    writeUnitsPerSecond: random.pick([300, 1_000]),
-    burstUnits: random.pick([0, 100, 1_000]),
-  }
+  const writeUnitsPerSecond = random.pick([300, 1_000])
+  return { writeUnitsPerSecond, burstUnits: random.pick([0, 100, 1_000]) }
 }
 
 function drawEras(random: Random): Eras {
@@ -265,24 +251,19 @@ function reuseEras(random: Random): Eras {
 }
 
 function drawQueues(random: Random): QueueProfile[] {
-  const queues: QueueProfile[] = []
-  const count = random.pick([1, 1, 1, 2, 3])
-  for (let i = 0; i < count; i += 1) {
+  return Array.from({ length: random.pick([1, 1, 1, 2, 3]) }, (_, i) => {
+    const queue = `q${i}`
     // The engine forgets an empty queue that was never configured; a push makes it again.
-    if (random.chance(0.3)) {
-      queues.push({ queue: `q${i}` })
-      continue
-    }
-    queues.push({
-      queue: `q${i}`,
+    if (random.chance(0.3)) return { queue }
+    return {
+      queue,
       // Segments of a few items, so that a hundred operations fill, offload and recall many.
       ...(random.chance(0.75) && { segmentSize: random.pick([1, 2, 3, 4, 5, 8, 10]) }),
       ...(random.chance(0.5) && { bufferSegments: random.pick([1, 1, 2, 3]) }),
       ...(random.chance(0.35) && { maxDeliveries: random.pick([1, 2, 2, 3]) }),
       ...(random.chance(0.15) && { capacity: random.pick([5, 20, 100]) }),
-    })
-  }
-  return queues
+    }
+  })
 }
 
 /** Prefixes of all queues, of some, of one, of a dead-letter queue's name, and of none. */
@@ -315,3 +296,51 @@ export const keysExpire = (seed: number): boolean => seed % 4 === 1
 
 /** No era lasts as long, however often its processes freeze: the keys of one era are over between eras alone. */
 export const KEY_SECONDS = 8 * 60 * 60
+
+/** A few worlds go to a limit of the engine. These are large and slow. */
+function asRare(profile: Profile, random: Random): Profile {
+  if (!random.chance(0.01)) return profile
+  const usual = { waiting: undefined, expiring: undefined, limited: false, patterned: false }
+  return (random.chance(0.4) ? asWide : asCrowded)({ ...profile, ...usual }, random)
+}
+
+/** All lanes are in use, and items come due that need another one. */
+function asWide(profile: Profile, random: Random): Profile {
+  return {
+    ...profile,
+    queues: [{ queue: 'q0' }],
+    lanes: 1_000,
+    priorities: [5_000],
+    writers: random.between(1, 2),
+    concurrency: 1,
+    bulkItems: [2, 4],
+    itemBytes: [50],
+    thinkMaxMs: random.pick([100, 300]),
+    linger: undefined,
+    later: { seconds: random.pick([2, 4]), odds: 1 },
+    eras: [{ mix: { push: 40, move: 2, scheduled: 8, returnExpiredLocks: 12 }, restMs: 0 }],
+  }
+}
+
+/** As many items are in flight as may be, and most of them die there. */
+function asCrowded(profile: Profile, random: Random): Profile {
+  const taking = { pop: 40, housekeep: 1, returnExpiredLocks: 1, acknowledge: 1 }
+  return {
+    ...profile,
+    queues: [{ queue: 'q0', maxDeliveries: 1 }],
+    priorities: [0],
+    bulkItems: [800, 1_000],
+    itemBytes: [0],
+    itemsMax: 3_500,
+    popCounts: [100],
+    competing: 1,
+    combined: 0,
+    ttlSeconds: [30],
+    thinkMaxMs: random.pick([5, 300]),
+    later: undefined,
+    eras: [
+      { mix: { bulkPush: 1 }, restMs: 0 },
+      { mix: taking, restMs: 120_000 },
+    ],
+  }
+}

@@ -6,9 +6,8 @@ import type { Model } from '../../checkers/model.ts'
 import { featuresOf } from '../../harness/crossings.ts'
 import { show } from '../../harness/history.ts'
 import { Mortal, type MortalOptions, type Surroundings } from '../../harness/mortal.ts'
-import { inLife, type Life, type World } from '../../harness/world.ts'
+import { inLife, type World } from '../../harness/world.ts'
 import type { Command } from './command.ts'
-import { asOlderEngine, isOlder } from './older-engine.ts'
 import {
   carryOut,
   currentOperation,
@@ -20,32 +19,21 @@ import {
 import { perform, type Service } from './perform.ts'
 import { KEY_SECONDS, keysExpire } from './profile.ts'
 
+// biome-ignore format: a table
+const verbsOfConsumers = [
+  'list', 'pop', 'acknowledge', 'extend', 'release', 'deadLetter', 'browse',
+] as const
+
 /** A process with an engine, which does what callers ask of it. */
-export class Writer {
+export class Writer extends Mortal<Service> {
   readonly #world: World
   readonly #model: Model
-  readonly #process: Mortal<Service>
   readonly #running = new Set<Operation>()
 
   constructor(world: World, model: Model, options: MortalOptions) {
+    super(world, options, (surroundings) => openService(world, model, surroundings))
     this.#world = world
     this.#model = model
-    this.#process = new Mortal(world, options, (surroundings) => this.#open(surroundings))
-    this.#process.onDeath = () => {
-      for (const operation of this.#running) {
-        operation.outcome = { kind: 'crashed' }
-        this.#count(operation, 'crashed')
-      }
-      this.#running.clear()
-    }
-  }
-
-  get life(): Life {
-    return this.#process.life
-  }
-
-  set onCrash(onCrash: () => void) {
-    this.#process.onCrash = onCrash
   }
 
   /** By the world's own clock; not at all once this life has ended. */
@@ -60,69 +48,35 @@ export class Writer {
   }
 
   /** Its calls under way never end; a new process with an empty memory takes its place. */
-  crash(): void {
-    this.#process.crash()
+  override crash(): void {
+    for (const operation of this.#running) {
+      operation.outcome = { kind: 'crashed' }
+      this.#count(operation, 'crashed')
+    }
+    this.#running.clear()
+    super.crash()
   }
 
-  #open({ life, network: { dynamodb, s3 }, clock, random }: Surroundings): Service {
-    const { tableName, bucketName } = this.#world.store
-    const sleep = async (ms: number, signal?: AbortSignal): Promise<void> => {
-      await clock.sleep(ms, signal)
-      const operation = currentOperation.getStore()
-      // Of a pop, only the pauses of its wait end with its signal.
-      if (signal === undefined || operation?.command.verb !== 'pop') return
-      checkWaiter(this.#model, operation)
-      judgeFromHere(operation, this.#model.commits)
-    }
-    const queues = createQueues({
-      tableName,
-      bucketName,
-      dynamodb: isOlder(this.#world.seed, life.name) ? asOlderEngine(dynamodb) : dynamodb,
-      s3,
-      clock: { nowMs: clock.nowMs, sleep },
-      waitingPopsMax: this.#world.waitingPopsMax,
-      random: () => random.next(),
-      linger: this.#world.linger,
-      ...(keysExpire(this.#world.seed) && { idempotencyTtlSeconds: KEY_SECONDS }),
-      onBackgroundError: (error, { queue, step }) => {
-        this.#world.statistics.count(`background ${step} failed`)
-        this.#world.history.add(life.name, () => `  ${step} of ${queue} failed: ${error}`)
-        if (!(error instanceof TypeError || error instanceof RangeError)) return
-        this.#world.violated('only our own errors come out', `${step} of ${queue}: ${error.stack}`)
-      },
-    })
-    return {
-      queues,
-      dynamodb,
-      tableName,
-      abortAfter: (ms) => {
-        const ended = new AbortController()
-        if (ms === undefined) return ended.signal
-        const { scheduler } = this.#world
-        inLife(this.#world, life, scheduler.nowMs + ms, () => ended.abort())
-        return ended.signal
-      },
-    }
-  }
-
-  run(command: Command, done: (operation: Operation) => void): Operation {
-    const { history } = this.#world
-    const operation = startOperation(this.#model, this.life.name, command)
-    announcePush(this.#model, operation)
+  run(command: Command, done?: (operation: Operation) => void): Operation {
+    const model = this.#model
+    const { life, service } = this
+    const operation = startOperation(model, life.name, command)
+    announcePush(model, operation)
     this.#running.add(operation)
     if (this.#world.linger !== undefined && command.verb === 'push') {
-      operation.together = () => this.#pushes(command.queue)
+      operation.together = () =>
+        [...this.#running].filter(
+          (one) => one.command.verb === 'push' && one.command.queue === command.queue,
+        )
     }
-    history.add(operation.writer, () => `#${operation.id} ${show(command)}`)
-    const { life } = this
-    const { service } = this.#process
+    this.#world.history.add(operation.writer, () => `#${operation.id} ${show(command)}`)
     const finish = (outcome: Outcome): void => {
       if (life.dead) return
       this.#running.delete(operation)
       this.#finish(operation, outcome)
-      done(operation)
+      done?.(operation)
     }
-    const atCommit = () => this.#model.commits
+    const atCommit = () => model.commits
     carryOut(operation, () => perform(service, command), atCommit, finish)
     return operation
   }
@@ -141,41 +95,75 @@ export class Writer {
    * As the engine's interface, for code of ours that calls it (consumers, the inbox): each call is an operation like
    * any other, so the checkers judge it. It ends with this life of the process.
    */
-  asQueues(verbs: readonly Command['verb'][]): Queues {
+  asQueues(): Queues {
     const { life } = this
-    const call = (verb: Command['verb'], given: readonly unknown[]): Promise<unknown> => {
-      if (life.dead) return new Promise(() => {})
-      const [queue, request = {}] = verb === 'list' ? ['', ...given] : given
-      return this.call({ verb, queue, request } as Command)
-    }
-    const calls = verbs.map((verb) => [verb, (...given: unknown[]) => call(verb, given)])
+    const calls = verbsOfConsumers.map((verb) => {
+      const call = (...given: unknown[]): Promise<unknown> => {
+        if (life.dead) return new Promise(() => {})
+        const [queue, request = {}] = verb === 'list' ? ['', ...given] : given
+        return this.call({ verb, queue, request } as Command)
+      }
+      return [verb, call]
+    })
     return Object.fromEntries(calls) as Queues
-  }
-
-  #pushes(queue: string): Operation[] {
-    return [...this.#running].filter(
-      ({ command }) => command.verb === 'push' && command.queue === queue,
-    )
   }
 
   #finish(operation: Operation, outcome: Outcome): void {
     operation.outcome = outcome
-    const { history, statistics } = this.#world
+    const { history, statistics, crossings } = this.#world
+    const { command, requests } = operation
     history.add(operation.writer, () => {
-      if (outcome.kind === 'success') return `#${operation.id} → ${show(outcome.value)}`
-      if (outcome.kind === 'crashed') return `#${operation.id} → crashed`
-      return `#${operation.id} → ${outcome.kind}: ${outcome.error}`
+      const told = 'error' in outcome ? `: ${outcome.error}` : ''
+      const what = outcome.kind === 'success' ? show(outcome.value) : `${outcome.kind}${told}`
+      return `#${operation.id} → ${what}`
     })
     const code = outcome.kind === 'refused' || outcome.kind === 'unknown' ? outcome.error.code : ''
     this.#count(operation, `${outcome.kind} ${code}`.trim())
-    for (const feature of featuresOf(operation, this.#world.seed)) {
-      this.#world.crossings.note(operation.command.queue, feature)
-    }
-    statistics.max(`max requests of ${operation.command.verb}`, operation.requests)
+    for (const feature of featuresOf(operation)) crossings.note(command.queue, feature)
+    statistics.max(`max requests of ${command.verb}`, requests)
     checkAnswer(this.#model, operation)
   }
 
   #count({ command }: Operation, how: string): void {
     this.#world.statistics.count(`operation ${command.verb} ${how}`)
   }
+}
+
+function openService(
+  world: World,
+  model: Model,
+  { life, network: { dynamodb, s3 }, clock, random }: Surroundings,
+): Service {
+  const { tableName, bucketName } = world.store
+  const sleep = async (ms: number, signal?: AbortSignal): Promise<void> => {
+    await clock.sleep(ms, signal)
+    const operation = currentOperation.getStore()
+    // Of a pop, only the pauses of its wait end with its signal.
+    if (signal === undefined || operation?.command.verb !== 'pop') return
+    checkWaiter(model, operation)
+    judgeFromHere(operation, model.commits)
+  }
+  const queues = createQueues({
+    tableName,
+    bucketName,
+    dynamodb,
+    s3,
+    clock: { nowMs: clock.nowMs, sleep },
+    waitingPopsMax: world.waitingPopsMax,
+    random: () => random.next(),
+    linger: world.linger,
+    ...(keysExpire(world.seed) && { idempotencyTtlSeconds: KEY_SECONDS }),
+    onBackgroundError: (error, { queue, step }) => {
+      world.statistics.count(`background ${step} failed`)
+      world.history.add(life.name, () => `  ${step} of ${queue} failed: ${error}`)
+      if (!(error instanceof TypeError || error instanceof RangeError)) return
+      world.violated('only our own errors come out', `${step} of ${queue}: ${error.stack}`)
+    },
+  })
+  const abortAfter = (ms: number | undefined): AbortSignal => {
+    const ended = new AbortController()
+    if (ms !== undefined) inLife(world, life, world.scheduler.nowMs + ms, () => ended.abort())
+    return ended.signal
+  }
+  return { queues, dynamodb, tableName, abortAfter }
 }

@@ -23,7 +23,6 @@ export function drawRates(random: Random) {
     /** What keys and patterns are configured with: the first is there from the beginning, if any. */
     settings,
     configured: random.pick(['nothing', 'key', 'key', 'pattern']),
-    /** How often a call changes the configuration. */
     changes: random.pick([0, 0.03, 0.1, 0.2]),
     overrides,
     waiting: random.pick([0, 0.3, 0.7, 1]),

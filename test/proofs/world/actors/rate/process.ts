@@ -7,17 +7,18 @@ import type { RateRows } from '../../checkers/rate/rows.ts'
 import type { Joining } from '../../harness/actor.ts'
 import { show } from '../../harness/history.ts'
 import { Mortal } from '../../harness/mortal.ts'
-import type { Life } from '../../harness/world.ts'
 import { carryOut, currentOperation, type Outcome, startOperation } from '../callers/operation.ts'
 
 const HOUR_MS = 3_600_000
 const secret = new TextEncoder().encode('the secret of a simulation')
 
+/** What one life of a process has: its limiter, and which state of each row it has heard of last. */
+type Service = { readonly limits: RateLimits; readonly known: ReadonlyMap<string, number> }
+
 /** A process with a limiter, which does what callers ask of it. */
-export class RateProcess {
+export class RateProcess extends Mortal<Service> {
   readonly #joining: Joining
   readonly #rows: RateRows
-  readonly #process: Mortal<{ limits: RateLimits; known: Map<string, number> }>
   readonly #farOff: boolean
 
   constructor(
@@ -27,36 +28,28 @@ export class RateProcess {
     { farOff = false, clockJumps = joining.profile.clockJumps } = {},
   ) {
     const { world, profile } = joining
-    this.#joining = joining
-    this.#rows = rows
-    this.#farOff = farOff
     const options = { name, skewMaxMs: profile.skewMaxMs, clockJumps }
-    this.#process = new Mortal(world, options, ({ network, clock, random }) => {
+    super(world, options, ({ network, clock, random }) => {
       const offMs = farOff ? random.pick([-HOUR_MS, HOUR_MS]) : 0
       const known = new Map<string, number>()
       const limits = createRateLimits({
         tableName: world.store.tableName,
-        dynamodb: this.#noting(network.dynamodb, known),
+        dynamodb: noting(network.dynamodb, rows, known),
         secret,
         random: () => random.next(),
         clock: { nowMs: () => clock.nowMs() + offMs, sleep: clock.sleep },
       })
       return { limits, known }
     })
-  }
-
-  get life(): Life {
-    return this.#process.life
-  }
-
-  set onCrash(onCrash: () => void) {
-    this.#process.onCrash = onCrash
+    this.#joining = joining
+    this.#rows = rows
+    this.#farOff = farOff
   }
 
   run(command: RateCommand, done: (call: RateCall, outcome: Outcome) => void): void {
     const { world, model } = this.#joining
     const { life } = this
-    const { limits, known } = this.#process.service
+    const { limits, known } = this.service
     const receivedMs = Math.floor(world.scheduler.nowMs)
     const operation = startOperation(model, life.name, { verb: 'list', queue: '' })
     const { patterns } = this.#rows
@@ -79,30 +72,27 @@ export class RateProcess {
     const atCommit = () => operation.startedAtCommit
     carryOut(operation, () => perform(limits, command, receivedMs), atCommit, finish)
   }
-
-  /** Notes which state of a row, and of the settings of prefixes, the process has heard of last. */
-  #noting(network: DocumentSender, known: Map<string, number>): DocumentSender {
-    return {
-      send: async (command: { readonly input: { readonly Key?: Key } }) => {
-        const { pk = '', sk } = command.input.Key ?? {}
-        const { patterns } = this.#rows
-        const { states } = this.#rows.of(pk)
-        const [before, operation] = [states.length, currentOperation.getStore()]
-        try {
-          const answer = await network.send(command as never)
-          const own = states.findIndex(({ by }, at) => at >= before && by === operation)
-          known.set(pk, own < 0 ? before : own + 1)
-          if (sk === patternsKey.sk) known.set(sk, patterns)
-          return answer as never
-        } catch (error) {
-          const { name } = error as Error
-          if (name === 'ConditionalCheckFailedException') known.set(pk, before)
-          throw error
-        }
-      },
-    }
-  }
 }
+
+/** Notes which state of a row, and of the settings of prefixes, the process has heard of last. */
+const noting = (network: DocumentSender, rows: RateRows, known: Map<string, number>) => ({
+  send: async (command: { readonly input: { readonly Key?: Key } }) => {
+    const { pk = '', sk } = command.input.Key ?? {}
+    const { patterns } = rows
+    const { states } = rows.of(pk)
+    const [before, operation] = [states.length, currentOperation.getStore()]
+    try {
+      const answer = await network.send(command as never)
+      const own = states.findIndex(({ by }, at) => at >= before && by === operation)
+      known.set(pk, own < 0 ? before : own + 1)
+      if (sk === patternsKey.sk) known.set(sk, patterns)
+      return answer as never
+    } catch (error) {
+      if ((error as Error).name === 'ConditionalCheckFailedException') known.set(pk, before)
+      throw error
+    }
+  },
+})
 
 /** `receivedMs`: when the gateway got it, which is the true time. */
 function perform(limits: RateLimits, command: RateCommand, receivedMs: number): Promise<unknown> {

@@ -1,7 +1,6 @@
 import type { TicketState } from '../../../../../lambdas/rate/operations/tickets.ts'
 import type { Admission } from '../../../../../lambdas/rate/rate-limits.ts'
-import type { RateCall, Slot } from './rate-call.ts'
-import { isFull, isIdle } from './read-row.ts'
+import { isFull, isIdle, type RateCall, type Slot } from './rate-call.ts'
 import type { RateRows } from './rows.ts'
 
 /** Compares what a process answered with what its writes did; returns the slot that it goes on. */
@@ -45,11 +44,8 @@ function isOf(slot: Slot, answer: Admission): boolean {
 }
 
 /** A promised turn never moves, whatever has happened to the limit since. */
-export function checkVerified(
-  rows: RateRows,
-  { command, operation }: RateCall,
-  state: TicketState,
-): void {
+export function checkVerified(rows: RateRows, call: RateCall, state: TicketState): void {
+  const { command, operation } = call
   if (command.verb !== 'verify') return
   const { turn } = command
   const same = state.kind !== 'invalid' && state.turn.notBeforeMs === turn.notBeforeMs
@@ -58,24 +54,20 @@ export function checkVerified(
   rows.must(same && !early && !late, 'a promised turn never moves', operation.id, state, turn)
 }
 
-type Denied = Extract<Admission, { kind: 'denied' }>
-
 /** "Denied" is remembered for a minute at most, and clocks may be set by ten seconds meanwhile. */
 const REMEMBERED_MAX_MS = 60_000 + 10_000
 const REMEMBERED_MIN_MS = 1_000 + 10_000
 
 /** Nobody is denied while there is room, but by a memory of when there was none. Only for keys of one shard. */
-export function checkDenial(rows: RateRows, call: RateCall, answer: Denied): void {
+export function checkDenial(rows: RateRows, call: RateCall, answer: Admission): void {
   const { command, operation } = call
-  if (command.verb !== 'admit') return
+  if (command.verb !== 'admit' || answer.kind !== 'denied') return
   const { cost = 1, canWait = false, overrides } = command.request
   // Of the shortest line that may have applied to it.
   const inLine = canWait ? Math.min(rows.lines.min, overrides?.maxRequestsInQueue ?? 1e9) : 0
   const { states } = rows.of(`r#${command.key}#0`)
-  const keptMs = Math.min(
-    REMEMBERED_MAX_MS,
-    Math.max(REMEMBERED_MIN_MS, answer.windowMillis / 10 + 10_000),
-  )
+  const aTenthMs = Math.max(REMEMBERED_MIN_MS, answer.windowMillis / 10 + 10_000)
+  const keptMs = Math.min(REMEMBERED_MAX_MS, aTenthMs)
   // As it was at that time, and ever since.
   const sinceMs = operation.startedMs - keptMs
   const first = states.findLastIndex(({ fromMs }) => fromMs <= sinceMs)
@@ -104,35 +96,29 @@ export function checkDenial(rows: RateRows, call: RateCall, answer: Denied): voi
  * The time that a denial names is exact: while nothing else happens to the row, the same call of the same process is
  * denied before it and goes at it. Only for keys of one shard.
  */
-export class Openings {
-  readonly #rows: RateRows
-  readonly #told = new Map<string, { readonly opensMs: number; readonly states: number }>()
-
-  constructor(rows: RateRows) {
-    this.#rows = rows
-  }
-
-  check(call: RateCall, answer: Admission, slot: Slot | undefined): void {
+export function openingsOf(rows: RateRows) {
+  const known = new Map<string, { readonly opensMs: number; readonly states: number }>()
+  return (call: RateCall, answer: Admission, slot: Slot | undefined) => {
     const { command, operation, knows } = call
     if (command.verb !== 'admit' || answer.kind === 'override-refused') return
     const pk = `r#${command.key}#0`
-    const { length } = this.#rows.of(pk).states
+    const { length } = rows.of(pk).states
     const patterns = call.patterns()
     const request = { ...command.request, maxWaitMs: 0 }
     const ask = JSON.stringify([operation.writer, pk, patterns, request])
-    const told = this.#told.get(ask)
+    const told = known.get(ask)
     const isSettled = patterns !== undefined
     if (isSettled && slot !== undefined && slot.at === told?.states) {
-      this.#rows.world.statistics.count('path came back when a denial said')
+      rows.world.statistics.count('path came back when a denial said')
       const isEarly = slot.clockMs < told.opensMs
-      this.#rows.must(!isEarly, 'nobody goes before the time of a denial', operation.id, told)
+      rows.must(!isEarly, 'nobody goes before the time of a denial', operation.id, told)
     }
     if (isSettled && answer.kind === 'denied' && length === told?.states) {
       const isLate = operation.clockMinMs >= told.opensMs
-      this.#rows.must(!isLate, 'who comes at the time of a denial goes', operation.id, told)
+      rows.must(!isLate, 'who comes at the time of a denial goes', operation.id, told)
     }
     if (answer.kind !== 'denied') return
-    if (isSettled && knows(pk)) this.#told.set(ask, { opensMs: answer.retryAtMs, states: length })
-    else this.#told.delete(ask)
+    if (isSettled && knows(pk)) known.set(ask, { opensMs: answer.retryAtMs, states: length })
+    else known.delete(ask)
   }
 }

@@ -4,8 +4,17 @@ import type { Operation } from '../../actors/callers/operation.ts'
 import { getOrMake } from '../../harness/get-or-make.ts'
 import type { World } from '../../harness/world.ts'
 import { isSlotOf } from '../check-limits.ts'
-import type { RateCall, RowHistory, Slot } from './rate-call.ts'
-import { pastMs, type ReadRow, readStoredRow, turnIn, widthIn } from './read-row.ts'
+import {
+  pastMs,
+  type RateCall,
+  type RateCommand,
+  type ReadRow,
+  type RowHistory,
+  readStoredRow,
+  type Slot,
+  turnIn,
+  widthIn,
+} from './rate-call.ts'
 
 const SKEW_MS = 5_000
 /** By no clock of this world is that still in time: the grace and twice the skew. */
@@ -57,8 +66,8 @@ export class RateRows {
     }
     const call = this.#calls.get(by) ?? this.#ofQueue(by, change)
     this.#checkRow(before, row, call)
-    if (call.command.verb === 'admit') this.#checkTaken(pk, before, row, call)
-    if (call.command.verb === 'giveUp') this.#checkGiveUp(history, before, row, call)
+    this.#checkTaken(pk, before, row, call)
+    this.#checkGiveUp(history.slots, before, row, call)
     this.#checkTtl(history, row)
   }
 
@@ -88,18 +97,11 @@ export class RateRows {
     // A pop that waits reads its clock anew after each pause, so here are all times that it may have read.
     const clockMinMs = by.startedMs - SKEW_MS
     const clockMaxMs = this.world.scheduler.nowMs + SKEW_MS
-    const command = isSlotOf(by, change)
-      ? ({ verb: 'admit', key: '', request: {} } as const)
-      : ({ verb: 'state', key: '' } as const)
+    const verb = isSlotOf(by, change) ? 'admit' : 'state'
+    const command = { verb, key: '', request: {} } as RateCommand
     const operation = { ...by, clockMinMs, clockMaxMs }
-    return {
-      command,
-      operation,
-      slots: [],
-      farOff: false,
-      knows: () => false,
-      patterns: () => undefined,
-    }
+    const unknown = { knows: () => false, patterns: () => undefined }
+    return { command, operation, slots: [], farOff: false, ...unknown }
   }
 
   #checkRow(before: ReadRow | undefined, row: ReadRow, { farOff }: RateCall): void {
@@ -110,17 +112,12 @@ export class RateRows {
     if (before === undefined) return
     this.must(row.atMs >= before.atMs, 'the item’s time never goes back', row)
     this.must(row.revision >= before.revision, 'a revision never goes back', before, row)
-    const isOther = row.ruler !== before.ruler
-    const counts = !isOther || row.generation > before.generation
+    const counts = row.ruler === before.ruler || row.generation > before.generation
     this.must(counts, 'two epochs never have the same text', before, row)
   }
 
-  #checkTaken(
-    pk: string,
-    before: ReadRow | undefined,
-    row: ReadRow,
-    { command, operation, slots }: RateCall,
-  ): void {
+  #checkTaken(pk: string, before: ReadRow | undefined, row: ReadRow, call: RateCall): void {
+    const { command, operation, slots } = call
     if (command.verb !== 'admit') return
     const { world } = this
     const history = this.of(pk)
@@ -138,15 +135,11 @@ export class RateRows {
       givenUp: false,
     }
     slots.push(slot)
-    if (slot.late) {
-      world.statistics.count('path slot that came too late')
-      return
-    }
-    const say = (): string => JSON.stringify({ ...slot, open: undefined, history: undefined })
+    if (slot.late) return
     const must = (holds: boolean, rule: string, other?: Slot): void => {
       if (holds) return
-      const violate = (): void =>
-        world.violated(rule, `${say()}${other ? ` and that of #${other.by}` : ''}`)
+      const what = JSON.stringify({ ...slot, open: undefined, history: undefined })
+      const violate = (): void => world.violated(rule, `${what} ${other ? `and #${other.by}` : ''}`)
       if (slot.open === undefined) violate()
       else slot.open.push(violate)
     }
@@ -165,18 +158,12 @@ export class RateRows {
     if (slot.open === undefined) history.slots.push(slot)
   }
 
-  #checkGiveUp(
-    { slots }: RowHistory,
-    before: ReadRow | undefined,
-    row: ReadRow,
-    { command }: RateCall,
-  ): void {
-    if (command.verb !== 'giveUp') return
-    const { turn } = command
+  #checkGiveUp(slots: Slot[], before: ReadRow | undefined, row: ReadRow, call: RateCall): void {
+    if (call.command.verb !== 'giveUp') return
+    const { turn } = call.command
     const last = slots.findLast(({ givenUp }) => !givenUp)
     const isLast =
-      last !== undefined &&
-      last.row.epoch === turn.epoch &&
+      last?.row.epoch === turn.epoch &&
       last.position === turn.position &&
       last.row.giveUps === turn.giveUps &&
       row.cursor === last.position &&
