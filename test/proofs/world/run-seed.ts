@@ -69,10 +69,8 @@ export async function runSeed(options: RunOptions): Promise<RunResult> {
     await driver.call(drainer, { verb: 'configure', queue, request })
   }
   if (profile.lanes > 0) {
-    const items = Array.from({ length: profile.lanes }, (_, priority) => ({
-      text: `"lane ${priority}"`,
-      priority,
-    }))
+    const priorities = Array.from({ length: profile.lanes }, (_, n) => n)
+    const items = priorities.map((priority) => ({ text: `"lane ${priority}"`, priority }))
     await driver.call(drainer, { verb: 'push', queue: 'q0', request: { items } })
   }
 

@@ -129,9 +129,7 @@ async function duesOf({ input }: Account): Promise<readonly number[]> {
   const startsAtMs = input.startsAtMs ?? 0
   const times = await timesOf(definitionOf(input, undefined, startsAtMs - 1))
   const dues: number[] = []
-  for (let next = times.from(startsAtMs); next !== undefined; next = times.from(next + 1)) {
-    dues.push(next)
-  }
+  for (let at = times.from(startsAtMs); at !== undefined; at = times.from(at + 1)) dues.push(at)
   return dues
 }
 

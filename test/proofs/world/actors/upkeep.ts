@@ -32,21 +32,17 @@ export function housekeeper({ world, newWriter }: Joining): Part {
     })
   writer.onCrash = () => {
     for (const queue of busy) {
-      const its = (deaths.get(queue) ?? 0) + 1
-      if (its > RETRIES_MAX) deaths.delete(queue)
-      else {
-        deaths.set(queue, its)
-        waiting.add(queue)
-      }
+      const times = (deaths.get(queue) ?? 0) + 1
+      if (times <= RETRIES_MAX) waiting.add(queue)
+      deaths.set(queue, times <= RETRIES_MAX ? times : 0)
     }
     busy.clear()
     for (const queue of waiting) come(queue, 100)
   }
   return {
     observe(change) {
-      const { pk, newItem } = change
-      if (newItem?.work === undefined || !pk.startsWith('q#')) return
-      sendEvent(world, change, (afterMs) => come(queueOfRecordKey(pk), afterMs))
+      if (change.newItem?.work === undefined || !change.pk.startsWith('q#')) return
+      sendEvent(world, change, (afterMs) => come(queueOfRecordKey(change.pk), afterMs))
     },
     rest: () => void writer.run({ verb: 'returnExpiredLocks', queue: '' }),
   }

@@ -7,10 +7,8 @@ import type { ScheduledGroup } from './scheduled-items.ts'
 const never = Number.POSITIVE_INFINITY
 
 /** After each request that changed the queue. */
-export function noteAvailability(
-  { commits }: Model,
-  { availability, current, scheduled }: QueueModel,
-): void {
+export function noteAvailability({ commits }: Model, queueModel: QueueModel): void {
+  const { availability, current, scheduled } = queueModel
   const { fromMs, withRoomMs, dueMs, lackOfRoom } = availability
   const room = current === undefined ? never : roomIn(current.record)
   const keptRoom = current?.record.keptRoom ?? 0

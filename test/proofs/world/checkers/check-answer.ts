@@ -81,10 +81,7 @@ function emptying<V extends Verb>(check: (answer: Answer<V>) => void) {
   }
 }
 
-const haveSame = (
-  one: readonly QueuePatternInput[],
-  other: readonly QueuePatternInput[],
-): boolean =>
+const haveSame = (one: readonly QueuePatternInput[], other: readonly QueuePatternInput[]) =>
   one.length === other.length &&
   one.every(({ prefix }) => settingsBy(one, prefix) === settingsBy(other, prefix))
 

@@ -110,18 +110,14 @@ function orderOf(model: Model, queue: string, id: string): Order | undefined {
 
 /** Whether the first of two was certainly to be popped first. Writes move what waits before what is scheduled. */
 function wasBefore(a: Order, b: Order): boolean {
-  if (a.scheduled !== undefined)
-    return b.scheduled !== undefined && isBefore(a.scheduled, b.scheduled)
-  if (b.scheduled !== undefined) return true
+  if (a.scheduled && b.scheduled) return isBefore(a.scheduled, b.scheduled)
+  if (a.scheduled || b.scheduled) return b.scheduled !== undefined
   return a.priority === b.priority ? a.order < b.order : a.priority < b.priority
 }
 
 /** `gone` stays true for ever; only what was handed out can have been locked. */
-function checkLeft(
-  { model, operation, command, queueModel, say }: Asked,
-  id: string,
-  result: 'locked' | 'gone',
-): void {
+function checkLeft(asked: Asked, id: string, result: 'locked' | 'gone'): void {
+  const { model, operation, command, queueModel, say } = asked
   const { scheduled, current } = queueModel
   const later = scheduled.byId.get(id)
   const isLater = later !== undefined && later.sinceCommit <= operation.startedAtCommit

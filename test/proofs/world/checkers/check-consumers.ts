@@ -37,11 +37,7 @@ export const isWorkedOff = (queueModel: QueueModel): boolean =>
 const TURN_MS_MAX = 2 * (1_000 + 1_000) + 1_000
 
 /** While others wait a queue gives up its place: `called` has the times of its handler's calls. */
-export function checkTurns(
-  world: World,
-  called: ReadonlyMap<string, readonly number[]>,
-  sinceMs: number,
-): void {
+export function checkTurns(world: World, called: Map<string, number[]>, sinceMs: number): void {
   if (called.size < 3) world.violated('everybody has a turn', `${called.size} queues of 3 had one`)
   for (const [queue, times] of called) {
     const waits = times.map((ms, index) => ms - (times[index - 1] ?? sinceMs))

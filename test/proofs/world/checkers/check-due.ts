@@ -47,11 +47,8 @@ export function checkDueFirst({ model, queue, queueModel }: Write, pop: Operatio
 }
 
 /** Due items join as they were pushed, never early by the clock of who joins them, and in the order of time. */
-export function checkJoined(
-  model: Model,
-  { queue, scheduled, current }: QueueModel,
-  joined: readonly ScheduledItem[],
-): void {
+export function checkJoined(model: Model, its: QueueModel, joined: readonly ScheduledItem[]): void {
+  const { queue, scheduled, current } = its
   const { operation, world } = model
   world.statistics.count('path joined', joined.length)
   const say = (rule: string, { id, record }: ScheduledItem): void =>

@@ -92,11 +92,8 @@ export type Sent = { readonly queue: string; readonly texts: readonly string[] }
  * Every message that SQS accepted is in its queue or among its dead letters, once, or was given up where it has none;
  * and what was pushed without a key is there in the order in which SQS has it.
  */
-export function checkInbox(
-  { ledger, world }: Model,
-  accepted: readonly Sent[],
-  givenUp: readonly string[],
-): void {
+export function checkInbox(model: Model, accepted: readonly Sent[], givenUp: readonly string[]) {
+  const { ledger, world } = model
   const last = new Map<string, number>()
   for (const { queue, texts } of accepted) {
     const records = texts.map((text) => ledger.item(text))

@@ -108,11 +108,8 @@ function checkSettled(answer: Asked, lockId: string, answered: number): void {
 }
 
 /** All of a lock was acknowledged, by this call or by one before. */
-export function checkSettledCount(
-  { effects, queueModel, say }: Asked,
-  lockId: string,
-  answered: number,
-): void {
+export function checkSettledCount(answer: Asked, lockId: string, answered: number): void {
+  const { effects, queueModel, say } = answer
   const settled = effects.settledByLock.get(lockId)
   if (settled === undefined && !queueModel.locks.get(lockId)?.acknowledged) {
     say('a success has its effect', `lock ${lockId} was not acknowledged`)

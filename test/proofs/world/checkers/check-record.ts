@@ -160,28 +160,24 @@ export function checkMarks(commit: Commit): void {
 /** The sweeper announces a queue again only if a consumer could take something and none has. */
 function checkReminder({ model, before }: Commit, { record }: Snapshot, hasFree: boolean): void {
   const last = before?.record.reminder
-  const { reminder } = record
+  const { reminder, queue } = record
   if (reminder === undefined || reminder.times === 0 || reminder.sinceMs === last?.sinceMs) return
   model.world.statistics.count('path announced again')
-  if (!hasFree) model.violated('what is announced again is there', record.queue)
+  if (!hasFree) model.violated('what is announced again is there', queue)
   const isHeld = [...record.locks].some(([lockId, lock]) => !isDone(lock) && !isRetry(lockId))
-  if (isHeld) model.violated('a queue at work is not announced again', record.queue)
+  if (isHeld) model.violated('a queue at work is not announced again', queue)
   if (model.operation?.command.verb === 'announceWaiting') return
   let taken = 0
   for (const { frontier } of record.lanes.values()) taken += frontier
-  if (last?.taken !== taken) {
-    model.violated('only what nobody takes is announced again', record.queue)
-  }
+  if (last?.taken !== taken) model.violated('only what nobody takes is announced again', queue)
 }
 
 /**
  * A queue with nothing to pop needs its mark, or the next push would be no event. The call that empties a
  * queue sets the mark before it answers, and so does a call that finds the mark missing.
  */
-export function checkLeftDry(
-  { model, operation, queueModel, say }: Asked,
-  outcome: PopOutcome | undefined,
-): void {
+export function checkLeftDry(asked: Asked, outcome: PopOutcome | undefined): void {
+  const { model, operation, queueModel, say } = asked
   const { silence, queue } = queueModel
   if (silence === undefined) return
   const found = outcome?.kind === 'empty' && silence.sinceCommit <= operation.startedAtCommit

@@ -43,9 +43,7 @@ export function checkSettling(write: Write, change: LaneChange, log: LaneLog): v
   for (const [lockId, all] of change.settledLocked) {
     const isNamed = settlesLocks.test(command?.verb ?? '') && locksNamedBy(command).includes(lockId)
     const numbers = isNamed ? all : subtract(all, over)
-    if (operation !== undefined && isOwnClaim(operation, lockId)) {
-      takeBack(operation, priority, over)
-    }
+    if (operation && isOwnClaim(operation, lockId)) takeBack(operation, priority, over)
     if (numbers.length === 0) continue
     if (isPurge(command, priority)) {
       purge(model, log, numbers)

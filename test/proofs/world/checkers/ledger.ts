@@ -34,11 +34,7 @@ export type PushedBy = {
 }
 
 /** Items with one text cannot be told apart, so they are counted: as many have come as have left. */
-type Occurrences = {
-  came: number
-  left: number
-  readonly found: (item: Item) => void
-}
+type Occurrences = { came: number; left: number; readonly found: (item: Item) => void }
 
 export class Ledger {
   /** One more whenever the time of all keys is over. */

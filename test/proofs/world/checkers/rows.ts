@@ -89,11 +89,7 @@ function bytesOf({ rows, world }: Model, { queue, reference, part }: Part): Uint
   return rows.row(pk, sk)?.d as Uint8Array | undefined
 }
 
-export function batchEntries(
-  model: Model,
-  queue: string,
-  entry: string,
-): readonly string[] | undefined {
+export function batchEntries(model: Model, queue: string, entry: string): string[] | undefined {
   const reference = decodeReference(entry)
   const entries: string[] = []
   const parts = Math.ceil(reference.count / reference.partItems)

@@ -74,9 +74,7 @@ type Failure = Violation & { readonly seed: number }
 type SeedResult = { readonly statistics: Statistics; readonly violation: Violation | undefined }
 
 /** Makes this a process of the pool: it runs the seeds it is given and answers with what they found. */
-export async function serveJobs(
-  run: (seed: number, operations: number) => Promise<SeedResult>,
-): Promise<void> {
+export async function serveJobs(run: (seed: number, operations: number) => Promise<SeedResult>) {
   await prepareProcess()
   serveQuestions(async ({ from, to, operations }: Job): Promise<JobResult> => {
     const statistics = new Statistics()

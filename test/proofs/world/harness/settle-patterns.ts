@@ -47,11 +47,7 @@ export async function settlePatterns(settling: Settling): Promise<void> {
 }
 
 /** A change, while another process makes queues by what it knows: right within two sweeps, a minute apart. */
-async function change(
-  settling: Settling,
-  patterns: QueuePatternInput[],
-  name: string,
-): Promise<void> {
+async function change(settling: Settling, patterns: QueuePatternInput[], name: string) {
   const { model, driver, newWriter, random } = settling
   const other = newWriter(`other-${name}`)
   const makeQueue = async (number: number): Promise<void> => {

@@ -60,11 +60,7 @@ export type Sender = {
 }
 
 /** One life of a process: a crash ends it, a pause freezes it. */
-export type Life = {
-  readonly name: string
-  dead: boolean
-  pausedUntilMs: number
-}
+export type Life = { readonly name: string; dead: boolean; pausedUntilMs: number }
 
 /** Something that happens inside a writer: never once it is dead, and not while it is frozen. */
 export function inLife(world: World, life: Life, timeMs: number, run: () => void): void {
@@ -77,11 +73,7 @@ export function inLife(world: World, life: Life, timeMs: number, run: () => void
 }
 
 /** An event on its way from the table to whom it is for: late, twice or never, but not before readers see the change. */
-export function sendEvent(
-  world: World,
-  change: Change | undefined,
-  arrive: (afterMs: number) => void,
-): void {
+export function sendEvent(world: World, change: Change | undefined, arrive: (ms: number) => void) {
   const { odds, random, statistics, scheduler } = world
   const shownAfterMs = Math.max(0, (change?.shownAtMs ?? 0) - scheduler.nowMs)
   if (random.chance(odds['event-missed'])) {

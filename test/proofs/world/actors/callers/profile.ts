@@ -45,17 +45,11 @@ const MINUTE_MS = 60_000
 
 /** What was drawn first is drawn as ever: each kind of world that came later draws after all others. */
 export function drawProfile(random: Random): Profile {
-  const kinds = [
-    drawLimited,
-    drawPatterned,
-    drawWaiting,
-    drawLingering,
-    drawExpiring,
-    drawLater,
-    asRare,
-    asKeptFull,
-  ]
-  return kinds.reduce<Profile>((profile, draw) => draw(profile, random), drawBasic(random))
+  const kinds = [drawLimited, drawPatterned, drawWaiting, drawLingering, drawExpiring, drawLater]
+  return [...kinds, asRare, asKeptFull].reduce<Profile>(
+    (profile, draw) => draw(profile, random),
+    drawBasic(random),
+  )
 }
 
 function drawLimited(profile: Profile, random: Random): Profile {
@@ -269,10 +263,8 @@ function drawQueues(random: Random): QueueProfile[] {
 /** Prefixes of all queues, of some, of one, of a dead-letter queue's name, and of none. */
 const prefixes = ['', 'q', 'q0', 'q1', 'q0-dead', 'x']
 
-export function drawPatterns(
-  { limited, expiring }: Pick<Profile, 'limited' | 'expiring'>,
-  random: Random,
-): QueuePatternInput[] {
+export function drawPatterns(profile: Profile, random: Random): QueuePatternInput[] {
+  const { limited, expiring } = profile
   return prefixes
     .filter(() => random.chance(0.4))
     .map((prefix) => ({

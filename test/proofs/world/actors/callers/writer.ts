@@ -129,11 +129,9 @@ export class Writer extends Mortal<Service> {
   }
 }
 
-function openService(
-  world: World,
-  model: Model,
-  { life, network: { dynamodb, s3 }, clock, random }: Surroundings,
-): Service {
+function openService(world: World, model: Model, surroundings: Surroundings): Service {
+  const { life, network, clock, random } = surroundings
+  const { dynamodb, s3 } = network
   const { tableName, bucketName } = world.store
   const sleep = async (ms: number, signal?: AbortSignal): Promise<void> => {
     await clock.sleep(ms, signal)
