@@ -60,7 +60,7 @@ export const byIdMutants: readonly Mutant[] = [
     [fencedUpdate, 'if (guards.tailBytesMax !== undefined) update.condition(`b<=${update.value(guards.tailBytesMax)}`)', ''],
     test(updateTest)),
   mutant('move-ignores-the-capacity', 'items are new to another queue',
-    ['engine/operations/moving/append-moved.ts', '{ capacityCounts: true }', '{ capacityCounts: false }'],
+    ['engine/operations/moving/append-moved.ts', 'moveLanesBeside(engine, change, to, lanes, { makeRoom })', 'moveLanesBeside(engine, change, to, lanes)'],
     test(moveTest)),
   mutant('new-id-of-the-wrong-end', 'a new id leads to its item',
     ['engine/operations/moving/find-moved.ts',
