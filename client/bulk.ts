@@ -3,16 +3,7 @@
 import { checkOptions } from '../lambdas/foundation/shared/known-options.ts'
 import { isDeadLetterQueue } from '../lambdas/foundation/shared/queue-id.ts'
 import { bulkNames } from './option-names.ts'
-import type { CallOptions, Queue } from './queue.ts'
-
-export type BulkOptions = {
-  /** Queues whose ids begin with this; `''` means all. */
-  readonly prefix: string
-  /** Queues at a time. Default 4: a new AWS account runs ten functions at once. */
-  readonly atOnce?: number | undefined
-  /** After this signal, starts on no further queue; those under way finish. */
-  readonly signal?: AbortSignal | undefined
-}
+import type { BulkOptions, CallOptions, Queue } from './queue.ts'
 
 type Failed = { readonly id: string; readonly kind: 'failed'; readonly error: unknown }
 type Done<Answer> = { readonly id: string; readonly kind: 'done' } & Answer

@@ -1,22 +1,10 @@
 import { checkOptions } from '../lambdas/foundation/shared/known-options.ts'
-import type { LingerOptions } from '../lambdas/foundation/shared/linger/options.ts'
-import { type Auth, authoriser } from './auth.ts'
+import { authoriser } from './auth.ts'
 import { createClientNames } from './option-names.ts'
+import type { ClientOptions } from './queue.ts'
 import { shown } from './queue-calls.ts'
-import { type RetryOptions, retryPolicy } from './retry.ts'
+import { retryPolicy } from './retry.ts'
 import { type Send, sender, TIMEOUT_MS } from './transport.ts'
-
-export type ClientOptions = {
-  /** The `Url` that the deployment prints, or http://localhost:8000. */
-  readonly url: string | URL
-  readonly auth?: Auth | undefined
-  readonly fetch?: typeof globalThis.fetch | undefined
-  /** How long to wait for one answer. Default 31,000. */
-  readonly timeoutMs?: number | undefined
-  readonly retry?: RetryOptions | undefined
-  /** Sends pushes to a queue that come at about the same time as one bulk push. Default: off. */
-  readonly linger?: boolean | LingerOptions | undefined
-}
 
 /** `localhost:8000` is a valid URL of the scheme `localhost:`, and fetch's error about it is no help. */
 function baseOf(url: string | URL | undefined): URL {

@@ -5,13 +5,13 @@ import { checkOptions, type Names } from '../lambdas/foundation/shared/known-opt
 import { batchingOf, type LingerOptions } from '../lambdas/foundation/shared/linger/options.ts'
 import { refusingUnknown } from '../lambdas/foundation/shared/refusing-unknown.ts'
 import type { HealthAnswer, ListAnswer } from './api-types.ts'
-import { type ClientOptions, connect } from './connect.ts'
+import { connect } from './connect.ts'
 import type { BatchHandler } from './consume/many.ts'
 import type { Consumed } from './consume/options.ts'
 import { isPushPopError } from './errors.ts'
 import { call, optional, queuePatternRules, queueRules, scheduleRules } from './option-names.ts'
 import { pushCalls, pusherOf } from './pushing.ts'
-import type { CallOptions, Json, Queue } from './queue.ts'
+import type { CallOptions, ClientOptions, Json, Queue } from './queue.ts'
 import { idsOf, pathOf, queueCalls } from './queue-calls.ts'
 import { type QueuePatternVerbs, queuePatternsOf } from './queue-patterns.ts'
 import { type RateLimit, type RatePatternVerbs, rateOf, ratePatternsOf } from './rate/limit.ts'
@@ -135,8 +135,7 @@ export type { ConsumeManyOptions, Which } from '../lambdas/consumer/core/many-op
 export type { AgainOptions, Duration } from '../lambdas/consumer/core/retry.ts'
 export type { ManyTrouble } from '../lambdas/consumer/core/trouble.ts'
 export type { Auth, Provided } from './auth.ts'
-export { type BulkOptions, type BulkResult, purgeQueues, redriveQueues } from './bulk.ts'
-export type { ClientOptions } from './connect.ts'
+export { type BulkResult, purgeQueues, redriveQueues } from './bulk.ts'
 export type { BatchContext, BatchHandler, BatchResult } from './consume/many.ts'
 export type {
   Consumed,
@@ -157,7 +156,9 @@ export {
 } from './errors.ts'
 export type {
   AsyncOptions,
+  BulkOptions,
   CallOptions,
+  ClientOptions,
   ExtendedLock,
   ItemOptions,
   Json,
@@ -170,7 +171,11 @@ export type {
   PushOptions,
   Queue,
   ReleaseOptions,
+  RetryOptions,
+  Schedule,
   ScheduledOptions,
+  ScheduleInput,
+  Schedules,
   SettleOptions,
 } from './queue.ts'
 export type {
@@ -196,8 +201,6 @@ export type {
 } from './rate/views.ts'
 export type { Waited, WaitOptions } from './rate/wait.ts'
 export { type RawJson, rawJson } from './raw-json.ts'
-export type { RetryOptions } from './retry.ts'
-export type { Schedule, ScheduleInput, Schedules } from './schedules.ts'
 export type { AwsCredentials } from './sigv4.ts'
 export type {
   AcknowledgeResult,

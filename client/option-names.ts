@@ -2,12 +2,19 @@
 
 import type { Names } from '../lambdas/foundation/shared/known-options.ts'
 import type { Requests } from '../lambdas/foundation/shared/refusing-unknown.ts'
-import type { BulkOptions } from './bulk.ts'
-import type { ClientOptions } from './connect.ts'
-import type { CallOptions, ItemOptions, MatchOptions, PushItem, Queue } from './queue.ts'
+import type {
+  BulkOptions,
+  CallOptions,
+  ClientOptions,
+  ItemOptions,
+  MatchOptions,
+  PushItem,
+  Queue,
+  RetryOptions,
+  ScheduleInput,
+  Schedules,
+} from './queue.ts'
 import type { QueuePattern, QueuePatternVerbs } from './queue-patterns.ts'
-import type { RetryOptions } from './retry.ts'
-import type { ScheduleInput, Schedules } from './schedules.ts'
 
 type First<Verb extends keyof Queue> = Names<NonNullable<Parameters<Queue[Verb] & Call>[0]>>
 type Second<Verb extends keyof Queue> = Names<NonNullable<Parameters<Queue[Verb] & Call>[1]>>

@@ -1,6 +1,10 @@
+import type { LingerOptions } from '../lambdas/foundation/shared/linger/options.ts'
+import type { SchedulesAnswer } from './api-types.ts'
+import type { Auth } from './auth.ts'
 import type { Consumed, ConsumeOptions, Handler } from './consume/options.ts'
+import type { PushPopError } from './errors.ts'
 import type { RawJson } from './raw-json.ts'
-import type { Schedules } from './schedules.ts'
+import type { View } from './view-of.ts'
 import type {
   AcknowledgeResult,
   CancelResult,
@@ -225,3 +229,71 @@ export type ExtendedLock = {
 }
 
 export type { Item }
+
+export type BulkOptions = {
+  /** Queues whose ids begin with this; `''` means all. */
+  readonly prefix: string
+  /** Queues at a time. Default 4: a new AWS account runs ten functions at once. */
+  readonly atOnce?: number | undefined
+  /** After this signal, starts on no further queue; those under way finish. */
+  readonly signal?: AbortSignal | undefined
+}
+
+export type ClientOptions = {
+  /** The `Url` that the deployment prints, or http://localhost:8000. */
+  readonly url: string | URL
+  readonly auth?: Auth | undefined
+  readonly fetch?: typeof globalThis.fetch | undefined
+  /** How long to wait for one answer. Default 31,000. */
+  readonly timeoutMs?: number | undefined
+  readonly retry?: RetryOptions | undefined
+  /** Sends pushes to a queue that come at about the same time as one bulk push. Default: off. */
+  readonly linger?: boolean | LingerOptions | undefined
+}
+
+export type RetryOptions = {
+  /** How often the client sends one call at most; 1 means never again. Default 5. */
+  readonly attemptsMax?: number | undefined
+  /** The last attempt begins within this time after the first. Default 60,000. */
+  readonly totalMs?: number | undefined
+  /** Called before each pause that precedes another attempt. */
+  readonly onRetry?: ((error: PushPopError, pauseMs: number) => void) | undefined
+}
+
+export interface Schedules<T> {
+  /** All of them, by name, without their items. */
+  list(options?: CallOptions): Promise<readonly Schedule[]>
+  get(name: string, options?: CallOptions): Promise<Schedule & { readonly item: T }>
+  /** Makes it, or replaces it as a whole. */
+  put(
+    name: string,
+    schedule: ScheduleInput<T>,
+    options?: MatchOptions,
+  ): Promise<Schedule & { readonly item: T }>
+  /** Returns whether there was one. */
+  delete(name: string, options?: MatchOptions): Promise<{ readonly deleted: boolean }>
+  /** Pushes its item now, once. */
+  run(name: string, options?: CallOptions): Promise<{ readonly id: string }>
+  pause(name: string, options?: CallOptions): Promise<Schedule>
+  resume(name: string, options?: CallOptions): Promise<Schedule>
+}
+
+export type Schedule = View<SchedulesAnswer['schedules'][number]>
+
+/** Either `cron` or `everySeconds`. */
+export type ScheduleInput<T> = {
+  readonly item: T | RawJson
+  readonly priority?: number | undefined
+  /** Minute, hour, day of the month, month, day of the week. */
+  readonly cron?: string | undefined
+  /** For `cron`: an IANA name. Default `UTC`. */
+  readonly timeZone?: string | undefined
+  /** At least 10. */
+  readonly everySeconds?: number | undefined
+  /** Not due before this time: whole seconds; a number is in milliseconds. */
+  readonly startsAt?: Date | number | undefined
+  /** Not due after this time, likewise. */
+  readonly endsAt?: Date | number | undefined
+  /** What happens to occurrences that were missed. Default `one`. */
+  readonly missed?: 'skip' | 'one' | 'all' | undefined
+}

@@ -4,15 +4,7 @@
 import { checkOptions } from '../lambdas/foundation/shared/known-options.ts'
 import type { PushPopError } from './errors.ts'
 import { retryNames } from './option-names.ts'
-
-export type RetryOptions = {
-  /** How often the client sends one call at most; 1 means never again. Default 5. */
-  readonly attemptsMax?: number | undefined
-  /** The last attempt begins within this time after the first. Default 60,000. */
-  readonly totalMs?: number | undefined
-  /** Called before each pause that precedes another attempt. */
-  readonly onRetry?: ((error: PushPopError, pauseMs: number) => void) | undefined
-}
+import type { RetryOptions } from './queue.ts'
 
 export type RetryPolicy = {
   readonly [Name in keyof RetryOptions]-?: NonNullable<RetryOptions[Name]>

@@ -8,50 +8,12 @@ import type {
   SchedulesAnswer,
 } from './api-types.ts'
 import { PushPopError } from './errors.ts'
-import type { CallOptions, MatchOptions } from './queue.ts'
+import type { CallOptions, MatchOptions, Schedule, ScheduleInput, Schedules } from './queue.ts'
 import { isSegment, matchOf, shown } from './queue-calls.ts'
-import { type RawJson, textOf } from './raw-json.ts'
+import { textOf } from './raw-json.ts'
 import { secondsOf } from './times.ts'
 import type { Answered, Send } from './transport.ts'
-import { type View, viewOf } from './view-of.ts'
-
-export type Schedule = View<SchedulesAnswer['schedules'][number]>
-
-/** Either `cron` or `everySeconds`. */
-export type ScheduleInput<T> = {
-  readonly item: T | RawJson
-  readonly priority?: number | undefined
-  /** Minute, hour, day of the month, month, day of the week. */
-  readonly cron?: string | undefined
-  /** For `cron`: an IANA name. Default `UTC`. */
-  readonly timeZone?: string | undefined
-  /** At least 10. */
-  readonly everySeconds?: number | undefined
-  /** Not due before this time: whole seconds; a number is in milliseconds. */
-  readonly startsAt?: Date | number | undefined
-  /** Not due after this time, likewise. */
-  readonly endsAt?: Date | number | undefined
-  /** What happens to occurrences that were missed. Default `one`. */
-  readonly missed?: 'skip' | 'one' | 'all' | undefined
-}
-
-export interface Schedules<T> {
-  /** All of them, by name, without their items. */
-  list(options?: CallOptions): Promise<readonly Schedule[]>
-  get(name: string, options?: CallOptions): Promise<Schedule & { readonly item: T }>
-  /** Makes it, or replaces it as a whole. */
-  put(
-    name: string,
-    schedule: ScheduleInput<T>,
-    options?: MatchOptions,
-  ): Promise<Schedule & { readonly item: T }>
-  /** Returns whether there was one. */
-  delete(name: string, options?: MatchOptions): Promise<{ readonly deleted: boolean }>
-  /** Pushes its item now, once. */
-  run(name: string, options?: CallOptions): Promise<{ readonly id: string }>
-  pause(name: string, options?: CallOptions): Promise<Schedule>
-  resume(name: string, options?: CallOptions): Promise<Schedule>
-}
+import { viewOf } from './view-of.ts'
 
 /** The answers have the API's own names. The command line prints these. */
 export function scheduleRequests(send: Send, queuePath: string) {

@@ -3,7 +3,6 @@ import type { QueueRecord } from '../../lambdas/engine/core/record.ts'
 import {
   decodeScheduled,
   indexesLeft,
-  type Scheduled,
   type ScheduledEntry,
 } from '../../lambdas/engine/core/scheduled.ts'
 import { type Engine, readRecord } from '../../lambdas/engine/operations/attempts/engine.ts'
@@ -13,6 +12,7 @@ import type { Row } from '../../lambdas/foundation/dynamo.ts'
 import { timeText } from '../arguments/time.ts'
 import { miscounted } from './check-record.ts'
 import { type Finding, ofRecord } from './finding.ts'
+import type { Scheduled } from '../../lambdas/engine/core/record.ts'
 
 /** A read may show a transaction's record before its rows, mostly for milliseconds: so one look proves nothing. */
 const LOOKS = 3

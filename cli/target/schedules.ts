@@ -9,11 +9,7 @@ import { connect } from '../../client/connect.ts'
 import { isOutcomeUnknown, isPushPopError } from '../../client/index.ts'
 import { pathOf } from '../../client/queue-calls.ts'
 import type { RawJson } from '../../client/raw-json.ts'
-import {
-  type ScheduleInput as Input,
-  scheduleBodyOf,
-  scheduleRequests,
-} from '../../client/schedules.ts'
+import { scheduleBodyOf, scheduleRequests } from '../../client/schedules.ts'
 import { present } from '../../lambdas/foundation/shared/present.ts'
 import type { Given } from '../arguments/option-table.ts'
 import type { TargetOptions } from '../arguments/target-options.ts'
@@ -23,6 +19,7 @@ import { httpAuth } from './http-auth.ts'
 import { awsOf, type Place, placeOf } from './open-target.ts'
 import type { Answer } from './rates.ts'
 import { whereNobodyAnswers } from './unreachable.ts'
+import type { ScheduleInput as Input } from '../../client/queue.ts'
 
 export type ScheduleInput = Omit<Input<RawJson>, 'startsAt' | 'endsAt'> & {
   readonly item: RawJson

@@ -1,4 +1,4 @@
-import type { Retry } from '../../lambdas/consumer/core/retry.ts'
+import type { Retry } from '../../lambdas/consumer/core/run.ts'
 import type { Consumed, ConsumeFailure } from './options.ts'
 
 /** What the workers of one `consume` share. */

@@ -1,5 +1,12 @@
 import { batchingOf } from '../foundation/shared/linger/options.ts'
+import type { ApplyingVerbs } from './applying-verbs.ts'
+import type { ByIdVerbs } from './by-id-verbs.ts'
+import type { ConfiguringVerbs } from './configuring-verbs.ts'
+import type { PopRequest } from './core/pop-request.ts'
+import type { PushItem, PushRequest } from './core/push-request.ts'
+import type { TransactItem } from './core/transact-item.ts'
 import { createEngine, type QueuesOptions } from './create-engine.ts'
+import type { LaterVerbs } from './later-verbs.ts'
 import type { Engine } from './operations/attempts/engine.ts'
 import { popOrWait } from './operations/popping/wait.ts'
 import { pushVerbs } from './operations/pushing/linger.ts'
@@ -7,7 +14,30 @@ import { acknowledge, acknowledgeMany } from './operations/settling/acknowledge.
 import { extend } from './operations/settling/extend.ts'
 import { deadLetter, release } from './operations/settling/settle.ts'
 import { housekeep } from './operations/sweeping/housekeep.ts'
-import type { Queues } from './verbs.ts'
+import type { SchedulingVerbs } from './scheduling-verbs.ts'
+import type {
+  AnnounceReport,
+  AnnounceRequest,
+  StartTimersReport,
+  SweepReport,
+  SweepRequest,
+} from './sweeping-requests.ts'
+import type {
+  AcknowledgeResult,
+  BrowsePage,
+  BrowseRequest,
+  HousekeepReport,
+  HousekeepRequest,
+  InspectRequest,
+  ListRequest,
+  PopOutcome,
+  Pushed,
+  QueuePage,
+  QueueState,
+  ReleaseRequest,
+  SettleRequest,
+} from './verbs.ts'
+import type { WakingVerbs } from './waking-verbs.ts'
 
 export type * from './verbs.ts'
 export type { QueuesOptions }
@@ -63,4 +93,58 @@ function warnWithoutZstd(): void {
       'has no zstd: use Node 22.15 or newer',
     { code: 'PUSHPOP_NO_ZSTD' },
   )
+}
+
+/**
+ * The engine's verbs. Expected outcomes are values; what a caller must act on is a `QueueError`
+ * with a code from `foundation/errors.ts`; anything else that is thrown is a bug of ours.
+ */
+export interface Queues
+  extends ConfiguringVerbs,
+    ApplyingVerbs,
+    ByIdVerbs,
+    LaterVerbs,
+    SchedulingVerbs,
+    WakingVerbs {
+  push(queue: string, request: PushRequest): Promise<Pushed>
+  /** Sends the pushes that linger, and resolves when all of them have their answers; it never rejects. */
+  flush(): Promise<void>
+  /** An entry for the caller's own TransactWriteItems (document client form): pushes with it, or not at all. */
+  pushTransactItem(queue: string, item: PushItem): Promise<TransactItem>
+  /**
+   * The loop around `pushTransactItem`: pushes the items in a transaction that `send` sends with these
+   * entries. It tries again if the queue is in the way, and throws the caller's own errors. It returns what
+   * `send` returned, or undefined if the transaction passed and its answer was lost.
+   */
+  transact<T>(
+    queue: string,
+    items: readonly PushItem[],
+    send: (entries: readonly TransactItem[]) => Promise<T>,
+  ): Promise<T | undefined>
+  pop(queue: string, request?: PopRequest): Promise<PopOutcome>
+  acknowledge(
+    queue: string,
+    request: SettleRequest,
+  ): Promise<{ readonly itemsAcknowledged: number }>
+  acknowledgeMany(queue: string, lockIds: readonly string[]): Promise<readonly AcknowledgeResult[]>
+  extend(
+    queue: string,
+    request: { readonly lockId: string; readonly ttlSeconds: number },
+  ): Promise<{ readonly lockId: string; readonly expiresAtMs: number; readonly ttlSeconds: number }>
+  release(queue: string, request: ReleaseRequest): Promise<{ readonly itemsReleased: number }>
+  deadLetter(
+    queue: string,
+    request: SettleRequest & { readonly reason?: string | undefined },
+  ): Promise<{ readonly itemsDeadLettered: number; readonly deadLetterQueue: string }>
+  inspect(queue: string, request?: InspectRequest): Promise<QueueState>
+  browse(queue: string, request?: BrowseRequest): Promise<BrowsePage>
+  list(request?: ListRequest): Promise<QueuePage>
+  /** Seals, offloads, recalls, trims and dead-letters what the record says is due. */
+  housekeep(queue: string, request?: HousekeepRequest): Promise<HousekeepReport>
+  /** Ends expired locks of due queues. Each run is bounded, and the next one goes on where it ended. */
+  returnExpiredLocks(request?: SweepRequest): Promise<SweepReport>
+  /** Announces every queue that has items and no consumer at work, for consumers that were repaired or are new. */
+  announceWaiting(request?: AnnounceRequest): Promise<AnnounceReport>
+  /** Gives a timer to queues whose items came without one. Once a day, a walk through all queues is due. */
+  startTimers(request: { readonly deadlineMs: number }): Promise<StartTimersReport>
 }

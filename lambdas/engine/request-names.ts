@@ -4,6 +4,7 @@ import type { Names } from '../foundation/shared/known-options.ts'
 import type { Requests } from '../foundation/shared/refusing-unknown.ts'
 import type { ScheduleInput } from './core/schedule.ts'
 import type { QueuesOptions } from './create-engine.ts'
+import type { Queues } from './queues.ts'
 import type {
   AnnounceRequest,
   BrowseRequest,
@@ -14,7 +15,6 @@ import type {
   PopRequest,
   PurgeRequest,
   PushRequest,
-  Queues,
   RedriveRequest,
   ReleaseRequest,
   ScheduledRequest,

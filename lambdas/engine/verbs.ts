@@ -1,23 +1,10 @@
-import type { ApplyingVerbs } from './applying-verbs.ts'
-import type { ByIdVerbs } from './by-id-verbs.ts'
-import type { ConfiguringVerbs } from './configuring-verbs.ts'
 import type { Configuration } from './core/configuration.ts'
 import type { DeadLetter } from './core/entry.ts'
 import type { PopRequest } from './core/pop-request.ts'
 import type { PushItem, PushRequest } from './core/push-request.ts'
 import type { TransactItem } from './core/transact-item.ts'
 import type { LaneState } from './core/views.ts'
-import type { LaterVerbs } from './later-verbs.ts'
-import type { SchedulingVerbs } from './scheduling-verbs.ts'
-import type {
-  AnnounceReport,
-  AnnounceRequest,
-  StartTimersReport,
-  SweepReport,
-  SweepRequest,
-} from './sweeping-requests.ts'
 import type { Delay, ItemState, Waiting } from './waiting.ts'
-import type { WakingVerbs } from './waking-verbs.ts'
 
 // The requests and answers of the engine's verbs.
 
@@ -29,60 +16,6 @@ export type * from './scheduling-verbs.ts'
 export type * from './sweeping-requests.ts'
 export type * from './waking-verbs.ts'
 export type { ItemState, LaneState, PopRequest, PushItem, PushRequest, TransactItem }
-
-/**
- * The engine's verbs. Expected outcomes are values; what a caller must act on is a `QueueError`
- * with a code from `foundation/errors.ts`; anything else that is thrown is a bug of ours.
- */
-export interface Queues
-  extends ConfiguringVerbs,
-    ApplyingVerbs,
-    ByIdVerbs,
-    LaterVerbs,
-    SchedulingVerbs,
-    WakingVerbs {
-  push(queue: string, request: PushRequest): Promise<Pushed>
-  /** Sends the pushes that linger, and resolves when all of them have their answers; it never rejects. */
-  flush(): Promise<void>
-  /** An entry for the caller's own TransactWriteItems (document client form): pushes with it, or not at all. */
-  pushTransactItem(queue: string, item: PushItem): Promise<TransactItem>
-  /**
-   * The loop around `pushTransactItem`: pushes the items in a transaction that `send` sends with these
-   * entries. It tries again if the queue is in the way, and throws the caller's own errors. It returns what
-   * `send` returned, or undefined if the transaction passed and its answer was lost.
-   */
-  transact<T>(
-    queue: string,
-    items: readonly PushItem[],
-    send: (entries: readonly TransactItem[]) => Promise<T>,
-  ): Promise<T | undefined>
-  pop(queue: string, request?: PopRequest): Promise<PopOutcome>
-  acknowledge(
-    queue: string,
-    request: SettleRequest,
-  ): Promise<{ readonly itemsAcknowledged: number }>
-  acknowledgeMany(queue: string, lockIds: readonly string[]): Promise<readonly AcknowledgeResult[]>
-  extend(
-    queue: string,
-    request: { readonly lockId: string; readonly ttlSeconds: number },
-  ): Promise<{ readonly lockId: string; readonly expiresAtMs: number; readonly ttlSeconds: number }>
-  release(queue: string, request: ReleaseRequest): Promise<{ readonly itemsReleased: number }>
-  deadLetter(
-    queue: string,
-    request: SettleRequest & { readonly reason?: string | undefined },
-  ): Promise<{ readonly itemsDeadLettered: number; readonly deadLetterQueue: string }>
-  inspect(queue: string, request?: InspectRequest): Promise<QueueState>
-  browse(queue: string, request?: BrowseRequest): Promise<BrowsePage>
-  list(request?: ListRequest): Promise<QueuePage>
-  /** Seals, offloads, recalls, trims and dead-letters what the record says is due. */
-  housekeep(queue: string, request?: HousekeepRequest): Promise<HousekeepReport>
-  /** Ends expired locks of due queues. Each run is bounded, and the next one goes on where it ended. */
-  returnExpiredLocks(request?: SweepRequest): Promise<SweepReport>
-  /** Announces every queue that has items and no consumer at work, for consumers that were repaired or are new. */
-  announceWaiting(request?: AnnounceRequest): Promise<AnnounceReport>
-  /** Gives a timer to queues whose items came without one. Once a day, a walk through all queues is due. */
-  startTimers(request: { readonly deadlineMs: number }): Promise<StartTimersReport>
-}
 
 export type Pushed = {
   readonly ids: readonly string[]

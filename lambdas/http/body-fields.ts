@@ -1,3 +1,4 @@
+import type * as v from 'valibot'
 import { JsonReader } from './json-reader.ts'
 import { codeOf, quoted, RequestError } from './request-error.ts'
 
@@ -73,3 +74,5 @@ function givenTwice(path: string, name: string): RequestError {
     field,
   })
 }
+
+export type ObjectSchema = v.StrictObjectSchema<v.ObjectEntries, string>

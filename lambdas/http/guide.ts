@@ -3,8 +3,9 @@
 // says what the caller probably meant, and where it goes; it never says "leave it out".
 
 import { snakeCase } from '../foundation/shared/wire-names.ts'
+import type { ObjectSchema } from './body-fields.ts'
 import { quoted } from './request-error.ts'
-import type { Call, ObjectSchema } from './schemas/call.ts'
+import type { Call } from './schemas/call.ts'
 
 export type Noun = 'field' | 'parameter'
 

@@ -1,6 +1,6 @@
 import type * as v from 'valibot'
+import type { ObjectSchema } from './body-fields.ts'
 import type { ParameterKind, ParameterKinds } from './parameters.ts'
-import type { ObjectSchema } from './schemas/call.ts'
 
 type Schema = v.GenericSchema & {
   readonly wrapped?: Schema

@@ -1,7 +1,8 @@
 import * as v from 'valibot'
+import type { ObjectSchema } from './body-fields.ts'
 import { eitherOr, entriesOf, meantBy, type Noun, unknownName } from './guide.ts'
 import { codeOf, RequestError } from './request-error.ts'
-import type { Call, ObjectSchema } from './schemas/call.ts'
+import type { Call } from './schemas/call.ts'
 
 type Issue = v.BaseIssue<unknown>
 

@@ -13,7 +13,6 @@ import {
   listCall,
   queuePatternsCall,
 } from '../../lambdas/http/schemas/inspect.ts'
-import { scheduledCall } from '../../lambdas/http/schemas/later.ts'
 import * as laterAnswers from '../../lambdas/http/schemas/later-answers.ts'
 import {
   cancelCall,
@@ -41,8 +40,6 @@ import {
   deleteScheduleCall,
   putScheduleCall,
   scheduleActionCall,
-  scheduleCall,
-  schedulesCall,
 } from '../../lambdas/http/schemas/schedules.ts'
 import {
   acknowledgeCall,
@@ -50,6 +47,9 @@ import {
   extendLockCall,
   releaseCall,
 } from '../../lambdas/http/schemas/settle.ts'
+import { scheduledCall } from '../../lambdas/http/endpoints/inspect.ts'
+import { schedulesCall } from '../../lambdas/http/endpoints/inspect.ts'
+import { scheduleCall } from '../../lambdas/http/endpoints/inspect.ts'
 
 export type OperationId = (typeof routes)[number]['operationId']
 

@@ -1,6 +1,5 @@
 import { QUEUES_PER_PAGE_MAX } from '../../foundation/shared/bounds.ts'
 import type { Which } from './many-options.ts'
-import type { Standing } from './rota.ts'
 import { walkList } from './walk-list.ts'
 
 export type PageRequest = {
@@ -51,4 +50,14 @@ function partsOf(queues: readonly string[]): string[][] {
     } else last.push(id)
   }
   return parts
+}
+
+/** A queue as the list shows it. If the count is missing, its record could not be read just now. */
+export type Standing = {
+  readonly queue: string
+  readonly count?: number | undefined
+  readonly lockedCount?: number | undefined
+  readonly waitingCount?: number | undefined
+  /** Waiting items hold back the others of an exclusive queue. */
+  readonly isBlocked?: boolean | undefined
 }

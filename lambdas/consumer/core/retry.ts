@@ -2,6 +2,7 @@
 
 import { RELEASE_DELAY_SECONDS_MAX } from '../../foundation/shared/bounds.ts'
 import { checkOptions, type Names } from '../../foundation/shared/known-options.ts'
+import type { Retry } from './run.ts'
 
 /** `'30s'`, `'5m'`, `'1h'`, `'1d'`, or a number of seconds: from a second to a day. */
 export type Duration = number | `${number}${'s' | 'm' | 'h' | 'd'}`
@@ -24,13 +25,6 @@ export type AgainOptions = {
   readonly jitter?: number | undefined
   /** Lets other items pass a failed one even in an exclusive queue, which then keeps no order. Default false. */
   readonly overtake?: boolean | undefined
-}
-
-export type Retry = {
-  /** By the number of deliveries; the last delay also holds for all later ones. */
-  readonly delaysMs: readonly number[]
-  readonly jitter: number
-  readonly overtake: boolean
 }
 
 const names: Names<AgainOptions> = { delays: 0, backoff: 0, jitter: 0, overtake: 0 }

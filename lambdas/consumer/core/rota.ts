@@ -7,17 +7,8 @@
 // Failed items wait in the queue itself: the list shows when they are back, or whether other items can be popped
 // meanwhile.
 
+import type { Standing } from './look.ts'
 import type { Ending } from './run.ts'
-
-/** A queue as the list shows it. If the count is missing, its record could not be read just now. */
-export type Standing = {
-  readonly queue: string
-  readonly count?: number | undefined
-  readonly lockedCount?: number | undefined
-  readonly waitingCount?: number | undefined
-  /** Waiting items hold back the others of an exclusive queue. */
-  readonly isBlocked?: boolean | undefined
-}
 
 /** How a turn ended: the worker's ending, or an error. `batches`: how often the worker called its handler. */
 export type TurnEnd = { readonly ending: Ending | 'failed'; readonly batches: number }

@@ -49,3 +49,10 @@ export type Run = {
   /** For a run that works many queues and has no time to wait for this one: it should come back after this long. */
   readonly comeBack?: (afterMs: number) => void
 }
+
+export type Retry = {
+  /** By the number of deliveries; the last delay also holds for all later ones. */
+  readonly delaysMs: readonly number[]
+  readonly jitter: number
+  readonly overtake: boolean
+}

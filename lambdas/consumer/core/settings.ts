@@ -1,4 +1,4 @@
-import type { Retry } from './retry.ts'
+import type { Retry } from './run.ts'
 
 /** Whether other items go on while failed ones wait. */
 export const passesBy = ({ competing, retry }: Settings): boolean => competing || retry.overtake

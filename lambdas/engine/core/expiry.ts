@@ -4,9 +4,8 @@ import { decodeItem, type Item } from './entry.ts'
 import { EXPIRED_DEAD_MAX, EXPIRED_LANES_PER_WRITE, EXPIRED_PER_WRITE } from './limits.ts'
 import { endLock } from './locks.ts'
 import { outOfLocks } from './named.ts'
-import { passFrontier, roomIn } from './pop.ts'
 import { deadIn, itemsIn, type Lock, type QueueRecord, type Stretch } from './record.ts'
-import { bury, settle } from './settling.ts'
+import { bury, passFrontier, roomIn, settle } from './settling.ts'
 
 /*
  * An item is over once it has expired: from then on, no pop hands it out. The expiry is in its entry, so a pop

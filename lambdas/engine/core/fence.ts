@@ -220,3 +220,7 @@ export function isForgettable(record: QueueRecord): boolean {
   for (const lane of record.lanes.values()) if (lane.head < endOf(lane)) return false
   return true
 }
+
+/** The queue is empty, and no caller will ask about its past any more. */
+export const isQuiet = (record: QueueRecord, nowMs: number): boolean =>
+  isForgettable(record) && nowMs >= forgettableAtMs(record)

@@ -1,5 +1,4 @@
 import { EXPIRED_DEAD_MAX, IN_FLIGHT_MAX } from './limits.ts'
-import { roomIn } from './pop.ts'
 import { subtract } from './ranges.ts'
 import {
   deadIn,
@@ -13,7 +12,7 @@ import {
   unsettledPart,
 } from './record.ts'
 import { goesToRetry, isRetry } from './retry.ts'
-import { settle } from './settling.ts'
+import { roomIn, settle } from './settling.ts'
 
 /*
  * The stack makes events from the table's stream, whose filter cannot compare a record with its

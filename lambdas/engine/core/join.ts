@@ -2,14 +2,13 @@ import { spanOf } from './entry.ts'
 import { hasLanesFor } from './joinable.ts'
 import { roomForDue } from './kept-room.ts'
 import { ENTRIES_PER_JOIN, LANES_PER_JOIN } from './limits.ts'
-import type { QueueRecord } from './record.ts'
+import type { QueueRecord, Scheduled } from './record.ts'
 import {
   decodeScheduled,
   dueOfRow,
   encodeScheduled,
   indexesLeft,
   isDue,
-  type Scheduled,
   type ScheduledEntry,
   scheduledBytes,
   unseenBeside,

@@ -1,6 +1,7 @@
 import { roomForDue } from './kept-room.ts'
 import { JOIN_RETRY_MS, LANES_MAX, SCHEDULED_SOFT_BYTES, TIDY_SCHEDULED_MS } from './limits.ts'
 import { doneLocks } from './locks.ts'
+import type { Scheduled } from './record.ts'
 import { endOf, type QueueRecord } from './record.ts'
 import {
   decodeScheduled,
@@ -10,7 +11,6 @@ import {
   isDue,
   isSomethingDue,
   isUntidy,
-  type Scheduled,
   scheduledBytes,
   unseenBeside,
 } from './scheduled.ts'

@@ -131,3 +131,5 @@ export const isLockId = (id: string): boolean => lockIdForm.test(id)
 export const allShards: readonly number[] = Array.from({ length: SHARDS }, (_, shard) => shard)
 
 export const shardOf = (queue: string): number => fnv1a(queue) % SHARDS
+
+export const isScheduledId = (id: string): boolean => id.startsWith('t-')

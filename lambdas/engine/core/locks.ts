@@ -1,4 +1,3 @@
-import { CONSUMERS_LOCK } from '../../foundation/random-text.ts'
 import { ENDED_KEPT, LOCK_LANES_PER_WRITE, LOCKS_PER_WRITE } from './limits.ts'
 import {
   type Ending,
@@ -10,7 +9,7 @@ import {
   type QueueRecord,
 } from './record.ts'
 import { type Again, comeBackLater, isRetry } from './retry.ts'
-import { bury, giveBack, settle } from './settling.ts'
+import { bury, CONSUMERS_LOCK, giveBack, settle } from './settling.ts'
 
 /*
  * The life of a lock

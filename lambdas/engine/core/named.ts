@@ -1,8 +1,8 @@
 import { QueueError } from '../../foundation/errors.ts'
+import { IDS_MAX } from '../../foundation/shared/bounds.ts'
 import { type ItemPlace, parseItemId } from './keys.ts'
 import { GAPS_MAX, IN_FLIGHT_MAX, LANES_PER_CALL_BY_ID, LOCKS_PER_WRITE } from './limits.ts'
 import { endLock } from './locks.ts'
-import { IDS_MAX } from './partial.ts'
 import { includes, normalised, type Range, subtract } from './ranges.ts'
 import {
   inFlightOf,

@@ -6,7 +6,7 @@ import {
   NOTES_OLD_MS,
   NOTES_PER_WRITE,
 } from './limits.ts'
-import type { Lane, QueueRecord } from './record.ts'
+import type { Lane, NotesMoved, QueueRecord } from './record.ts'
 import { encodeTime, TIME_DIGITS } from './time-digits.ts'
 
 /*
@@ -36,14 +36,6 @@ export type Note = {
   readonly places: ReadonlyMap<number, Offset | Place>
   /** For a push that scheduled items: how many seals it knew of, which is part of their ids. */
   readonly seals?: number | undefined
-}
-
-/** Keys whose notes have left the record: a receipt took a note's place, or its time was over. */
-export type NotesMoved = {
-  /** How many of them have no mark any more. */
-  readonly forgotten: number
-  /** The marks of the last ones. */
-  readonly marks: string
 }
 
 export const noneMoved: NotesMoved = { forgotten: 0, marks: '' }

@@ -34,9 +34,6 @@ export type Settlement = {
   readonly again?: Again | undefined
 }
 
-/** An id names at most as many items as a pop hands out. */
-export const IDS_MAX = 100
-
 /**
  * Ends a lock for some of its items; the rest stay locked. Ids say where their items are, so this
  * reads nothing. If a listed item is settled already, this counts as acknowledging it again; if it waits

@@ -15,7 +15,6 @@ import {
   freeIn,
   inFlightOf,
   itemsIn,
-  type Lane,
   type Lock,
   lanesInOrder,
   type QueueRecord,
@@ -23,7 +22,7 @@ import {
   stretchesOf,
 } from './record.ts'
 import { isOvertaken, isRetry } from './retry.ts'
-import { settle } from './settling.ts'
+import { passFrontier, roomIn, settle } from './settling.ts'
 
 export type PopCommand = {
   readonly count: number
@@ -203,10 +202,6 @@ export function choose(record: QueueRecord, count: number, oneLane: boolean): re
   return picks
 }
 
-/** How much heavier the record may become. */
-export const roomIn = (record: QueueRecord): number =>
-  Math.max(0, IN_FLIGHT_MAX - inFlightOf(record))
-
 function tooManyInFlight(record: QueueRecord): QueueError {
   const dead = deadIn(record)
   const to = deadLetterQueueOf(record.queue)
@@ -227,16 +222,6 @@ function firstItems(picks: readonly Stretch[], count: number): Stretch[] {
     left -= end - from
   }
   return first
-}
-
-/** Free items that it skips stay behind the frontier, where only fenced pops take them. */
-export function passFrontier(record: QueueRecord, stretches: readonly Stretch[]): QueueRecord {
-  const lanes = new Map(record.lanes)
-  for (const { priority, to } of stretches) {
-    const lane = lanes.get(priority) as Lane
-    if (to > lane.frontier) lanes.set(priority, { ...lane, frontier: to })
-  }
-  return { ...record, lanes }
 }
 
 const withLock = (record: QueueRecord, lockId: string, lock: Lock): QueueRecord => ({

@@ -1,7 +1,6 @@
 import { type Configuration, roomOf } from './configuration.ts'
 import { spanOf } from './entry.ts'
 import { MARKS_KEPT } from './limits.ts'
-import type { NotesMoved } from './notes.ts'
 import {
   countOf,
   intersect,
@@ -12,8 +11,6 @@ import {
   subtract,
   union,
 } from './ranges.ts'
-import type { Run } from './runs.ts'
-import type { Scheduled } from './scheduled.ts'
 
 /**
  * The queue record, decoded. Immutable: a decision makes a new one, and `store/fenced-update.ts`
@@ -259,3 +256,49 @@ export function unsettledPart(record: QueueRecord, priority: number, ranges: Ran
   const lane = record.lanes.get(priority)
   return lane === undefined ? none : intersect(ranges, unsettledIn(lane))
 }
+
+/** Keys whose notes have left the record: a receipt took a note's place, or its time was over. */
+export type NotesMoved = {
+  /** How many of them have no mark any more. */
+  readonly forgotten: number
+  /** The marks of the last ones. */
+  readonly marks: string
+}
+
+/**
+ * Answers leave two kinds out. `unknown`: an older engine sealed the run and did not note where, or it was joined
+ * and is worth offloading. `batches`: a joined run that is better left in place: some of it lies in batches in S3,
+ * or most of it in batches.
+ */
+export type Run = Range & { readonly in: SealedPlace | 'unknown' | 'batches' }
+
+/** Chunk rows; or a batch in rows or in S3, to which a chunk row refers. */
+export type SealedPlace = 'rows' | 'batch-rows' | 'batch-s3'
+
+/** What the record knows of the scheduled items. */
+export type Scheduled = {
+  /** The entries in the record itself, in the order in which they came. */
+  readonly entries: readonly string[]
+  /** Items, in the record and in rows. */
+  readonly items: number
+  /** Bytes of the entries in the record. Writes only ever add to this and to `items`. */
+  readonly bytes: number
+  /** Every write that takes an entry out of the record, or changes rows, needs this to be as seen, and raises it. */
+  readonly changes: number
+  /** Seals so far. */
+  readonly seals: number
+  /** The earliest due second of the rows, or an earlier one; never a later one. */
+  readonly nextDue: number | undefined
+  /**
+   * Sort keys of rows that a read may not show yet. Readers can see a DynamoDB transaction item by item: a process that
+   * reads the new record may still miss the rows that the same write has put.
+   */
+  readonly unseen: readonly string[]
+  /** Only rows of this era belong to the queue. Each purge begins a new one. */
+  readonly era: number
+  /** Purges whose rows are not all deleted yet, the earliest first. */
+  readonly purged: readonly string[]
+}
+
+/** Records that hold, or held, items with their own times or gaps ahead of a frontier. Without `fm` the format is 1. */
+export const TIMED_FORMAT = 2

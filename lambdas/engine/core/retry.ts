@@ -1,4 +1,3 @@
-import { OVERTAKEN_LOCK, RETRY_LOCK } from '../../foundation/random-text.ts'
 import { RETRY_LOCKS_APART, RETRY_STRETCHES_MAX } from './limits.ts'
 import { normalised, type Ranges, subtract } from './ranges.ts'
 import {
@@ -10,7 +9,7 @@ import {
   stretchesIn,
   stretchesOf,
 } from './record.ts'
-import { giveBack, spentOf } from './settling.ts'
+import { giveBack, OVERTAKEN_LOCK, RETRY_LOCK, spentOf } from './settling.ts'
 
 /*
  * Items that were released with a delay wait in a *retry lock*: a lock without a holder, whose id no caller knows.

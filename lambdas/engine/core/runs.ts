@@ -1,19 +1,9 @@
 import { decodeReference, isReference, spanOf } from './entry.ts'
 import { none, normalised, type Range, type Ranges } from './ranges.ts'
-import type { Lane } from './record.ts'
+import type { Lane, Run, SealedPlace } from './record.ts'
 
 // What seals leave behind, as the record remembers it: numbers next to each other that lie in the same kind
 // of place are a run. Nothing is read or deleted by them. They say what is worth offloading, and what to tell.
-
-/** Chunk rows; or a batch in rows or in S3, to which a chunk row refers. */
-export type SealedPlace = 'rows' | 'batch-rows' | 'batch-s3'
-
-/**
- * Answers leave two kinds out. `unknown`: an older engine sealed the run and did not note where, or it was joined
- * and is worth offloading. `batches`: a joined run that is better left in place: some of it lies in batches in S3,
- * or most of it in batches.
- */
-export type Run = Range & { readonly in: SealedPlace | 'unknown' | 'batches' }
 
 /**
  * Runs of a record, shared by its lanes: four bytes each, twelve for the only one of a lane, so less than a
@@ -111,36 +101,4 @@ export function stayingSegments({ runs, segmentSize }: Pick<Lane, 'runs' | 'segm
     if (whole.from < whole.to) staying.push(whole)
   }
   return staying.length === 0 ? none : normalised(staying)
-}
-
-const letters = {
-  rows: 'R',
-  'batch-rows': 'B',
-  'batch-s3': 'S',
-  batches: 'M',
-  unknown: 'U',
-} as const
-const places = Object.fromEntries(
-  Object.entries(letters).map(([place, letter]) => [letter, place as Run['in']]),
-)
-
-/** `0R2sS8c`: where the first begins, then the kind and length of each, in base 36. */
-export function encodeRuns(runs: readonly Run[]): string | undefined {
-  const [first] = runs
-  if (first === undefined) return undefined
-  const kinds = runs.map((run) => letters[run.in] + (run.to - run.from).toString(36))
-  return first.from.toString(36) + kinds.join('')
-}
-
-export function decodeRuns(stored: string | undefined): readonly Run[] {
-  if (stored === undefined) return []
-  const runs: Run[] = []
-  const [start = '', ...kinds] = stored.split(/(?=[A-Z])/)
-  let from = Number.parseInt(start, 36)
-  for (const kind of kinds) {
-    const to = from + Number.parseInt(kind.slice(1), 36)
-    runs.push({ from, to, in: places[kind[0] as string] ?? 'unknown' })
-    from = to
-  }
-  return runs
 }

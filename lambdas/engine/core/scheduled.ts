@@ -2,6 +2,7 @@ import { isReference, spanOf } from './entry.ts'
 import { scheduledSortKey } from './keys.ts'
 import { SCHEDULED_ENTRY_BYTES, SCHEDULED_LARGE } from './limits.ts'
 import { normalised } from './ranges.ts'
+import type { Scheduled } from './record.ts'
 
 /*
  * Items whose time has not come. None of them is in a lane until a process *joins* the due ones: then it is as if
@@ -11,31 +12,6 @@ import { normalised } from './ranges.ts'
  * All numbers are in base 36. The first three fields make the id. A lane entry is an item, or a reference to a
  * batch, in which case an item's id ends with its index in the batch.
  */
-
-/** What the record knows of the scheduled items. */
-export type Scheduled = {
-  /** The entries in the record itself, in the order in which they came. */
-  readonly entries: readonly string[]
-  /** Items, in the record and in rows. */
-  readonly items: number
-  /** Bytes of the entries in the record. Writes only ever add to this and to `items`. */
-  readonly bytes: number
-  /** Every write that takes an entry out of the record, or changes rows, needs this to be as seen, and raises it. */
-  readonly changes: number
-  /** Seals so far. */
-  readonly seals: number
-  /** The earliest due second of the rows, or an earlier one; never a later one. */
-  readonly nextDue: number | undefined
-  /**
-   * Sort keys of rows that a read may not show yet. Readers can see a DynamoDB transaction item by item: a process that
-   * reads the new record may still miss the rows that the same write has put.
-   */
-  readonly unseen: readonly string[]
-  /** Only rows of this era belong to the queue. Each purge begins a new one. */
-  readonly era: number
-  /** Purges whose rows are not all deleted yet, the earliest first. */
-  readonly purged: readonly string[]
-}
 
 export const noneScheduled: Scheduled = {
   entries: [],
@@ -133,8 +109,6 @@ export function parseScheduledId(id: string): ScheduledId | undefined {
   // One id has one spelling.
   return scheduledId(parsed) === id ? parsed : undefined
 }
-
-export const isScheduledId = (id: string): boolean => id.startsWith('t-')
 
 /** Indexes of the items that an entry still stands for; of a single item, none. */
 export function indexesLeft({ gone, entry }: ScheduledEntry): (number | undefined)[] {

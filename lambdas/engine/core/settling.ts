@@ -1,9 +1,10 @@
 import { isDeadLetterQueue } from '../../foundation/queue-id.ts'
 import { entryBytes, isReference, spanOf } from './entry.ts'
-import { DELIVERY_PIECES_MAX, ENTRIES_PER_SEAL } from './limits.ts'
+import { DELIVERY_PIECES_MAX, ENTRIES_PER_SEAL, IN_FLIGHT_MAX } from './limits.ts'
 import { countOf, intersect, none, normalised, type Ranges, subtract, union } from './ranges.ts'
 import {
   type Delivered,
+  inFlightOf,
   type Lane,
   type QueueRecord,
   type Stretch,
@@ -192,3 +193,39 @@ function piecesLeft(record: QueueRecord, lane: Lane): number {
 function inOrder<T extends { readonly from: number }>(list: readonly T[]): T[] {
   return [...list].sort((a, b) => a.from - b.from)
 }
+
+/** Begins the id of a lock that a consumer's run holds. No other id has this character. */
+export const CONSUMERS_LOCK = '.'
+
+/**
+ * The first characters of the ids of locks in which items wait for their retry (`core/retry.ts`): other items wait
+ * behind the first kind, and pass the second. No other id has these characters, and no such id leaves the engine.
+ */
+export const RETRY_LOCK = '~'
+
+export const OVERTAKEN_LOCK = '!'
+
+/** As long as other ids, among which engines that do not know this kind remember it. */
+export const randomRetryLockId = (random: () => number, overtake: boolean): string =>
+  `${overtake ? OVERTAKEN_LOCK : RETRY_LOCK}${randomLockId(random).slice(1)}`
+
+/** A lock id: 8 random bytes as 11 characters of URL-safe base64, for a consumer behind its sign. */
+export function randomLockId(random: () => number, forConsumer = false): string {
+  const bytes = Buffer.alloc(8)
+  for (let i = 0; i < 8; i += 1) bytes[i] = Math.floor(random() * 256)
+  return `${forConsumer ? CONSUMERS_LOCK : ''}${bytes.toString('base64url')}`
+}
+
+/** Free items that it skips stay behind the frontier, where only fenced pops take them. */
+export function passFrontier(record: QueueRecord, stretches: readonly Stretch[]): QueueRecord {
+  const lanes = new Map(record.lanes)
+  for (const { priority, to } of stretches) {
+    const lane = lanes.get(priority) as Lane
+    if (to > lane.frontier) lanes.set(priority, { ...lane, frontier: to })
+  }
+  return { ...record, lanes }
+}
+
+/** How much heavier the record may become. */
+export const roomIn = (record: QueueRecord): number =>
+  Math.max(0, IN_FLIGHT_MAX - inFlightOf(record))

@@ -1,7 +1,8 @@
 import { decodeReference, isReference, spanOf } from './entry.ts'
 import { intersect, type Range, subtract } from './ranges.ts'
+import type { Run, SealedPlace } from './record.ts'
 import { endOf, type Lane, segmentOf } from './record.ts'
-import { join, type Run, type SealedPlace } from './runs.ts'
+import { join } from './runs.ts'
 
 // Where a lane's items lie, from the record alone.
 

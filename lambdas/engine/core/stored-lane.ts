@@ -1,6 +1,6 @@
 import { unflatten } from './ranges.ts'
 import { type Dead, type Delivered, type Lane, noSegments } from './record.ts'
-import { decodeRuns, encodeRuns } from './runs.ts'
+import { decodeRuns, encodeRuns } from './stored-record.ts'
 
 /** Attribute names are short because every write is billed by the record's size. */
 export type StoredLane = {

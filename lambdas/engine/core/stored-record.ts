@@ -2,8 +2,9 @@ import { QueueError } from '../../foundation/errors.ts'
 import { defaultConfiguration } from './configuration.ts'
 import { decodeEnded } from './ended-locks.ts'
 import { noneMoved } from './notes.ts'
-import type { Lane, Lock, QueueRecord, Reminder } from './record.ts'
-import { noneScheduled, rowOfShort, type Scheduled } from './scheduled.ts'
+import type { Lane, Lock, QueueRecord, Reminder, Run, Scheduled } from './record.ts'
+import { TIMED_FORMAT } from './record.ts'
+import { noneScheduled, rowOfShort } from './scheduled.ts'
 import { decodeConfiguration, type StoredConfiguration } from './stored-configuration.ts'
 import { decodeLane, type StoredLane } from './stored-lane.ts'
 import { decodeLock, type StoredLock } from './stored-lock.ts'
@@ -71,9 +72,6 @@ export type StoredRecord = {
 
 export type NoteName = `.${string}`
 export const noteName = (keyHash: string): NoteName => `.${keyHash}`
-
-/** Records that hold, or held, items with their own times or gaps ahead of a frontier. Without `fm` the format is 1. */
-export const TIMED_FORMAT = 2
 
 export function decodeRecord(stored: StoredRecord): QueueRecord {
   const queue = stored.pk.slice(2)
@@ -160,3 +158,36 @@ export const encodeReminder = ({ times, taken, sinceMs }: Reminder): [number, nu
   taken,
   sinceMs,
 ]
+
+/** `0R2sS8c`: where the first begins, then the kind and length of each, in base 36. */
+export function encodeRuns(runs: readonly Run[]): string | undefined {
+  const [first] = runs
+  if (first === undefined) return undefined
+  const kinds = runs.map((run) => letters[run.in] + (run.to - run.from).toString(36))
+  return first.from.toString(36) + kinds.join('')
+}
+
+export function decodeRuns(stored: string | undefined): readonly Run[] {
+  if (stored === undefined) return []
+  const runs: Run[] = []
+  const [start = '', ...kinds] = stored.split(/(?=[A-Z])/)
+  let from = Number.parseInt(start, 36)
+  for (const kind of kinds) {
+    const to = from + Number.parseInt(kind.slice(1), 36)
+    runs.push({ from, to, in: places[kind[0] as string] ?? 'unknown' })
+    from = to
+  }
+  return runs
+}
+
+export const letters = {
+  rows: 'R',
+  'batch-rows': 'B',
+  'batch-s3': 'S',
+  batches: 'M',
+  unknown: 'U',
+} as const
+
+export const places = Object.fromEntries(
+  Object.entries(letters).map(([place, letter]) => [letter, place as Run['in']]),
+)

@@ -1,9 +1,9 @@
 import { isReference } from './entry.ts'
+import type { Scheduled } from './record.ts'
 import {
   decodeScheduled,
   encodeScheduled,
   indexesLeft,
-  type Scheduled,
   type ScheduledEntry,
   type ScheduledId,
   scheduledBytes,

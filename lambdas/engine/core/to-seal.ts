@@ -1,14 +1,7 @@
 import { isCrowded, WAITING_BYTES_MAX } from './joinable.ts'
 import { ENTRIES_ALONG_MAX, ROWS_PER_SEAL, SEALS_BEHIND_MAX } from './limits.ts'
-import type { QueueRecord } from './record.ts'
-import {
-  decodeScheduled,
-  dueOf,
-  isDue,
-  type Scheduled,
-  type ScheduledEntry,
-  scheduledBytes,
-} from './scheduled.ts'
+import type { QueueRecord, Scheduled } from './record.ts'
+import { decodeScheduled, dueOf, isDue, type ScheduledEntry, scheduledBytes } from './scheduled.ts'
 
 /**
  * An id leads to the rows of this many seals. A push may know of 16 seals fewer than there are; one more may be under

@@ -4,12 +4,14 @@ import { type Configuration, defaultConfiguration, roomOf } from '../core/config
 import { recordKey, shardOf } from '../core/keys.ts'
 import type { Later } from '../core/later.ts'
 import type { Pass } from '../core/limit-pass.ts'
-import { LANES_MAX } from '../core/limits.ts'
+import { LANES_MAX, TIDY_SCHEDULED_MS } from '../core/limits.ts'
 import { markOf, movedSoFar } from '../core/notes.ts'
 import type { Lane, QueueRecord } from '../core/record.ts'
+import { TIMED_FORMAT } from '../core/record.ts'
+import { isUntidy } from '../core/scheduled.ts'
 import { encodeConfiguration } from '../core/stored-configuration.ts'
 import { encodeLane } from '../core/stored-lane.ts'
-import { noteName, type StoredRecord, TIMED_FORMAT } from '../core/stored-record.ts'
+import { noteName, type StoredRecord } from '../core/stored-record.ts'
 import { limitAsKnown } from './limit-condition.ts'
 import { type OnceOnly, passOnce } from './once-update.ts'
 import { recordUpdate } from './record-update.ts'
@@ -249,3 +251,14 @@ export function newRecord(
   if (configuration !== defaultConfiguration) stored.cfg = encodeConfiguration(configuration)
   return stored
 }
+
+/** The options of an append that say when the sweeper must come for what it adds. */
+export const timersOf = (nowMs: number, { later }: Append, record: QueueRecord | undefined) => ({
+  timerAtMs: later && record && timerOf(later, record, nowMs),
+  nowMs,
+})
+
+export const timerOf = (later: Later, { scheduled }: QueueRecord, nowMs: number): number =>
+  isUntidy({ ...scheduled, entries: later.entries })
+    ? Math.min(later.dueMs, nowMs + TIDY_SCHEDULED_MS)
+    : later.dueMs

@@ -1,7 +1,7 @@
 import type { Row } from '../../foundation/dynamo.ts'
 import { Expression } from '../../foundation/expression.ts'
-import { patternsWalkKey, shardOf } from '../core/keys.ts'
 import type { PatternsPlace, PatternsWalk } from '../core/patterns-walk.ts'
+import { DUE } from '../operations/attempts/pass-limit.ts'
 
 type Stored = {
   readonly a: number
@@ -12,16 +12,6 @@ type Stored = {
   readonly w?: PatternsPlace
   readonly f?: true
   readonly n?: number
-}
-
-/** A time that is in the past by every clock. */
-const DUE = 0
-
-/** Asks for a walk: with a shard and a `checkAt` the sweeper meets the row like a queue whose time has come. */
-export const askForWalk = {
-  UpdateExpression: 'SET #s=:shard,checkAt=:due ADD a :one',
-  ExpressionAttributeNames: { '#s': 'shard' },
-  ExpressionAttributeValues: { ':shard': shardOf(patternsWalkKey.pk), ':due': DUE, ':one': 1 },
 }
 
 export function decodePatternsWalk(row: Row | undefined): PatternsWalk {

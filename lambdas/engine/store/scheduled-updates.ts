@@ -1,9 +1,8 @@
 import type { Expression } from '../../foundation/expression.ts'
-import type { Append } from '../core/append.ts'
 import { type Later, scheduledBytesAllowed } from '../core/later.ts'
-import { SEALS_BEHIND_MAX, TIDY_SCHEDULED_MS } from '../core/limits.ts'
-import type { QueueRecord } from '../core/record.ts'
-import { earliestDue, isDue, isUntidy, type Scheduled, shortRow } from '../core/scheduled.ts'
+import { SEALS_BEHIND_MAX } from '../core/limits.ts'
+import type { QueueRecord, Scheduled } from '../core/record.ts'
+import { earliestDue, isDue, shortRow } from '../core/scheduled.ts'
 import { asPrompt, isPatient } from '../core/timers.ts'
 import { recordUpdate } from './record-update.ts'
 import { lowerCheckAt, setCheckAt, unlessPatientSince } from './timer-update.ts'
@@ -27,17 +26,6 @@ export function schedule(update: Expression, later: Later, seen: QueueRecord): v
   const sealsMax = update.value(later.seals + SEALS_BEHIND_MAX)
   update.condition(`(attribute_not_exists(tg) OR tg<=${sealsMax})`)
 }
-
-/** The options of an append that say when the sweeper must come for what it adds. */
-export const timersOf = (nowMs: number, { later }: Append, record: QueueRecord | undefined) => ({
-  timerAtMs: later && record && timerOf(later, record, nowMs),
-  nowMs,
-})
-
-const timerOf = (later: Later, { scheduled }: QueueRecord, nowMs: number): number =>
-  isUntidy({ ...scheduled, entries: later.entries })
-    ? Math.min(later.dueMs, nowMs + TIDY_SCHEDULED_MS)
-    : later.dueMs
 
 /**
  * Lowers the queue's timer, unless it ends sooner. An update cannot take the lesser of two numbers, so we go by the

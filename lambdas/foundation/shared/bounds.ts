@@ -30,3 +30,6 @@ export const QUEUES_PER_PAGE_MAX = 100
 export const WAIT_SECONDS_MAX = 20
 /** Five years: what `delay_seconds`, `deliver_at` and `expires_at` may say. */
 export const DELAY_SECONDS_MAX = 157_766_400
+
+/** An id names at most as many items as a pop hands out. */
+export const IDS_MAX = 100

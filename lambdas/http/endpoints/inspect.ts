@@ -1,9 +1,13 @@
+import * as v from 'valibot'
+import { ITEMS_PER_POP_MAX } from '../../engine/core/limits.ts'
 import type { BrowsePage, Queues, ScheduledItem } from '../../engine/queues.ts'
 import { present } from '../../foundation/shared/present.ts'
 import { ok, secondsText } from '../answer.ts'
 import { endpoint } from '../endpoint.ts'
 import { detailFields, itemTexts } from '../item-fields.ts'
 import { msOf } from '../ms-of.ts'
+import type { Call } from '../schemas/call.ts'
+import { cursor, object, optional, pageLimit, wholeEpochSeconds } from '../schemas/fields.ts'
 import {
   browseCall,
   configurationCall,
@@ -11,7 +15,6 @@ import {
   listCall,
   queuePatternsCall,
 } from '../schemas/inspect.ts'
-import { scheduledCall } from '../schemas/later.ts'
 import { stateBody, summaryBody } from '../state-body.ts'
 import { configurationAnswer, configurationBody, queuePatternsAnswer } from './configuration.ts'
 import { scheduleEndpoints } from './schedules.ts'
@@ -75,3 +78,19 @@ export const inspectEndpoints = (queues: Queues) => ({
     })
   }),
 })
+
+export const scheduledCall = {
+  parameters: object({
+    limit: v.optional(pageLimit(ITEMS_PER_POP_MAX)),
+    cursor: v.optional(cursor()),
+    from: optional(
+      wholeEpochSeconds(),
+      'Only items that are due from this time on: epoch seconds.',
+    ),
+    to: optional(wholeEpochSeconds(), 'Only items that are due up to this time: epoch seconds.'),
+  }),
+} as const satisfies Call
+
+export const schedulesCall = {} as const satisfies Call
+
+export const scheduleCall = {} as const satisfies Call

@@ -1,6 +1,6 @@
+import { isScheduledId } from '../../engine/core/keys.ts'
 import { checkIdempotencyKey } from '../../engine/core/pop-request.ts'
 import { checkPush } from '../../engine/core/push-request.ts'
-import { isScheduledId } from '../../engine/core/scheduled.ts'
 import type { PushItem, PushRequest, Queues } from '../../engine/queues.ts'
 import { present } from '../../foundation/shared/present.ts'
 import { answer, ok } from '../answer.ts'

@@ -1,7 +1,7 @@
 import type { Queues } from '../../engine/queues.ts'
 import { ok } from '../answer.ts'
 import { endpoint } from '../endpoint.ts'
-import { scheduleCall, schedulesCall } from '../schemas/schedules.ts'
+import { scheduleCall, schedulesCall } from './inspect.ts'
 import { scheduleAnswer, scheduleBody } from './schedule-answers.ts'
 
 export const scheduleEndpoints = (queues: Queues) => ({

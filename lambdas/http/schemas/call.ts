@@ -1,8 +1,6 @@
 import type * as v from 'valibot'
-import type { RawFields } from '../body-fields.ts'
+import type { ObjectSchema, RawFields } from '../body-fields.ts'
 import type { MediaTypes } from '../media-type.ts'
-
-export type ObjectSchema = v.StrictObjectSchema<v.ObjectEntries, string>
 
 /** What a call accepts, as data: it checks requests, and we make the OpenAPI page from it. */
 export type Call = {

@@ -2,7 +2,7 @@
 
 import * as v from 'valibot'
 import { PRIORITY_MAX } from '../../engine/core/limits.ts'
-import { IDS_MAX } from '../../engine/core/partial.ts'
+import { IDS_MAX } from '../../foundation/shared/bounds.ts'
 import { EPOCH_SECONDS_MAX } from '../../foundation/shared/epoch.ts'
 
 export const integer = (min: number, max: number) => {

@@ -52,8 +52,6 @@ export const putScheduleCall = {
 } as const satisfies Call
 
 export const deleteScheduleCall = { headers: ['If-Match'] } as const satisfies Call
-export const scheduleCall = {} as const satisfies Call
-export const schedulesCall = {} as const satisfies Call
 
 /** The call needs no body; if there is one, it must be an empty object. */
 export const scheduleActionCall = {

@@ -1,7 +1,6 @@
-import { FORMER_SECRETS_MAX, SECRET_SETTLES_MS } from './bounds.ts'
-
-/** First the secret that signs, then those that may have signed before. */
-export type Secrets = readonly [Uint8Array, ...Uint8Array[]]
+import type { Secrets } from '../operations/limiter.ts'
+import { FORMER_SECRETS_MAX, SECRET_BYTES_MIN, SECRET_SETTLES_MS } from './bounds.ts'
+import { invalid } from './settings.ts'
 
 /** The table's secrets for signing tickets. */
 export type TicketSecrets = {
@@ -53,4 +52,12 @@ function settled(
   return nowMs < untilMs
     ? { kind: 'settling', untilMs }
     : { kind: 'changed', secrets: change(secrets) }
+}
+
+export function checkSecret(secret: Uint8Array): void {
+  if (secret.byteLength >= SECRET_BYTES_MIN) return
+  throw invalid(
+    'secret',
+    `it must have at least ${SECRET_BYTES_MIN} bytes, not ${secret.byteLength}`,
+  )
 }

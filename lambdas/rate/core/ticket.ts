@@ -1,20 +1,10 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { SECRET_BYTES_MIN } from './bounds.ts'
-import { invalid } from './settings.ts'
 import type { Turn } from './turn.ts'
 
 /** A turn as text that nobody else can forge: its contents in the clear, and an HMAC-SHA256 of them. */
 
 /** The signed text begins with its purpose, so that the same secret can sign other things. */
 const PURPOSE = 'pushpop rate ticket 1'
-
-export function checkSecret(secret: Uint8Array): void {
-  if (secret.byteLength >= SECRET_BYTES_MIN) return
-  throw invalid(
-    'secret',
-    `it must have at least ${SECRET_BYTES_MIN} bytes, not ${secret.byteLength}`,
-  )
-}
 
 export function ticketOf(turn: Turn, secret: Uint8Array): string {
   const { key, shard, epoch, position, cost, giveUps, notBeforeMs, goodUntilMs } = turn

@@ -13,7 +13,6 @@ import type { RateRow } from '../core/row.ts'
 import type { KeyConfiguration } from '../core/settings.ts'
 import { decodeRateRow } from '../store/rate-row.ts'
 import type { KeptReading } from './kept-reading.ts'
-import type { SecretsReader } from './secrets-reader.ts'
 import { Turnstile } from './turnstile.ts'
 
 /** What a decision with known settings needs. */
@@ -106,3 +105,11 @@ export function mayDeny({ row, seenMs }: SeenRow, clockMs: number): boolean {
 export async function readRow(limiter: SlotLimiter, place: Place): Promise<RateRow | undefined> {
   return seenRow(limiter, place, await limiter.dynamo.get(rowKey(place.key, place.shard), true))
 }
+
+/** Where a process gets its secrets. */
+export interface SecretsReader {
+  get(): Promise<Secrets>
+}
+
+/** First the secret that signs, then those that may have signed before. */
+export type Secrets = readonly [Uint8Array, ...Uint8Array[]]

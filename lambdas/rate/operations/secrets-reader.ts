@@ -1,13 +1,8 @@
-import type { Secrets } from '../core/secrets.ts'
-import { checkSecret } from '../core/ticket.ts'
+import { checkSecret } from '../core/secrets.ts'
+import type { Secrets, SecretsReader } from './limiter.ts'
 
 /** Where the secret that signs tickets comes from. We ask for it when the first ticket needs it. */
 export type SecretSource = Uint8Array | (() => Promise<Uint8Array>)
-
-/** Where a process gets its secrets. */
-export interface SecretsReader {
-  get(): Promise<Secrets>
-}
 
 /** The caller's secret: each process asks for it once, when the first ticket needs it. */
 export class GivenSecrets implements SecretsReader {

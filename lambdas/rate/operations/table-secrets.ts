@@ -3,10 +3,10 @@ import type { Clock, Dynamo } from '../../foundation/dynamo.ts'
 import { QueueError } from '../../foundation/errors.ts'
 import { SECRET_BYTES, SECRETS_KEPT_MS } from '../core/bounds.ts'
 import { secretKey } from '../core/keys.ts'
-import { firstSecrets, type Secrets, secretsAt, type TicketSecrets } from '../core/secrets.ts'
+import { firstSecrets, secretsAt, type TicketSecrets } from '../core/secrets.ts'
 import { decodeSecrets, encodeSecrets } from '../store/secret-item.ts'
 import { attempts, done } from './attempts.ts'
-import type { SecretsReader } from './secrets-reader.ts'
+import type { Secrets, SecretsReader } from './limiter.ts'
 
 type Reading = { readonly startedMs: number; readonly secrets: Promise<TicketSecrets> }
 

@@ -10,8 +10,8 @@ import {
 } from '../../../lambdas/engine/core/housekeeping.ts'
 import { movePointers } from '../../../lambdas/engine/core/pointers.ts'
 import { endOf, type Lane, segmentOf } from '../../../lambdas/engine/core/record.ts'
-import type { Run } from '../../../lambdas/engine/core/runs.ts'
 import { aLane, aRecord, range, tailOf } from './a-record.ts'
+import type { Run } from '../../../lambdas/engine/core/record.ts'
 
 const none = range(0, 0)
 const lane = (changes: Partial<Lane>): Lane => aLane({ segmentSize: 10, ...changes })

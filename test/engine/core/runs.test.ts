@@ -5,11 +5,8 @@ import { LANES_MAX } from '../../../lambdas/engine/core/limits.ts'
 import { countOf, numbersOf } from '../../../lambdas/engine/core/ranges.ts'
 import type { Lane } from '../../../lambdas/engine/core/record.ts'
 import {
-  decodeRuns,
-  encodeRuns,
   LANE_RUNS_MAX,
   RUNS_MAX,
-  type Run,
   runsAfter,
   runsLeft,
   stayingSegments,
@@ -19,6 +16,9 @@ import { isInS3, longestInS3, storedIn } from '../../../lambdas/engine/core/stor
 import { encodeLane } from '../../../lambdas/engine/core/stored-lane.ts'
 import { valueSize } from '../../../testing/simulated/dynamodb/item-size.ts'
 import { aLane, anEntry, aRecord, range, tailOf } from './a-record.ts'
+import type { Run } from '../../../lambdas/engine/core/record.ts'
+import { encodeRuns } from '../../../lambdas/engine/core/stored-record.ts'
+import { decodeRuns } from '../../../lambdas/engine/core/stored-record.ts'
 
 const batch = (storage: 'rows' | 's3', count: number): string =>
   encodeReference({ storage, batch: 'batch-00', count, partItems: 100, partBytes: [9] })

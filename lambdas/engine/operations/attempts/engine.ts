@@ -8,6 +8,7 @@ import type { SlotLimiter } from '../../../rate/operations/limiter.ts'
 import type { TailLimits } from '../../core/append.ts'
 import { isLimited } from '../../core/configuration.ts'
 import { type FencedChange, type FenceOptions, fenced } from '../../core/fence.ts'
+import { isSomethingJoinable, mayHaveRoom } from '../../core/joinable.ts'
 import { recordKey } from '../../core/keys.ts'
 import { JOIN_RETRY_MS, ROOMY_TAIL, THROTTLED_FOR_MS, TIGHT_TAIL } from '../../core/limits.ts'
 import type { QueuePatterns } from '../../core/queue-patterns.ts'
@@ -181,3 +182,7 @@ export function changedAllTheSame(error: unknown): unknown {
 
 export const busy = (queue: string): QueueError =>
   new QueueError('BUSY', `Queue "${queue}" is too busy at the moment; ${NOTHING_CHANGED}`)
+
+/** Whether something is due by this clock for which there may be room and a lane. */
+export const mayJoin = (engine: Engine, record: QueueRecord, nowMs: number): boolean =>
+  mayHaveRoom(record) && isSomethingJoinable(record, nowMs, areRowsBlocked(engine, record))

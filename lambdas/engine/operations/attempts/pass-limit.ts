@@ -1,6 +1,7 @@
 import { NOTHING_CHANGED, QueueError } from '../../../foundation/errors.ts'
 import { guard, type OwnedLimit, tellGuard } from '../../../rate/operations/guard.ts'
 import { type Configuration, limitRevisionOf } from '../../core/configuration.ts'
+import { patternsWalkKey, shardOf } from '../../core/keys.ts'
 import { isGoodFor, type Pass } from '../../core/limit-pass.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { type Engine, readRecord } from './engine.ts'
@@ -120,4 +121,14 @@ async function slotOf(
       { cause: error },
     )
   }
+}
+
+/** A time that is in the past by every clock. */
+export const DUE = 0
+
+/** Asks for a walk: with a shard and a `checkAt` the sweeper meets the row like a queue whose time has come. */
+export const askForWalk = {
+  UpdateExpression: 'SET #s=:shard,checkAt=:due ADD a :one',
+  ExpressionAttributeNames: { '#s': 'shard' },
+  ExpressionAttributeValues: { ':shard': shardOf(patternsWalkKey.pk), ':due': DUE, ':one': 1 },
 }

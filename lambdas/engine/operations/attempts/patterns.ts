@@ -3,9 +3,9 @@ import type { Configuration } from '../../core/configuration.ts'
 import { defaultConfiguration } from '../../core/configuration.ts'
 import { patternsWalkKey, queuePatternsKey } from '../../core/keys.ts'
 import { configurationBy, noQueuePatterns, type QueuePatterns } from '../../core/queue-patterns.ts'
-import { askForWalk } from '../../store/patterns-walk-row.ts'
 import { decodeQueuePatterns, type QueuePatternsRow } from '../../store/queue-patterns-row.ts'
 import type { Engine } from './engine.ts'
+import { askForWalk } from './pass-limit.ts'
 
 export const readQueuePatterns = async (
   engine: Pick<Engine, 'dynamo'>,

@@ -8,7 +8,6 @@ import {
   type QueuePatterns,
   queuePatternsFrom,
 } from '../../core/queue-patterns.ts'
-import { askForWalk } from '../../store/patterns-walk-row.ts'
 import {
   areSamePatterns,
   encodeQueuePatterns,
@@ -16,6 +15,7 @@ import {
 } from '../../store/queue-patterns-row.ts'
 import type { DeployedPatterns } from '../../verbs.ts'
 import { type Engine, newMark, pause } from '../attempts/engine.ts'
+import { askForWalk } from '../attempts/pass-limit.ts'
 import { readQueuePatterns } from '../attempts/patterns.ts'
 
 /** Patterns change by hand, now and then. */

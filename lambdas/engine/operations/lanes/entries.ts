@@ -1,10 +1,14 @@
 import { QueueError } from '../../../foundation/errors.ts'
 import { randomText } from '../../../foundation/random-text.ts'
 import { type Append, appendOf } from '../../core/append.ts'
+import type { Configuration } from '../../core/configuration.ts'
+import { defaultConfiguration } from '../../core/configuration.ts'
 import { decodeReference, encodeItem, entryBytes, isReference, isTimed } from '../../core/entry.ts'
 import { expiresAtMsOf } from '../../core/item-expiry.ts'
 import { INLINE_BYTES_MAX } from '../../core/limits.ts'
 import type { PushItem } from '../../core/push-request.ts'
+import type { Lane, QueueRecord } from '../../core/record.ts'
+import { EPOCH_CHARACTERS, newLane } from '../../core/record.ts'
 import { decodeScheduled } from '../../core/scheduled.ts'
 import { deleteBatchParts, partsIn, writeBatch } from '../../store/batches.ts'
 import type { Engine } from '../attempts/engine.ts'
@@ -109,4 +113,19 @@ async function dropBatch(engine: Engine, queue: string, entry: string): Promise<
   await deleteBatchParts(stores, queue, reference, parts).catch((error: unknown) => {
     engine.onBackgroundError(error, { queue, step: 'discard-batch' })
   })
+}
+
+export function missingLanes(
+  engine: Engine,
+  addition: Append,
+  record: QueueRecord | undefined,
+  { segmentSize }: Configuration = record?.configuration ?? defaultConfiguration,
+): Map<number, Lane> {
+  const lanes = new Map<number, Lane>()
+  for (const [priority, entries] of addition.lanes) {
+    if (record?.lanes.has(priority)) continue
+    const epoch = randomText(engine.random, EPOCH_CHARACTERS)
+    lanes.set(priority, newLane({ priority, epoch, segmentSize }, entries))
+  }
+  return lanes
 }

@@ -1,10 +1,10 @@
 import { QueueError } from '../../../foundation/errors.ts'
 import { randomText } from '../../../foundation/random-text.ts'
 import { type Append, obstacleTo } from '../../core/append.ts'
-import { type Configuration, defaultConfiguration, roomOf } from '../../core/configuration.ts'
+import { type Configuration, roomOf } from '../../core/configuration.ts'
 import { recordKey } from '../../core/keys.ts'
 import { FORGET_AFTER_MS, LANES_MAX, ROOMY_TAIL } from '../../core/limits.ts'
-import { EPOCH_CHARACTERS, endOf, type Lane, newLane, type QueueRecord } from '../../core/record.ts'
+import { EPOCH_CHARACTERS, endOf, type QueueRecord } from '../../core/record.ts'
 import type { StoredRecord } from '../../core/stored-record.ts'
 import { patiently } from '../../core/timers.ts'
 import { appendUpdate, newRecord } from '../../store/append-update.ts'
@@ -14,27 +14,13 @@ import { type Engine, newMark, readRecord, remindAtMs, seen } from '../attempts/
 import { putFirst } from '../attempts/first-record.ts'
 import { firstConfiguration } from '../attempts/patterns.ts'
 import { remindInTime } from '../attempts/remind-in-time.ts'
+import { missingLanes } from './entries.ts'
 import { type Chores, housekeepRecord } from './housekeep-record.ts'
 import { sealAfter } from './seal.ts'
 
 // The lanes that a push, a move or a caller's transaction needs, and the record around them.
 
 const ATTEMPTS_MAX = 40
-
-export function missingLanes(
-  engine: Engine,
-  addition: Append,
-  record: QueueRecord | undefined,
-  { segmentSize }: Configuration = record?.configuration ?? defaultConfiguration,
-): Map<number, Lane> {
-  const lanes = new Map<number, Lane>()
-  for (const [priority, entries] of addition.lanes) {
-    if (record?.lanes.has(priority)) continue
-    const epoch = randomText(engine.random, EPOCH_CHARACTERS)
-    lanes.set(priority, newLane({ priority, epoch, segmentSize }, entries))
-  }
-  return lanes
-}
 
 /**
  * The first push to a queue makes its record. If the queue's pattern sets a limit, or not enough room, the push makes

@@ -44,10 +44,6 @@ export type Joined = Known & {
   readonly items: number
 }
 
-/** Whether something is due by this clock for which there may be room and a lane. */
-export const mayJoin = (engine: Engine, record: QueueRecord, nowMs: number): boolean =>
-  mayHaveRoom(record) && isSomethingJoinable(record, nowMs, areRowsBlocked(engine, record))
-
 /** Whether something is due by this clock that lacks nothing but room. */
 export const lacksRoom = (engine: Engine, record: QueueRecord, nowMs: number): boolean =>
   !mayHaveRoom(record) && isSomethingJoinable(record, nowMs, areRowsBlocked(engine, record))

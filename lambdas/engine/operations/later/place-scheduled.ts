@@ -7,8 +7,10 @@ import {
   isReference,
   tagOf,
 } from '../../core/entry.ts'
+import type { Guards } from '../../core/fence.ts'
 import { INLINE_BYTES_MAX, SEALS_BEHIND_MAX } from '../../core/limits.ts'
 import { itemFor } from '../../core/moving.ts'
+import type { NamedItem } from '../../core/named.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { type ScheduledEntry, scheduledId } from '../../core/scheduled.ts'
 import type { Removal } from '../../core/take-scheduled.ts'
@@ -176,3 +178,36 @@ export async function placedStill(
   if (target.born !== born || isFar || mustSealBefore(target, due, nowMs)) return undefined
   return { ...placing, target, unseen: await unseenStill(engine.dynamo, target) }
 }
+
+/** Waiting items that one write moves together. */
+export type Moving = {
+  readonly record: QueueRecord
+  readonly items: readonly NamedItem[]
+  /** Their entries as we read them. */
+  readonly texts: readonly string[]
+  /** The record without them. */
+  readonly draft: QueueRecord
+  readonly options: {
+    readonly nowMs: number
+    readonly guards: Guards
+    readonly setsDry: boolean
+  }
+  readonly to: string
+  /** The lane they all go to. Without it, each keeps its priority. */
+  readonly priority: number | undefined
+}
+
+/** `blocked`: something at the other place was, or still is, in the way. `lost`: another writer was first. */
+export type NotMoved =
+  | { readonly kind: 'lost'; readonly current: QueueRecord | undefined }
+  | { readonly kind: 'blocked' }
+
+export type Moved =
+  | {
+      readonly kind: 'moved'
+      /** Old and new ids, in the order of pops. */
+      readonly ids: readonly (readonly [string, string | undefined])[]
+      /** Set only if we have read it. */
+      readonly after: QueueRecord | undefined
+    }
+  | NotMoved

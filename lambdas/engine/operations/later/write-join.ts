@@ -7,7 +7,7 @@ import { appendUpdate } from '../../store/append-update.ts'
 import { partitionOf, rewritten } from '../../store/scheduled-rows.ts'
 import { lowerTimer, take, takeKeptRoom, timeLeft } from '../../store/scheduled-updates.ts'
 import { type Engine, remindAtMs, tailLimits } from '../attempts/engine.ts'
-import { missingLanes } from '../lanes/lanes.ts'
+import { missingLanes } from '../lanes/entries.ts'
 import type { ToJoin } from './entries-to-join.ts'
 
 // The one write of a join: an append that takes what it brings out of the record's list and out of the rows.

@@ -2,54 +2,20 @@ import { isDeadLetterQueue } from '../../../foundation/queue-id.ts'
 import { randomText } from '../../../foundation/random-text.ts'
 import { type Append, appendOf, type Placed, tailBytesAllowed } from '../../core/append.ts'
 import { encodeItem } from '../../core/entry.ts'
-import type { Guards } from '../../core/fence.ts'
 import { itemId } from '../../core/keys.ts'
 import { INLINE_BYTES_MAX } from '../../core/limits.ts'
 import { movedItem, withAppended } from '../../core/moving.ts'
-import type { NamedItem } from '../../core/named.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { commit } from '../attempts/commit.ts'
 import { changeOf, type Engine, readRecord, tailLimits } from '../attempts/engine.ts'
 import { byReference, discardBatches, discardUnlessOpen } from '../lanes/entries.ts'
 import { ensureLane } from '../lanes/lanes.ts'
 import { seal, sealAfter } from '../lanes/seal.ts'
+import type { Moved, Moving, NotMoved } from '../later/place-scheduled.ts'
 import { findMoved } from './find-moved.ts'
 import { makeRoom } from './make-room.ts'
 import { moveLanesBeside } from './move.ts'
 import { timesOfRedriven } from './times-of-redriven.ts'
-
-/** Waiting items that one write moves together. */
-export type Moving = {
-  readonly record: QueueRecord
-  readonly items: readonly NamedItem[]
-  /** Their entries as we read them. */
-  readonly texts: readonly string[]
-  /** The record without them. */
-  readonly draft: QueueRecord
-  readonly options: {
-    readonly nowMs: number
-    readonly guards: Guards
-    readonly setsDry: boolean
-  }
-  readonly to: string
-  /** The lane they all go to. Without it, each keeps its priority. */
-  readonly priority: number | undefined
-}
-
-/** `blocked`: something at the other place was, or still is, in the way. `lost`: another writer was first. */
-type NotMoved =
-  | { readonly kind: 'lost'; readonly current: QueueRecord | undefined }
-  | { readonly kind: 'blocked' }
-
-export type Moved =
-  | {
-      readonly kind: 'moved'
-      /** Old and new ids, in the order of pops. */
-      readonly ids: readonly (readonly [string, string | undefined])[]
-      /** Set only if we have read it. */
-      readonly after: QueueRecord | undefined
-    }
-  | NotMoved
 
 type Appended = {
   readonly kind: 'moved'

@@ -6,6 +6,7 @@ import { mustSealBefore } from '../../core/to-seal.ts'
 import { commitBeside } from '../attempts/commit.ts'
 import { busy, changeOf, type Engine, pause, readRecord } from '../attempts/engine.ts'
 import { discardBatches, discardUnlessOpen } from '../lanes/entries.ts'
+import type { Moved, Moving } from '../later/place-scheduled.ts'
 import {
   type Coming,
   type Placing,
@@ -15,7 +16,6 @@ import {
 } from '../later/place-scheduled.ts'
 import { type Placement, placementOf, targetOf } from '../later/placement.ts'
 import { sealLater } from '../later/seal-later.ts'
-import type { Moved, Moving } from './append-moved.ts'
 
 /** If others take out or seal scheduled items this often, the queue is busy, and the caller should know soon. */
 const TRIES_MAX = 8

@@ -16,7 +16,6 @@ import {
   stretchesOfNamed,
   takeOut,
 } from '../../core/named.ts'
-import { passFrontier } from '../../core/pop.ts'
 import {
   countOf,
   none,
@@ -38,7 +37,7 @@ import {
   stretchesOf,
   unsettledIn,
 } from '../../core/record.ts'
-import { settle } from '../../core/settling.ts'
+import { passFrontier, settle } from '../../core/settling.ts'
 import type { RedriveRequest } from '../../verbs.ts'
 import { changedAllTheSame, changeOf, type Engine } from '../attempts/engine.ts'
 import { leaveDryQuietly } from '../attempts/leave-dry.ts'

@@ -12,8 +12,8 @@ import {
   refuse,
   type View,
 } from '../attempts/decision.ts'
-import { busy, type Engine, readRecord } from '../attempts/engine.ts'
-import { join, lacksRoom, mayJoin } from '../later/join.ts'
+import { busy, type Engine, mayJoin, readRecord } from '../attempts/engine.ts'
+import { join, lacksRoom } from '../later/join.ts'
 
 /** Writes of one pop, some hundred items each. Items still left after that were due later than those. */
 const JOINS_MAX = 10

@@ -1,11 +1,11 @@
 import { QueueError } from '../../../foundation/errors.ts'
 import { checkQueueId } from '../../../foundation/queue-id.ts'
-import { randomLockId } from '../../../foundation/random-text.ts'
 import { hashOf } from '../../core/hash.ts'
 import { ANSWER_BYTES_MAX } from '../../core/limits.ts'
 import { type PopCommand, type PopPlan, planPop } from '../../core/pop.ts'
 import { checkPop } from '../../core/pop-request.ts'
 import { itemsIn, type QueueRecord } from '../../core/record.ts'
+import { randomLockId } from '../../core/settling.ts'
 import type { PopOutcome, PopRequest } from '../../verbs.ts'
 import { attempts } from '../attempts/attempts.ts'
 import {
@@ -19,10 +19,9 @@ import {
   refuse,
   type View,
 } from '../attempts/decision.ts'
-import { changedAllTheSame, changeOf, type Engine } from '../attempts/engine.ts'
+import { changedAllTheSame, changeOf, type Engine, mayJoin } from '../attempts/engine.ts'
 import { leaveDryQuietly } from '../attempts/leave-dry.ts'
 import type { LimitedCall } from '../attempts/pass-limit.ts'
-import { mayJoin } from '../later/join.ts'
 import { decideClaim } from './claim.ts'
 import { type Joining, startJoining } from './join-first.ts'
 import { type Passing, startPassing, takeLiving } from './pass-over.ts'

@@ -13,7 +13,7 @@ import {
 } from '../../core/notes.ts'
 import { dueSecondOf, mayBeLater, type PushItem } from '../../core/push-request.ts'
 import type { QueueRecord } from '../../core/record.ts'
-import { appliedAt, type Sequence } from '../../core/sequence.ts'
+import { appliedAt } from '../../core/sequence.ts'
 import { busy, type Engine, outcomeUnknown, readRecord } from '../attempts/engine.ts'
 import { type LimitedCall, passKnownLimit } from '../attempts/pass-limit.ts'
 import { firstConfiguration } from '../attempts/patterns.ts'
@@ -22,28 +22,11 @@ import { makeEmpty } from '../lanes/lanes.ts'
 import { moveNotes } from '../lanes/seal.ts'
 import { prepareLater } from '../later/prepare-later.ts'
 import { append, appendNew } from './append.ts'
+import type { PushOfMany, PushOutcome } from './calls.ts'
 import { type Call, callsOf, groupOf, notesOf, pending } from './calls.ts'
 import { fail, failUntimely, isTooMuch } from './failing.ts'
 import { answerKnown } from './first-answers.ts'
 import { landedAs } from './landed.ts'
-
-/** One of several pushes that go together. */
-export type PushOfMany = {
-  readonly items: readonly PushItem[]
-  readonly idempotencyKey?: string | undefined
-  /** For an inbox message: its sequence number, which rises from push to push. */
-  readonly sequence?: Sequence | undefined
-}
-
-/** What became of it. */
-export type PushOutcome =
-  | { readonly kind: 'pushed'; readonly ids: readonly string[] }
-  /** An earlier push with this key did it, and got these ids; this one changed nothing. */
-  | { readonly kind: 'repeated'; readonly ids: readonly string[] }
-  /** The queue has already applied the sequence this far. */
-  | { readonly kind: 'applied' }
-  /** A `QueueError` says whether something may have changed; anything else is a bug of ours. */
-  | { readonly kind: 'failed'; readonly error: unknown }
 
 /** How often others may be first with the same keys, or move them while we look. */
 const LOOKS_MAX = 24

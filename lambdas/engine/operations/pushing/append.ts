@@ -10,8 +10,7 @@ import {
 import { recordKey } from '../../core/keys.ts'
 import { LANES_PER_APPEND } from '../../core/limits.ts'
 import type { QueueRecord } from '../../core/record.ts'
-import { appendUpdate, wideAppendUpdate } from '../../store/append-update.ts'
-import { timersOf } from '../../store/scheduled-updates.ts'
+import { appendUpdate, timersOf, wideAppendUpdate } from '../../store/append-update.ts'
 import { attempts } from '../attempts/attempts.ts'
 import {
   act,
@@ -35,7 +34,8 @@ import {
 } from '../attempts/engine.ts'
 import type { LimitedCall } from '../attempts/pass-limit.ts'
 import { remindInTime } from '../attempts/remind-in-time.ts'
-import { makeRecord, makeRoomForLanes, missingLanes } from '../lanes/lanes.ts'
+import { missingLanes } from '../lanes/entries.ts'
+import { makeRecord, makeRoomForLanes } from '../lanes/lanes.ts'
 import { queueFull } from '../lanes/queue-full.ts'
 import { appendSealing, sealAfter } from '../lanes/seal.ts'
 import { findAppended } from '../later/find-scheduled.ts'

@@ -17,9 +17,9 @@ import {
   mayBeLater,
   type PushItem,
 } from '../../core/push-request.ts'
+import type { Sequence } from '../../core/sequence.ts'
 import type { Engine } from '../attempts/engine.ts'
 import type { Prepared } from '../lanes/entries.ts'
-import type { PushOfMany, PushOutcome } from './append-pushes.ts'
 
 /** One of several pushes, and what we know about it. */
 export type Call = {
@@ -173,3 +173,21 @@ export function notesOf(
   }
   return notes
 }
+
+/** One of several pushes that go together. */
+export type PushOfMany = {
+  readonly items: readonly PushItem[]
+  readonly idempotencyKey?: string | undefined
+  /** For an inbox message: its sequence number, which rises from push to push. */
+  readonly sequence?: Sequence | undefined
+}
+
+/** What became of it. */
+export type PushOutcome =
+  | { readonly kind: 'pushed'; readonly ids: readonly string[] }
+  /** An earlier push with this key did it, and got these ids; this one changed nothing. */
+  | { readonly kind: 'repeated'; readonly ids: readonly string[] }
+  /** The queue has already applied the sequence this far. */
+  | { readonly kind: 'applied' }
+  /** A `QueueError` says whether something may have changed; anything else is a bug of ours. */
+  | { readonly kind: 'failed'; readonly error: unknown }

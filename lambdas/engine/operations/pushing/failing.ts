@@ -1,6 +1,6 @@
 import { QueueError } from '../../../foundation/errors.ts'
 import { type Engine, readRecord } from '../attempts/engine.ts'
-import type { PushOutcome } from './append-pushes.ts'
+import type { PushOutcome } from './calls.ts'
 import { type Call, isSameAs, itemsNow, pending } from './calls.ts'
 import { answerKnown } from './first-answers.ts'
 

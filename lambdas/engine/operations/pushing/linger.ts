@@ -5,9 +5,11 @@ import type { Batching } from '../../../foundation/shared/linger/line.ts'
 import { Lingering } from '../../../foundation/shared/linger/lingering.ts'
 import { checkIdempotencyKey } from '../../core/pop-request.ts'
 import { checkPush, type PushRequest } from '../../core/push-request.ts'
-import type { Pushed, Queues } from '../../verbs.ts'
+import type { Queues } from '../../queues.ts'
+import type { Pushed } from '../../verbs.ts'
 import type { Engine } from '../attempts/engine.ts'
-import { appendPushes, type PushOutcome } from './append-pushes.ts'
+import { appendPushes } from './append-pushes.ts'
+import type { PushOutcome } from './calls.ts'
 import { push, pushedBy } from './push.ts'
 
 /** The verb `push`: sends each call by itself, or those that linger together. */

@@ -11,7 +11,8 @@ import type { Engine } from '../attempts/engine.ts'
 import { passKnownLimit } from '../attempts/pass-limit.ts'
 import { discardUnlessOpen, prepare } from '../lanes/entries.ts'
 import { append } from './append.ts'
-import { appendPushes, type PushOutcome } from './append-pushes.ts'
+import { appendPushes } from './append-pushes.ts'
+import type { PushOutcome } from './calls.ts'
 
 export async function push(engine: Engine, queue: string, request: PushRequest): Promise<Pushed> {
   const { idempotencyKey, receivedMs } = request

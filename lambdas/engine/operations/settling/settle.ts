@@ -1,6 +1,6 @@
 import { QueueError } from '../../../foundation/errors.ts'
 import { checkQueueId, deadLetterQueueOf, isDeadLetterQueue } from '../../../foundation/queue-id.ts'
-import { randomRetryLockId } from '../../../foundation/random-text.ts'
+import { IDS_MAX } from '../../../foundation/shared/bounds.ts'
 import { shortenedReason } from '../../../foundation/shared/reason.ts'
 import {
   REASON_BYTES_MAX,
@@ -10,9 +10,10 @@ import {
 } from '../../core/limits.ts'
 import { acknowledgedAlready, standingOf } from '../../core/lock-standing.ts'
 import { endLock } from '../../core/locks.ts'
-import { endPart, IDS_MAX, type PartialEnding } from '../../core/partial.ts'
+import { endPart, type PartialEnding } from '../../core/partial.ts'
 import { itemsIn, type QueueRecord } from '../../core/record.ts'
 import { type Again, againAfter } from '../../core/retry.ts'
+import { randomRetryLockId } from '../../core/settling.ts'
 import type { ReleaseRequest, SettleRequest } from '../../verbs.ts'
 import { attempts } from '../attempts/attempts.ts'
 import { answer, done, refuse } from '../attempts/decision.ts'

@@ -1,16 +1,11 @@
-import { forgettableAtMs, isForgettable } from '../../core/fence.ts'
+import { isQuiet } from '../../core/fence.ts'
 import { recordKey } from '../../core/keys.ts'
-import type { QueueRecord } from '../../core/record.ts'
 import { KNOWN_FORMAT } from '../../store/record-update.ts'
 import { type Engine, readRecord } from '../attempts/engine.ts'
 import { moveNotes } from '../lanes/seal.ts'
 import { housekeepAll } from './housekeep.ts'
 
 const ATTEMPTS_MAX = 3
-
-/** The queue is empty, and no caller will ask about its past any more. */
-export const isQuiet = (record: QueueRecord, nowMs: number): boolean =>
-  isForgettable(record) && nowMs >= forgettableAtMs(record)
 
 /**
  * Deletes what an empty queue has left in rows and S3, and then its record. Its timer stays due, so the

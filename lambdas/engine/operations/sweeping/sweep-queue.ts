@@ -1,3 +1,4 @@
+import { isQuiet } from '../../core/fence.ts'
 import { endExpired, foldDone } from '../../core/locks.ts'
 import { hasOldNotes } from '../../core/notes.ts'
 import { isDone, isExpired, itemsIn, type QueueRecord } from '../../core/record.ts'
@@ -6,10 +7,9 @@ import { isUntidy } from '../../core/scheduled.ts'
 import { isNear } from '../../core/timers.ts'
 import { attempts } from '../attempts/attempts.ts'
 import { act, again, answer, asStored, done } from '../attempts/decision.ts'
-import { changeOf, type Engine, readRecord } from '../attempts/engine.ts'
-import { join, mayJoin } from '../later/join.ts'
+import { changeOf, type Engine, mayJoin, readRecord } from '../attempts/engine.ts'
+import { join } from '../later/join.ts'
 import { sealLaterQuietly } from '../later/seal-later.ts'
-import { isQuiet } from './forget.ts'
 
 /** 2,000 expired locks at 40 a write, and room for lost races. */
 const ATTEMPTS_MAX = 80
