@@ -1,7 +1,7 @@
 // The engine as the scenarios use it: instances that share nothing but the stores, and
 // housekeeping as the table's stream would call it.
 
-import { createQueues, type Queues } from '../lambdas/engine/queues.ts'
+import { createQueues, type Queues } from '../engine/queues.ts'
 import type { Store } from './bench.ts'
 import type { Row } from './metering/commands.ts'
 

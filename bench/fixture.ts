@@ -1,7 +1,7 @@
 // An engine with its housekeeping, each behind clients with separate counters.
 
-import type { Queues } from '../lambdas/engine/queues.ts'
-import { QueueError } from '../lambdas/foundation/errors.ts'
+import type { Queues } from '../engine/queues.ts'
+import { QueueError } from '../shared/errors.ts'
 import type { Bench, Store, StoreOptions } from './bench.ts'
 import { createHousekeeper, type Housekeeper, openQueues } from './engine.ts'
 import type { ItemGenerator } from './items.ts'

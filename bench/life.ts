@@ -1,7 +1,7 @@
 // An item's whole life in bulk: pushed, popped, acknowledged, with the housekeeping its queue asks
 // for, and what all of it costs by list prices.
 
-import type { Queues } from '../lambdas/engine/queues.ts'
+import type { Queues } from '../engine/queues.ts'
 import { seeded } from '../testing/random.ts'
 import type { Bench } from './bench.ts'
 import { type Fixture, openFixture } from './fixture.ts'

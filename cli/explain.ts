@@ -1,6 +1,6 @@
 // Turns any error into what we print and return.
 
-import { errorTable, type HttpErrorCode } from '../lambdas/http/error-table.ts'
+import { errorTable, type HttpErrorCode } from '../lambdas/http/answer.ts'
 import { type ExitCode, exitCodes } from './exit-codes.ts'
 import { Failure, hasCode, messageOf } from './failure.ts'
 import { awsError, isUnsent } from './target/aws-errors.ts'

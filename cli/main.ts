@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // The command line: npm run pushpop -- help
 
-import { nodeTooOld } from '../lambdas/foundation/node-version.ts'
+import { nodeTooOld } from '../shared/node-version.ts'
 
 const { stdin, stdout, stderr, env, argv } = process
 

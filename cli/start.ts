@@ -1,5 +1,5 @@
-import { nodeTooOld } from '../lambdas/foundation/node-version.ts'
 import { dynoxideToInstall, findDynoxide } from '../local/stores/dynoxide-binary.ts'
+import { nodeTooOld } from '../shared/node-version.ts'
 import type { ExitCode } from './exit-codes.ts'
 import { failed } from './failure.ts'
 

@@ -1,9 +1,10 @@
-// Does one thing to many queues, a few at a time. If a queue fails, it is reported and holds up no other.
+import { isDeadLetterQueue } from '../shared/bounds.ts'
+import { checkOptions } from '../shared/options.ts'
+import { consume } from './consume/consume.ts'
+import { bulkNames, peek } from './option-names.ts'
+import type { BulkOptions, CallOptions, PeekOptions, Queue } from './queue.ts'
 
-import { checkOptions } from '../lambdas/foundation/shared/known-options.ts'
-import { isDeadLetterQueue } from '../lambdas/foundation/shared/queue-id.ts'
-import { bulkNames } from './option-names.ts'
-import type { BulkOptions, CallOptions, Queue } from './queue.ts'
+// Does one thing to many queues, a few at a time. If a queue fails, it is reported and holds up no other.
 
 type Failed = { readonly id: string; readonly kind: 'failed'; readonly error: unknown }
 type Done<Answer> = { readonly id: string; readonly kind: 'done' } & Answer
@@ -122,3 +123,21 @@ const afterSome = (error: unknown, { itemsRedriven }: Redriven): unknown =>
         message: `After ${itemsRedriven} items were moved: ${error.message}`,
       })
     : error
+
+/** Every verb of a queue, and consume on top of them. */
+export function wholeQueue<T>(verbs: Omit<Queue<T>, 'consume' | 'items'>): Queue<T> {
+  const queue: Queue<T> = {
+    ...verbs,
+    async *items(options: PeekOptions = {}) {
+      checkOptions(options, peek)
+      let cursor = options.cursor
+      do {
+        const page = await verbs.peek({ ...options, cursor })
+        yield* page.items
+        cursor = page.cursor
+      } while (cursor !== undefined)
+    },
+    consume: (handler, options) => consume(queue, handler, options),
+  }
+  return queue
+}

@@ -1,4 +1,4 @@
-import { type LostLockCode, lostLockCodes } from '../lambdas/foundation/shared/hold-lock.ts'
+import { type LostLockCode, lostLockCodes } from '../shared/hold-lock.ts'
 import type { ErrorBody, ErrorCode as ServiceErrorCode } from './api-types.ts'
 
 /** Codes for the gateway's own errors, and for failures on this side of the wire. */

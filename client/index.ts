@@ -1,26 +1,163 @@
-// `pushpop/client`: PushPop over HTTP, for Node 20 and later and for browsers, on fetch alone.
-
-import type { ConsumeManyOptions, Which } from '../lambdas/consumer/core/many-options.ts'
-import { checkOptions, type Names } from '../lambdas/foundation/shared/known-options.ts'
-import { batchingOf, type LingerOptions } from '../lambdas/foundation/shared/linger/options.ts'
-import { refusingUnknown } from '../lambdas/foundation/shared/refusing-unknown.ts'
+import { batchingOf, type LingerOptions } from '../shared/linger.ts'
+import { checkOptions, type Names, refusingUnknown } from '../shared/options.ts'
+import type { ConsumeManyOptions, Which } from '../shared/worker/which-queues.ts'
 import type { HealthAnswer, ListAnswer } from './api-types.ts'
-import { connect } from './connect.ts'
+import { authoriser } from './auth.ts'
+import { wholeQueue } from './bulk.ts'
 import type { BatchHandler } from './consume/many.ts'
-import type { Consumed } from './consume/options.ts'
 import { isPushPopError } from './errors.ts'
-import { call, optional, queuePatternRules, queueRules, scheduleRules } from './option-names.ts'
+import {
+  call,
+  createClientNames,
+  optional,
+  queuePatternRules,
+  queueRules,
+  ratePatternRules,
+  rateRules,
+  scheduleRules,
+} from './option-names.ts'
 import { pushCalls, pusherOf } from './pushing.ts'
-import type { CallOptions, ClientOptions, Json, Queue } from './queue.ts'
-import { idsOf, pathOf, queueCalls } from './queue-calls.ts'
-import { type QueuePatternVerbs, queuePatternsOf } from './queue-patterns.ts'
-import { type RateLimit, type RatePatternVerbs, rateOf, ratePatternsOf } from './rate/limit.ts'
-import { ratePatternRules, rateRules } from './rate/option-names.ts'
+import type { CallOptions, ClientOptions, Consumed, Json, Queue } from './queue.ts'
+import {
+  idsOf,
+  pathOf,
+  type QueuePatternVerbs,
+  queueCalls,
+  queuePatternsOf,
+  shown,
+} from './queue-calls.ts'
+import { type RateLimit, type RatePatternVerbs, rateOf, ratePatternsOf } from './rate.ts'
+import { retryPolicy } from './retry.ts'
 import { schedulesOf } from './schedules.ts'
-import type { Send } from './transport.ts'
-import { viewOf } from './view-of.ts'
-import type { QueueSummary } from './views.ts'
-import { wholeQueue } from './whole-queue.ts'
+import { type Send, sender, TIMEOUT_MS } from './transport.ts'
+import { type QueueSummary, viewOf } from './views.ts'
+
+export type { AgainOptions, Duration } from '../shared/worker/retries.ts'
+export type { ManyTrouble } from '../shared/worker/run.ts'
+export type { ConsumeManyOptions, Which } from '../shared/worker/which-queues.ts'
+export type { Auth, AwsCredentials, Provided } from './auth.ts'
+export { type BulkResult, purgeQueues, redriveQueues } from './bulk.ts'
+export type { BatchContext, BatchHandler, BatchResult } from './consume/many.ts'
+export {
+  type ClientErrorCode,
+  type ErrorCode,
+  isLockLost,
+  isOutcomeUnknown,
+  isPushPopError,
+  isQueueLocked,
+  PushPopError,
+  type ServiceErrorCode,
+} from './errors.ts'
+export { type RawJson, rawJson } from './json.ts'
+export type {
+  AsyncOptions,
+  BulkOptions,
+  CallOptions,
+  ClientOptions,
+  Consumed,
+  ConsumeFailure,
+  ConsumeOptions,
+  ExtendedLock,
+  Handler,
+  HandlerContext,
+  ItemOptions,
+  Json,
+  KeyOptions,
+  MatchOptions,
+  MoveOptions,
+  PeekOptions,
+  PopOptions,
+  PushItem,
+  PushOptions,
+  Queue,
+  ReleaseOptions,
+  RetryOptions,
+  Schedule,
+  ScheduledOptions,
+  ScheduleInput,
+  Schedules,
+  SettleOptions,
+} from './queue.ts'
+export type {
+  QueuePattern,
+  QueuePatterns,
+  QueueSettings,
+  QueueSettingsInput,
+} from './queue-calls.ts'
+export type {
+  Allowed,
+  DecideOptions,
+  Denied,
+  GivenUp,
+  Promised,
+  RateConfiguration,
+  RateDecision,
+  RateLimit,
+  RatePattern,
+  RatePatterns,
+  RateSettings,
+  RateSettingsInput,
+  RateState,
+  RateWindow,
+  TicketState,
+  Waited,
+  WaitOptions,
+} from './rate.ts'
+export type {
+  AcknowledgeResult,
+  CancelResult,
+  Configuration,
+  ConfigurationChange,
+  Item,
+  LaneState,
+  Lock,
+  MoveResult,
+  Page,
+  PeekedItem,
+  Popped,
+  QueueLimit,
+  QueueState,
+  QueueSummary,
+  ScheduledItem,
+  ScheduledPage,
+} from './views.ts'
+
+/** `localhost:8000` is a valid URL of the scheme `localhost:`, and fetch's error about it is no help. */
+function baseOf(url: string | URL | undefined): URL {
+  if (url === undefined) {
+    throw new TypeError(
+      'The client needs url: the Url that the deployment prints, or http://localhost:8000',
+    )
+  }
+  const text = String(url)
+  const base = URL.canParse(text) ? new URL(text) : undefined
+  if (base?.protocol === 'http:' || base?.protocol === 'https:') return base
+  const host = /^(?:[a-z]+:\/\/)?([\w.-]+(?::\d+)?(?:\/.*)?)$/i.exec(text)?.[1]
+  const scheme = /^(localhost|127\.|\d+$)/.test(host ?? '') ? 'http' : 'https'
+  const instead =
+    host === undefined ? 'an address such as http://localhost:8000' : `${scheme}://${host}`
+  throw new TypeError(
+    `Cannot use ${shown(url)} as the url because it does not begin with http:// or https://; write ${instead}`,
+  )
+}
+
+/** The one function that sends every verb. */
+export function connect(options: ClientOptions): { readonly base: URL; readonly send: Send } {
+  const base = baseOf(options?.url)
+  checkOptions(options, createClientNames)
+  const { auth = { kind: 'none' }, timeoutMs = TIMEOUT_MS } = options
+  const send = sender({
+    base,
+    // Look it up for each call, so that replacing the global `fetch` has an effect.
+    fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
+    authorise: authoriser(auth, base, Date.now),
+    timeoutMs,
+    policy: retryPolicy(options.retry),
+  })
+  return { base, send }
+}
+
+// `pushpop/client`: PushPop over HTTP, for Node 20 and later and for browsers, on fetch alone.
 
 export type QueuesOptions = CallOptions & {
   readonly prefix?: string | undefined
@@ -131,93 +268,4 @@ async function* allQueues(send: Send, options: QueuesOptions): AsyncGenerator<Qu
 /** The service answered that it could not; without an answer a smaller page would do no better. */
 const isTrouble = (error: unknown): boolean => isPushPopError(error) && (error.status ?? 0) >= 500
 
-export type { ConsumeManyOptions, Which } from '../lambdas/consumer/core/many-options.ts'
-export type { AgainOptions, Duration } from '../lambdas/consumer/core/retry.ts'
-export type { ManyTrouble } from '../lambdas/consumer/core/trouble.ts'
-export type { Auth, Provided } from './auth.ts'
-export { type BulkResult, purgeQueues, redriveQueues } from './bulk.ts'
-export type { BatchContext, BatchHandler, BatchResult } from './consume/many.ts'
-export type {
-  Consumed,
-  ConsumeFailure,
-  ConsumeOptions,
-  Handler,
-  HandlerContext,
-} from './consume/options.ts'
-export {
-  type ClientErrorCode,
-  type ErrorCode,
-  isLockLost,
-  isOutcomeUnknown,
-  isPushPopError,
-  isQueueLocked,
-  PushPopError,
-  type ServiceErrorCode,
-} from './errors.ts'
-export type {
-  AsyncOptions,
-  BulkOptions,
-  CallOptions,
-  ClientOptions,
-  ExtendedLock,
-  ItemOptions,
-  Json,
-  KeyOptions,
-  MatchOptions,
-  MoveOptions,
-  PeekOptions,
-  PopOptions,
-  PushItem,
-  PushOptions,
-  Queue,
-  ReleaseOptions,
-  RetryOptions,
-  Schedule,
-  ScheduledOptions,
-  ScheduleInput,
-  Schedules,
-  SettleOptions,
-} from './queue.ts'
-export type {
-  QueuePattern,
-  QueuePatterns,
-  QueueSettings,
-  QueueSettingsInput,
-} from './queue-patterns.ts'
-export type { DecideOptions, RateLimit, RateSettingsInput } from './rate/limit.ts'
-export type {
-  Allowed,
-  Denied,
-  GivenUp,
-  Promised,
-  RateConfiguration,
-  RateDecision,
-  RatePattern,
-  RatePatterns,
-  RateSettings,
-  RateState,
-  RateWindow,
-  TicketState,
-} from './rate/views.ts'
-export type { Waited, WaitOptions } from './rate/wait.ts'
-export { type RawJson, rawJson } from './raw-json.ts'
-export type { AwsCredentials } from './sigv4.ts'
-export type {
-  AcknowledgeResult,
-  CancelResult,
-  Configuration,
-  ConfigurationChange,
-  Item,
-  LaneState,
-  Lock,
-  MoveResult,
-  Page,
-  PeekedItem,
-  Popped,
-  QueueLimit,
-  QueueState,
-  QueueSummary,
-  ScheduledItem,
-  ScheduledPage,
-} from './views.ts'
 export type { LingerOptions }

@@ -1,7 +1,4 @@
-// What each call takes, and the options that it knows. TypeScript checks that they are all here, and nothing else.
-
-import type { Names } from '../lambdas/foundation/shared/known-options.ts'
-import type { Requests } from '../lambdas/foundation/shared/refusing-unknown.ts'
+import type { Names, Requests } from '../shared/options.ts'
 import type {
   BulkOptions,
   CallOptions,
@@ -14,7 +11,10 @@ import type {
   ScheduleInput,
   Schedules,
 } from './queue.ts'
-import type { QueuePattern, QueuePatternVerbs } from './queue-patterns.ts'
+import type { QueuePattern, QueuePatternVerbs } from './queue-calls.ts'
+import type { DecideOptions, RateLimit, RatePatternVerbs, WaitOptions } from './rate.ts'
+
+// What each call takes, and the options that it knows. TypeScript checks that they are all here, and nothing else.
 
 type First<Verb extends keyof Queue> = Names<NonNullable<Parameters<Queue[Verb] & Call>[0]>>
 type Second<Verb extends keyof Queue> = Names<NonNullable<Parameters<Queue[Verb] & Call>[1]>>
@@ -124,4 +124,31 @@ export const patterns = [
 export const queuePatternRules: Requests<QueuePatternVerbs> = {
   queuePatterns: optional(0, call),
   configureQueuePatterns: patterns,
+}
+
+const wait: Names<WaitOptions> = {
+  maxWaitMs: 0,
+  cost: 0,
+  caller: 0,
+  maxRequests: 0,
+  maxRequestsInQueue: 0,
+  windowMillis: 0,
+  repeatLost: 0,
+  ...call,
+}
+const decide: Names<DecideOptions> = { canWait: 0, ...wait }
+
+export const rateRules: Requests<RateLimit> = {
+  decide: optional(0, decide),
+  wait: optional(0, wait),
+  verify: optional(1, call),
+  giveUp: optional(1, call),
+  state: optional(0, call),
+  configuration: optional(0, call),
+  configure,
+  unconfigure: optional(0, match),
+}
+export const ratePatternRules: Requests<RatePatternVerbs> = {
+  ratePatterns: optional(0, call),
+  configureRatePatterns: patterns,
 }

@@ -1,5 +1,3 @@
-// Pushes as HTTP calls: each by itself, or those that linger together.
-
 import {
   DELAY_SECONDS_MAX,
   ITEM_BYTES_MAX,
@@ -7,19 +5,17 @@ import {
   ITEMS_PER_PUSH_MAX,
   PRIORITY_MAX,
   PUSH_BYTES_MAX,
-} from '../lambdas/foundation/shared/bounds.ts'
-import { blameOf } from '../lambdas/foundation/shared/linger/deliver.ts'
-import type { Batching, Load } from '../lambdas/foundation/shared/linger/line.ts'
-import { Lingering } from '../lambdas/foundation/shared/linger/lingering.ts'
-import { present } from '../lambdas/foundation/shared/present.ts'
+} from '../shared/bounds.ts'
+import { type Batching, blameOf, Lingering, type Load } from '../shared/linger.ts'
+import { present } from '../shared/wire.ts'
 import type { PushAnswer } from './api-types.ts'
-import { delay } from './delay.ts'
 import { PushPopError } from './errors.ts'
+import { delay, secondsOf, textOf } from './json.ts'
 import type { AsyncOptions, CallOptions, KeyOptions, PushItem, Queue } from './queue.ts'
 import { newKey, pathOf } from './queue-calls.ts'
-import { textOf } from './raw-json.ts'
-import { secondsOf } from './times.ts'
 import { aborted, type Send } from './transport.ts'
+
+// Pushes as HTTP calls: each by itself, or those that linger together.
 
 type PushCall = {
   /** Pushes one item, or a list, which may hold only one. */

@@ -1,40 +1,91 @@
-// The verbs of a queue as HTTP calls.
-
-import { ID_RULE } from '../lambdas/foundation/shared/queue-id.ts'
-import { camelCased } from '../lambdas/foundation/shared/wire-names.ts'
+import { ID_RULE } from '../shared/bounds.ts'
+import { camelCased, present, snakeCased } from '../shared/wire.ts'
 import type {
   AcknowledgeAnswer,
   BrowseAnswer,
   CancelAnswer,
   ConfigurationAnswer,
   ConfigureAnswer,
+  ConfigureQueuePatternsAnswer,
   DeadLetterAnswer,
   ExtendLockAnswer,
   InspectAnswer,
   MoveAnswer,
   PopAnswer,
   PurgeAnswer,
+  QueuePatternsAnswer,
   RedriveAnswer,
   ReleaseAnswer,
   ScheduledAnswer,
   UnconfigureAnswer,
 } from './api-types.ts'
-import { PushPopError } from './errors.ts'
+import { isQueueLocked, PushPopError } from './errors.ts'
+import { secondsOf } from './json.ts'
 import type { CallOptions, KeyOptions, MatchOptions, Queue } from './queue.ts'
 import type { Verb } from './retry.ts'
-import { secondsOf } from './times.ts'
-import type { Call, Send } from './transport.ts'
+import { type Answered, type Call, interrupted, type Send } from './transport.ts'
 import {
+  type ConfigurationChange,
   configurationOf,
   configureBodyOf,
   lockOf,
+  type Popped,
   pageOf,
   poppedOf,
   resultsOf,
   scheduledOf,
   stateOf,
+  type View,
+  viewOf,
 } from './views.ts'
-import { type Asked, waitForItems } from './wait-for-items.ts'
+
+/** The answer to one request. */
+export type Asked<T> = {
+  readonly popped: Popped<T>
+  /** Set if the call should have waited, but too many others do: when to come back. */
+  readonly retryAfterMs: number | undefined
+}
+
+type Wait = {
+  readonly waitSeconds: number
+  readonly signal?: AbortSignal | undefined
+  readonly hurry?: AbortSignal | undefined
+}
+
+/**
+ * If the service cannot let a pop wait, the client asks again after the pause that the service names, and once more at
+ * the end. So the call waits as long as its caller wants, and a loop around it is no busy loop.
+ */
+export async function waitForItems<T>(
+  { waitSeconds, signal, hurry }: Wait,
+  ask: (waitSeconds: number | undefined, isFirst: boolean) => Promise<Asked<T>>,
+): Promise<Popped<T>> {
+  const untilMs = performance.now() + waitSeconds * 1_000
+  let { popped, retryAfterMs } = await ask(waitSeconds, true)
+  const { itemsAcknowledged } = popped
+  while (retryAfterMs !== undefined) {
+    const leftMs = untilMs - performance.now()
+    if (leftMs <= 0 || hurry?.aborted) break
+    await interrupted(Math.min(leftMs, retryAfterMs), signal, hurry)
+    if (hurry?.aborted && !signal?.aborted) break
+    const seconds = Math.floor((untilMs - performance.now()) / 1_000)
+    try {
+      const asked = await ask(seconds > 0 ? seconds : undefined, false)
+      popped = asked.popped
+      retryAfterMs = asked.retryAfterMs
+    } catch (error) {
+      if (itemsAcknowledged === undefined || !(error instanceof PushPopError)) throw error
+      // The first request has acknowledged a lock, so this error must not mean "nothing was changed".
+      if (!isQueueLocked(error) || error.outcome === 'unknown') {
+        throw Object.assign(error, { outcome: 'unknown' })
+      }
+      break
+    }
+  }
+  return itemsAcknowledged === undefined ? popped : { ...popped, itemsAcknowledged }
+}
+
+// The verbs of a queue as HTTP calls.
 
 type Request = Omit<Call, 'verb' | 'method' | 'path'>
 
@@ -222,3 +273,71 @@ export function newKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16))
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
+
+// The settings of prefixes, which apply to queues without their own settings.
+
+export type QueuePattern<S = QueueSettings> = { readonly prefix: string; readonly settings: S }
+
+export type QueueSettings = Omit<View<QueuePatternsAnswer['patterns'][number]>, 'prefix'>
+
+/** Absent settings have their defaults. */
+export type QueueSettingsInput = Omit<ConfigurationChange, 'source'>
+
+export type QueuePatterns = {
+  /** In the order in which they apply: the longest prefix first. */
+  readonly patterns: readonly QueuePattern[]
+  /** For `ifMatch`. */
+  readonly etag?: string
+}
+
+export interface QueuePatternVerbs {
+  /** The settings of prefixes. */
+  queuePatterns(options?: CallOptions): Promise<QueuePatterns>
+  /** Replaces them all. */
+  configureQueuePatterns(
+    patterns: readonly QueuePattern<QueueSettingsInput>[],
+    options?: MatchOptions,
+  ): Promise<QueuePatterns>
+}
+
+/** The answers have the API's own names. The command line prints these. */
+export const queuePatternRequests = (send: Send) => ({
+  patterns: (options: CallOptions = {}) =>
+    send({
+      verb: 'queuePatterns',
+      method: 'GET',
+      path: '/queue-config',
+      signal: options.signal,
+    }) as Promise<Answered<QueuePatternsAnswer>>,
+  configurePatterns: (patterns: readonly unknown[], options: MatchOptions = {}) =>
+    send({
+      verb: 'configureQueuePatterns',
+      method: 'PUT',
+      path: '/queue-config',
+      body: JSON.stringify({ patterns }),
+      ...matchOf(options),
+    }) as Promise<Answered<ConfigureQueuePatternsAnswer>>,
+})
+
+/** In the API a pattern's settings stand beside its prefix. */
+export const patternBodies = (patterns: readonly QueuePattern<object>[]) =>
+  patterns.map(({ prefix, settings }) => ({ prefix, ...snakeCased(settings) }))
+
+export function queuePatternsOf(send: Send): QueuePatternVerbs {
+  const { patterns, configurePatterns } = queuePatternRequests(send)
+  return {
+    queuePatterns: async (options) => viewed(await patterns(options)),
+    async configureQueuePatterns(inputs, options) {
+      return viewed(await configurePatterns(patternBodies(inputs), options))
+    },
+  }
+}
+
+const viewed = ({ body, etag }: Answered<QueuePatternsAnswer>): QueuePatterns =>
+  present({
+    patterns: body.patterns.map(({ prefix, ...settings }) => ({
+      prefix,
+      settings: viewOf(settings) as QueueSettings,
+    })),
+    etag,
+  })

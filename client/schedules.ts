@@ -1,5 +1,3 @@
-// Schedules, by which PushPop pushes to a queue by the clock.
-
 import type {
   DeleteScheduleAnswer,
   PauseScheduleAnswer,
@@ -8,12 +6,13 @@ import type {
   SchedulesAnswer,
 } from './api-types.ts'
 import { PushPopError } from './errors.ts'
+import { secondsOf, textOf } from './json.ts'
 import type { CallOptions, MatchOptions, Schedule, ScheduleInput, Schedules } from './queue.ts'
 import { isSegment, matchOf, shown } from './queue-calls.ts'
-import { textOf } from './raw-json.ts'
-import { secondsOf } from './times.ts'
 import type { Answered, Send } from './transport.ts'
-import { viewOf } from './view-of.ts'
+import { viewOf } from './views.ts'
+
+// Schedules, by which PushPop pushes to a queue by the clock.
 
 /** The answers have the API's own names. The command line prints these. */
 export function scheduleRequests(send: Send, queuePath: string) {

@@ -3,7 +3,7 @@
 // This import comes first: if it refuses, those after it do not load.
 import './needs-node.ts'
 
-export type { FunctionName } from '../lambdas/runtime/function-name.ts'
+export type { FunctionName } from '../lambdas/runtime/names.ts'
 export type { Bundling } from './bundling/bundling.ts'
 export type { Authorisation } from './constructs/authorisation.ts'
 export type { Events, EventsProps } from './constructs/events.ts'

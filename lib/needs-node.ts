@@ -1,3 +1,3 @@
-import { NODE_OLDEST, needNode } from '../lambdas/foundation/node-version.ts'
+import { NODE_OLDEST, needNode } from '../shared/node-version.ts'
 
 needNode(NODE_OLDEST, 'pushpop')

@@ -1,5 +1,5 @@
-import { TIMES_END_MS } from '../lambdas/engine/core/time-digits.ts'
-import { type Clock, inWholeMs, systemClock } from '../lambdas/foundation/system.ts'
+import { TIMES_END_MS } from '../engine/core/item.ts'
+import { type Clock, inWholeMs, systemClock } from '../shared/system.ts'
 
 export type MovableClock = Clock & { move(ms: number): void }
 

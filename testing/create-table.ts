@@ -5,7 +5,7 @@ import {
   UpdateTimeToLiveCommand,
   waitUntilTableExists,
 } from '@aws-sdk/client-dynamodb'
-import { type TableKey, tableDefinition } from '../lambdas/foundation/table.ts'
+import { type TableKey, tableDefinition } from '../aws/table.ts'
 
 function createTableInput(name: string): CreateTableCommandInput {
   const { partitionKey, sortKey, indexes } = tableDefinition

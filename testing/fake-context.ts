@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type Clock, systemClock } from '../lambdas/foundation/system.ts'
+import { type Clock, systemClock } from '../shared/system.ts'
 
 export type FakeContextOptions = {
   readonly functionName?: string | undefined

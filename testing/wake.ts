@@ -1,4 +1,4 @@
-import type { Clock } from '../lambdas/foundation/system.ts'
+import type { Clock } from '../shared/system.ts'
 import type { MovableClock } from './clock.ts'
 import { type FakeContext, fakeContext, type LogLevel } from './fake-context.ts'
 

@@ -3,9 +3,9 @@
 
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
-import type { DocumentPort } from '../../lambdas/foundation/dynamo.ts'
-import { createRequestHandler } from '../../lambdas/foundation/network/request-handler.ts'
-import { pushEndpoints } from '../../lambdas/http/endpoints/push.ts'
+import { createRequestHandler } from '../../aws/connections.ts'
+import type { DocumentPort } from '../../aws/dynamo.ts'
+import { pushEndpoints } from '../../lambdas/http/push.ts'
 import { httpHandler } from '../../lambdas/http/stack.ts'
 import { createLog } from '../../lambdas/runtime/log.ts'
 import { createQueuesOn } from '../../lambdas/runtime/services.ts'

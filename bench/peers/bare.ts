@@ -4,10 +4,10 @@
 // in rows. They never include housekeeping.
 
 import { Agent, request } from 'node:http'
-import { recordKey } from '../../lambdas/engine/core/keys.ts'
-import { createLeanDynamodb } from '../../lambdas/engine/index.ts'
-import { encode, operationOf } from '../../lambdas/foundation/lean/operations.ts'
-import { Signer } from '../../lambdas/foundation/lean/signature.ts'
+import { encode, operationOf } from '../../aws/lean-client.ts'
+import { Signer } from '../../aws/signing.ts'
+import { recordKey } from '../../engine/core/keys.ts'
+import { createLeanDynamodb } from '../../engine/index.ts'
 import { connectEmbedded } from '../../testing/embedded.ts'
 import { tableName } from '../bench.ts'
 import { openQueues } from '../engine.ts'

@@ -2,7 +2,7 @@
 // the next, as docs/engine.md and docs/client.md advise. Housekeeping runs as the table's stream would call it.
 
 import { createClient, type Json } from '../../client/index.ts'
-import { createLeanDynamodb } from '../../lambdas/engine/index.ts'
+import { createLeanDynamodb } from '../../engine/index.ts'
 import { connectEmbedded } from '../../testing/embedded.ts'
 import { tableName } from '../bench.ts'
 import { createHousekeeper, openQueues } from '../engine.ts'

@@ -1,5 +1,5 @@
-import { QueueError } from '../../lambdas/foundation/errors.ts'
-import { createRateLimits, type RateLimits } from '../../lambdas/rate/rate-limits.ts'
+import { createRateLimits, type RateLimits } from '../../rate/rate-limits.ts'
+import { QueueError } from '../../shared/errors.ts'
 import { type Bench, DYNAMODB_LATENCY_MS, type Scenario, type Store } from '../bench.ts'
 import { openQueues } from '../engine.ts'
 import { difference, each, type Tally, total } from '../metering/meter.ts'

@@ -10,9 +10,9 @@ import {
   UpdateCommand,
   type UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb'
-import { recordKey } from '../../lambdas/engine/core/keys.ts'
-import type { Queues } from '../../lambdas/engine/queues.ts'
-import { createLeanDynamodb } from '../../lambdas/foundation/lean/lean-dynamodb.ts'
+import { createLeanDynamodb } from '../../aws/lean-client.ts'
+import { recordKey } from '../../engine/core/keys.ts'
+import type { Queues } from '../../engine/queues.ts'
 import { type Bench, bucketName, type Scenario, tableName } from '../bench.ts'
 import { openQueues } from '../engine.ts'
 import { fill } from '../fixture.ts'

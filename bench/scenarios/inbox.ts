@@ -1,5 +1,5 @@
-import { sequenceOf } from '../../lambdas/engine/core/sequence.ts'
-import type { InboxMessage } from '../../lambdas/engine/queues.ts'
+import { sequenceOf } from '../../engine/core/repeated-pushes.ts'
+import type { InboxMessage } from '../../engine/queues.ts'
 import { applyInboxSetting } from '../../lib/constructs/function-settings.ts'
 import { prices } from '../../lib/prices.ts'
 import type { Bench, Scenario } from '../bench.ts'

@@ -1,6 +1,6 @@
 // Ten thousand queues that nobody configures: the patterns of three prefixes say how they behave, on simulated time.
 
-import type { QueuePatternInput, Queues } from '../../lambdas/engine/queues.ts'
+import type { QueuePatternInput, Queues } from '../../engine/queues.ts'
 import { seeded } from '../../testing/random.ts'
 import { createSimulatedClient } from '../../testing/simulated/simulated-client.ts'
 import { SimulatedStore } from '../../testing/simulated/simulated-store.ts'

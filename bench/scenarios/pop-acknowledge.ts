@@ -1,4 +1,4 @@
-import type { Queues } from '../../lambdas/engine/queues.ts'
+import type { Queues } from '../../engine/queues.ts'
 import { createMessageQueue, createMessageTable } from '../baselines/message-queue.ts'
 import { createSourcesQueue } from '../baselines/sources-queue.ts'
 import type { Bench, Scenario } from '../bench.ts'

@@ -2,7 +2,7 @@
 // and computing takes none. So we measure the algorithm alone, and every machine gives the same figure.
 
 import { TransactWriteCommand } from '@aws-sdk/lib-dynamodb'
-import type { QueuesOptions, TransactItem } from '../../lambdas/engine/queues.ts'
+import type { QueuesOptions, TransactItem } from '../../engine/queues.ts'
 import { seeded } from '../../testing/random.ts'
 import {
   createSimulatedClient,

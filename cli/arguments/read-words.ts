@@ -1,6 +1,6 @@
-import { parseItemId } from '../../lambdas/engine/core/keys.ts'
-import { parseScheduledId } from '../../lambdas/engine/core/scheduled.ts'
-import { ID_RULE, isQueueId, whyNot } from '../../lambdas/foundation/queue-id.ts'
+import { parseItemId } from '../../engine/core/keys.ts'
+import { parseScheduledId } from '../../engine/core/later.ts'
+import { ID_RULE, isQueueId, whyNot } from '../../shared/errors.ts'
 import { wrongUsage } from '../failure.ts'
 import { doing } from './doing.ts'
 

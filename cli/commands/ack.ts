@@ -1,5 +1,5 @@
-import type { AcknowledgeResult } from '../../lambdas/engine/queues.ts'
-import { lostLockCodes } from '../../lambdas/foundation/shared/hold-lock.ts'
+import type { AcknowledgeResult } from '../../engine/queues.ts'
+import { lostLockCodes } from '../../shared/hold-lock.ts'
 import { text } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'

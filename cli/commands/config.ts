@@ -1,4 +1,4 @@
-import { configurationBody } from '../../lambdas/http/endpoints/configuration.ts'
+import { configurationBody } from '../../lambdas/http/bodies.ts'
 import { text } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'

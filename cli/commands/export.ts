@@ -1,4 +1,4 @@
-import { PRIORITY_MAX } from '../../lambdas/engine/core/limits.ts'
+import { PRIORITY_MAX } from '../../engine/core/limits.ts'
 import { flag, integer, text } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'

@@ -1,5 +1,5 @@
-import { PRIORITY_MAX } from '../../lambdas/engine/core/limits.ts'
-import { present } from '../../lambdas/foundation/shared/present.ts'
+import { PRIORITY_MAX } from '../../engine/core/limits.ts'
+import { present } from '../../shared/wire.ts'
 import { byHundreds } from '../arguments/item-ids.ts'
 import { integer, text } from '../arguments/option-table.ts'
 import { itemWords, queueWord } from '../arguments/read-words.ts'

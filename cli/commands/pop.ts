@@ -3,10 +3,10 @@ import {
   LOCK_TTL_SECONDS_DEFAULT,
   LOCK_TTL_SECONDS_MAX,
   WAIT_SECONDS_MAX,
-} from '../../lambdas/engine/core/limits.ts'
-import type { PopOutcome } from '../../lambdas/engine/queues.ts'
-import { present } from '../../lambdas/foundation/shared/present.ts'
+} from '../../engine/core/limits.ts'
+import type { PopOutcome } from '../../engine/queues.ts'
 import { printable } from '../../local/terminal/paint.ts'
+import { present } from '../../shared/wire.ts'
 import { flag, integer } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'

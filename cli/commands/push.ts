@@ -1,9 +1,5 @@
-import {
-  DELAY_SECONDS_MAX,
-  ITEM_TTL_SECONDS_MAX,
-  PRIORITY_MAX,
-} from '../../lambdas/engine/core/limits.ts'
-import { present } from '../../lambdas/foundation/shared/present.ts'
+import { DELAY_SECONDS_MAX, ITEM_TTL_SECONDS_MAX, PRIORITY_MAX } from '../../engine/core/limits.ts'
+import { present } from '../../shared/wire.ts'
 import { duration, flag, integer, text } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { msIn } from '../arguments/time.ts'

@@ -1,4 +1,4 @@
-import { snakeCased } from '../../lambdas/foundation/shared/wire-names.ts'
+import { snakeCased } from '../../shared/wire.ts'
 import { keyWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'
 import { exitCodes } from '../exit-codes.ts'

@@ -4,7 +4,7 @@ import {
   type SecretsChanged,
   type TicketSecrets,
   type TicketSecretVerbs,
-} from '../../lambdas/rate/ticket-secrets.ts'
+} from '../../rate/rate-limits.ts'
 import { flag } from '../arguments/option-table.ts'
 import { type Context, command } from '../command.ts'
 import { type ExitCode, exitCodes } from '../exit-codes.ts'

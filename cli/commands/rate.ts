@@ -3,7 +3,7 @@ import {
   MAX_REQUESTS_MAX,
   WAIT_MS_DEFAULT,
   WAIT_MS_MAX,
-} from '../../lambdas/rate/core/bounds.ts'
+} from '../../rate/core/bounds.ts'
 import { flag, integer, text } from '../arguments/option-table.ts'
 import { keyWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'

@@ -1,9 +1,5 @@
 import { deadLetterQueues, redriveAll } from '../../client/bulk.ts'
-import {
-  deadLetterQueueOf,
-  isDeadLetterQueue,
-  originOf,
-} from '../../lambdas/foundation/queue-id.ts'
+import { deadLetterQueueOf, isDeadLetterQueue, originOf } from '../../shared/errors.ts'
 import { idsGiven, idsOption } from '../arguments/item-ids.ts'
 import { integer, text } from '../arguments/option-table.ts'
 import { oneOf, queueOrPrefix } from '../arguments/queue-or-prefix.ts'

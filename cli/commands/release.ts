@@ -1,5 +1,5 @@
-import { RELEASE_DELAY_SECONDS_MAX } from '../../lambdas/engine/core/limits.ts'
-import { present } from '../../lambdas/foundation/shared/present.ts'
+import { RELEASE_DELAY_SECONDS_MAX } from '../../engine/core/limits.ts'
+import { present } from '../../shared/wire.ts'
 import { duration, flag, text } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'

@@ -1,5 +1,5 @@
-import { ITEMS_PER_POP_MAX } from '../../lambdas/engine/core/limits.ts'
-import { present } from '../../lambdas/foundation/shared/present.ts'
+import { ITEMS_PER_POP_MAX } from '../../engine/core/limits.ts'
+import { present } from '../../shared/wire.ts'
 import { integer, text } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { msIn, timeText } from '../arguments/time.ts'

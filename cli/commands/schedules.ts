@@ -1,11 +1,7 @@
 import type { SchedulesAnswer } from '../../client/api-types.ts'
-import { rawJson } from '../../client/raw-json.ts'
-import {
-  EVERY_SECONDS_MAX,
-  EVERY_SECONDS_MIN,
-  PRIORITY_MAX,
-} from '../../lambdas/engine/core/limits.ts'
-import { present } from '../../lambdas/foundation/shared/present.ts'
+import { rawJson } from '../../client/json.ts'
+import { EVERY_SECONDS_MAX, EVERY_SECONDS_MIN, PRIORITY_MAX } from '../../engine/core/limits.ts'
+import { present } from '../../shared/wire.ts'
 import { choice, duration, integer, text } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { msIn, timeText } from '../arguments/time.ts'

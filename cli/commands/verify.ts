@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises'
-import { isLoopback } from '../../client/address.ts'
+import { isLoopback } from '../../client/auth.ts'
 import { flag, integer, text } from '../arguments/option-table.ts'
 import type { Context } from '../command.ts'
 import { command } from '../command.ts'

@@ -1,19 +1,13 @@
-import { segmentObjectKey } from '../../lambdas/engine/core/keys.ts'
-import {
-  countOf,
-  includes,
-  intersect,
-  normalised,
-  type Range,
-} from '../../lambdas/engine/core/ranges.ts'
+import { segmentObjectKey } from '../../engine/core/keys.ts'
+import { countOf, includes, intersect, normalised, type Range } from '../../engine/core/ranges.ts'
 import {
   endOf,
   type Lane,
   type QueueRecord,
   segmentOf,
   unsettledIn,
-} from '../../lambdas/engine/core/record.ts'
-import { type Engine, readRecord } from '../../lambdas/engine/operations/attempts/engine.ts'
+} from '../../engine/core/record.ts'
+import { type Engine, readRecord } from '../../engine/driver/engine.ts'
 import type { Finding } from './finding.ts'
 
 /** If so many reads at one version do not find an item, nobody is moving it: it is not there. */

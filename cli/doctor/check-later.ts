@@ -1,18 +1,13 @@
-import { decodeReference, isReference } from '../../lambdas/engine/core/entry.ts'
-import type { QueueRecord } from '../../lambdas/engine/core/record.ts'
-import {
-  decodeScheduled,
-  indexesLeft,
-  type ScheduledEntry,
-} from '../../lambdas/engine/core/scheduled.ts'
-import { type Engine, readRecord } from '../../lambdas/engine/operations/attempts/engine.ts'
-import { BatchParts } from '../../lambdas/engine/store/batch-parts.ts'
-import { behind, partitionOf, scheduledRows } from '../../lambdas/engine/store/scheduled-rows.ts'
-import type { Row } from '../../lambdas/foundation/dynamo.ts'
+import type { Row } from '../../aws/dynamo.ts'
+import { decodeReference, isReference } from '../../engine/core/item.ts'
+import { decodeScheduled, indexesLeft, type ScheduledEntry } from '../../engine/core/later.ts'
+import type { QueueRecord, Scheduled } from '../../engine/core/record.ts'
+import { type Engine, readRecord } from '../../engine/driver/engine.ts'
+import { BatchParts } from '../../engine/requests/batches.ts'
+import { behind, partitionOf, scheduledRows } from '../../engine/requests/later-rows.ts'
 import { timeText } from '../arguments/time.ts'
 import { miscounted } from './check-record.ts'
 import { type Finding, ofRecord } from './finding.ts'
-import type { Scheduled } from '../../lambdas/engine/core/record.ts'
 
 /** A read may show a transaction's record before its rows, mostly for milliseconds: so one look proves nothing. */
 const LOOKS = 3

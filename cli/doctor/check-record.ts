@@ -1,8 +1,7 @@
-import { roomOf } from '../../lambdas/engine/core/configuration.ts'
-import { entryBytes, isTimed } from '../../lambdas/engine/core/entry.ts'
-import { hasFree } from '../../lambdas/engine/core/flags.ts'
-import { noteBytes } from '../../lambdas/engine/core/notes.ts'
-import { countOf, intersect, type Range } from '../../lambdas/engine/core/ranges.ts'
+import { hasFree } from '../../engine/core/fence.ts'
+import { entryBytes, isTimed } from '../../engine/core/item.ts'
+import { itemsOf, scheduledBytes } from '../../engine/core/later.ts'
+import { countOf, intersect, type Range } from '../../engine/core/ranges.ts'
 import {
   endOf,
   inFlightOf,
@@ -12,8 +11,9 @@ import {
   type Stretch,
   segmentOf,
   unsettledIn,
-} from '../../lambdas/engine/core/record.ts'
-import { itemsOf, scheduledBytes } from '../../lambdas/engine/core/scheduled.ts'
+} from '../../engine/core/record.ts'
+import { noteBytes } from '../../engine/core/repeated-pushes.ts'
+import { roomOf } from '../../engine/core/settings.ts'
 
 /**
  * What must hold of a record by itself (docs/architecture.md, guarantees 4 and 5), and its counts: a sentence for each

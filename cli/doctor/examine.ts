@@ -1,12 +1,12 @@
 // One look at a queue. We list the written rows and objects before we read the record, and follow what it leads to
 // afterwards: so one of the two knows whatever came in between.
 
-import { countOf } from '../../lambdas/engine/core/ranges.ts'
-import { type QueueRecord, segmentOf, unsettledIn } from '../../lambdas/engine/core/record.ts'
-import { countIn } from '../../lambdas/engine/core/views.ts'
-import { type Engine, readRecord } from '../../lambdas/engine/operations/attempts/engine.ts'
-import { segmentRows } from '../../lambdas/engine/store/segments.ts'
-import type { Row } from '../../lambdas/foundation/dynamo.ts'
+import type { Row } from '../../aws/dynamo.ts'
+import { countOf } from '../../engine/core/ranges.ts'
+import { type QueueRecord, segmentOf, unsettledIn } from '../../engine/core/record.ts'
+import { countIn } from '../../engine/core/views.ts'
+import { type Engine, readRecord } from '../../engine/driver/engine.ts'
+import { segmentRows } from '../../engine/requests/segment-rows.ts'
 import { checkItems } from './check-items.ts'
 import { checkLater } from './check-later.ts'
 import { checkPatterns } from './check-patterns.ts'

@@ -1,5 +1,5 @@
-import type { Engine } from '../../lambdas/engine/operations/attempts/engine.ts'
-import type { Row } from '../../lambdas/foundation/dynamo.ts'
+import type { Row } from '../../aws/dynamo.ts'
+import type { Engine } from '../../engine/driver/engine.ts'
 
 /** A few more pages of a megabyte than the largest segment can have. */
 const PAGES_MAX = 300

@@ -1,11 +1,11 @@
 // Finds rows and objects to which nothing points, and decides whether the doctor may delete them (docs/architecture.md,
 // rule 1), from a record that it read after it saw the row or object.
 
-import { isReference } from '../../lambdas/engine/core/entry.ts'
-import { parseChunkSortKey, scheduledPartition } from '../../lambdas/engine/core/keys.ts'
-import type { Lane, QueueRecord } from '../../lambdas/engine/core/record.ts'
-import { decodeScheduled, purgedEra } from '../../lambdas/engine/core/scheduled.ts'
-import type { Row } from '../../lambdas/foundation/dynamo.ts'
+import type { Row } from '../../aws/dynamo.ts'
+import { isReference } from '../../engine/core/item.ts'
+import { parseChunkSortKey, scheduledPartition } from '../../engine/core/keys.ts'
+import { decodeScheduled, purgedEra } from '../../engine/core/later.ts'
+import type { Lane, QueueRecord } from '../../engine/core/record.ts'
 import type { Stray } from './finding.ts'
 import type { FoundObject } from './surgery.ts'
 

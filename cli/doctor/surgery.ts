@@ -3,9 +3,9 @@
 
 import { ListObjectsV2Command } from '@aws-sdk/client-s3'
 import { DynamoDBDocumentClient, ScanCommand } from '@aws-sdk/lib-dynamodb'
-import { createEngine } from '../../lambdas/engine/create-engine.ts'
-import type { Engine } from '../../lambdas/engine/operations/attempts/engine.ts'
-import type { Row } from '../../lambdas/foundation/dynamo.ts'
+import type { Row } from '../../aws/dynamo.ts'
+import { createEngine } from '../../engine/create-engine.ts'
+import type { Engine } from '../../engine/driver/engine.ts'
 import type { Place } from '../target/open-target.ts'
 import { type AwsSettings, storeClients } from '../target/store-target.ts'
 

@@ -1,5 +1,5 @@
-import { ITEMS_PER_PUSH_MAX, PUSH_BYTES_MAX } from '../../lambdas/engine/core/limits.ts'
-import type { PushItem } from '../../lambdas/engine/queues.ts'
+import { ITEMS_PER_PUSH_MAX, PUSH_BYTES_MAX } from '../../engine/core/limits.ts'
+import type { PushItem } from '../../engine/queues.ts'
 
 /** An item to push, and which line it came from. */
 export type LineItem = PushItem & {

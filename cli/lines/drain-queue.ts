@@ -1,10 +1,10 @@
 // Drains a queue into lines. Items are locked, written, and only then acknowledged: if the process is
 // killed at any moment, each item is in the queue, in the lines, or in both; never in neither.
 
-import { delay } from '../../client/delay.ts'
-import { ITEMS_PER_POP_MAX } from '../../lambdas/engine/core/limits.ts'
-import type { PopOutcome, PoppedItem } from '../../lambdas/engine/queues.ts'
-import { present } from '../../lambdas/foundation/shared/present.ts'
+import { delay } from '../../client/json.ts'
+import { ITEMS_PER_POP_MAX } from '../../engine/core/limits.ts'
+import type { PopOutcome, PoppedItem } from '../../engine/queues.ts'
+import { present } from '../../shared/wire.ts'
 import { codeOf } from '../explain.ts'
 import { queueLocked } from '../target/locked-queue.ts'
 import type { Target } from '../target/target.ts'

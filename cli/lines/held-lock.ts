@@ -1,5 +1,5 @@
-import { delay } from '../../client/delay.ts'
-import { holdLock, lostLockCodes } from '../../lambdas/foundation/shared/hold-lock.ts'
+import { delay } from '../../client/json.ts'
+import { holdLock, lostLockCodes } from '../../shared/hold-lock.ts'
 import { codeOf } from '../explain.ts'
 import type { Target } from '../target/target.ts'
 

@@ -1,4 +1,4 @@
-import { ITEM_BYTES_MAX, PRIORITY_MAX } from '../../lambdas/engine/core/limits.ts'
+import { ITEM_BYTES_MAX, PRIORITY_MAX } from '../../engine/core/limits.ts'
 import { JsonReader } from '../../lambdas/http/json-reader.ts'
 
 /** Why a text is not an item; `undefined` if it is one. */

@@ -1,8 +1,8 @@
 // What push and import share: they push batches one after the other, show progress, and report what they have pushed
 // if something goes wrong.
 
-import type { PushItem } from '../../lambdas/engine/queues.ts'
-import { present } from '../../lambdas/foundation/shared/present.ts'
+import type { PushItem } from '../../engine/queues.ts'
+import { present } from '../../shared/wire.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { codeOf, exitCodeOf } from '../explain.ts'
 import { Failure, interrupted, messageOf } from '../failure.ts'

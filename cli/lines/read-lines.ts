@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import { ITEM_BYTES_MAX } from '../../lambdas/engine/core/limits.ts'
+import { ITEM_BYTES_MAX } from '../../engine/core/limits.ts'
 import { failed } from '../failure.ts'
 
 export type Line = {

@@ -1,4 +1,4 @@
-import type { BrowsePage, PoppedItem } from '../../lambdas/engine/queues.ts'
+import type { BrowsePage, PoppedItem } from '../../engine/queues.ts'
 
 type Shown = PoppedItem & Partial<Pick<BrowsePage['items'][number], 'state' | 'retryAtMs'>>
 

@@ -4,9 +4,9 @@ import {
   type ConfigurationName,
   configurationFields,
   configurationNames,
-} from '../../lambdas/engine/core/configuration.ts'
-import { snakeCase } from '../../lambdas/foundation/shared/wire-names.ts'
-import { guardNames, settingFields } from '../../lambdas/rate/core/setting-fields.ts'
+} from '../../engine/core/settings.ts'
+import { guardNames, settingFields } from '../../rate/core/settings.ts'
+import { snakeCase } from '../../shared/wire.ts'
 import {
   choice,
   integer,

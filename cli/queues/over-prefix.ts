@@ -2,7 +2,7 @@
 // reported, and the others are done.
 
 import { type BulkResult, eachQueue } from '../../client/bulk.ts'
-import { present } from '../../lambdas/foundation/shared/present.ts'
+import { present } from '../../shared/wire.ts'
 import type { OptionTable } from '../arguments/option-table.ts'
 import type { Context } from '../command.ts'
 import { type ExitCode, exitCodes } from '../exit-codes.ts'

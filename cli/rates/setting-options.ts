@@ -1,4 +1,4 @@
-import { type SettingName, settingFields } from '../../lambdas/rate/core/setting-fields.ts'
+import { type SettingName, settingFields } from '../../rate/core/settings.ts'
 import { choice, flag, integer, type Option } from '../arguments/option-table.ts'
 
 type Words = { readonly option: string; readonly value?: string; readonly help: string }

@@ -1,4 +1,4 @@
-import type { LaneState } from '../../lambdas/engine/queues.ts'
+import type { LaneState } from '../../engine/queues.ts'
 import type { State } from '../target/target.ts'
 import { age, grouped } from '../terminal/amounts.ts'
 import { type Column, tableLines } from '../terminal/table.ts'

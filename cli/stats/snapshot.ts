@@ -1,5 +1,5 @@
-import { isDeadLetterQueue } from '../../lambdas/foundation/queue-id.ts'
-import { present } from '../../lambdas/foundation/shared/present.ts'
+import { isDeadLetterQueue } from '../../shared/errors.ts'
+import { present } from '../../shared/wire.ts'
 import type { Listed, State, Target } from '../target/target.ts'
 
 export type Snapshot = {

@@ -1,6 +1,6 @@
-import { ITEMS_PER_POP_MAX } from '../../lambdas/engine/core/limits.ts'
-import type { BrowsePage, BrowseRequest } from '../../lambdas/engine/queues.ts'
-import { present } from '../../lambdas/foundation/shared/present.ts'
+import { ITEMS_PER_POP_MAX } from '../../engine/core/limits.ts'
+import type { BrowsePage, BrowseRequest } from '../../engine/queues.ts'
+import { present } from '../../shared/wire.ts'
 import type { Target } from './target.ts'
 
 /** Page after page, each with the cursor behind it, until `limit` items are there. */

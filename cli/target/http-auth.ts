@@ -1,5 +1,5 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
-import { cannotSendCredentials, isSafeForCredentials } from '../../client/address.ts'
+import { cannotSendCredentials, isSafeForCredentials } from '../../client/auth.ts'
 import { type Auth, PushPopError } from '../../client/index.ts'
 import { messageOf, wrongUsage } from '../failure.ts'
 import type { Place } from './open-target.ts'

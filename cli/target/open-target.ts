@@ -1,5 +1,5 @@
-import { isLoopback } from '../../client/address.ts'
-import { present } from '../../lambdas/foundation/shared/present.ts'
+import { isLoopback } from '../../client/auth.ts'
+import { present } from '../../shared/wire.ts'
 import type { Given } from '../arguments/option-table.ts'
 import { ENDPOINT_STANDARD, type TargetOptions } from '../arguments/target-options.ts'
 import { wrongUsage } from '../failure.ts'

@@ -1,9 +1,8 @@
 import type { QueuePatternsAnswer } from '../../client/api-types.ts'
-import { connect } from '../../client/connect.ts'
-import { isOutcomeUnknown, isPushPopError } from '../../client/index.ts'
-import { queuePatternRequests } from '../../client/queue-patterns.ts'
-import type { ConfigurationChange } from '../../lambdas/engine/core/configuration.ts'
-import { camelCased } from '../../lambdas/foundation/shared/wire-names.ts'
+import { connect, isOutcomeUnknown, isPushPopError } from '../../client/index.ts'
+import { queuePatternRequests } from '../../client/queue-calls.ts'
+import type { ConfigurationChange } from '../../engine/core/settings.ts'
+import { camelCased } from '../../shared/wire.ts'
 import type { Given } from '../arguments/option-table.ts'
 import type { TargetOptions } from '../arguments/target-options.ts'
 import type { Io } from '../command.ts'
@@ -72,7 +71,7 @@ async function onStore(
 ): Promise<QueuePatternsTarget> {
   const [{ openStoreTarget }, { queuePatternsBody }] = await Promise.all([
     import('./store-target.ts'),
-    import('../../lambdas/http/endpoints/configuration.ts'),
+    import('../../lambdas/http/bodies.ts'),
   ])
   const { patterns, configurePatterns, close } = openStoreTarget(place, awsOf(given))
   const answer = (found: Awaited<ReturnType<typeof patterns>>): Answer<QueuePatternsAnswer> => {

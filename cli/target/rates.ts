@@ -7,7 +7,7 @@ import type {
   RateStateAnswer,
   VerifyTicketAnswer,
 } from '../../client/api-types.ts'
-import type { DecideRequest, DenialBody } from '../../client/rate/requests.ts'
+import type { DecideRequest, DenialBody } from '../../client/rate.ts'
 
 /**
  * What the commands for rate limits talk to. It gives the API's own answers, from the API or made directly on the

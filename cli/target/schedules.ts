@@ -5,12 +5,12 @@ import type {
   ScheduleAnswer,
   SchedulesAnswer,
 } from '../../client/api-types.ts'
-import { connect } from '../../client/connect.ts'
-import { isOutcomeUnknown, isPushPopError } from '../../client/index.ts'
+import { connect, isOutcomeUnknown, isPushPopError } from '../../client/index.ts'
+import type { RawJson } from '../../client/json.ts'
+import type { ScheduleInput as Input } from '../../client/queue.ts'
 import { pathOf } from '../../client/queue-calls.ts'
-import type { RawJson } from '../../client/raw-json.ts'
 import { scheduleBodyOf, scheduleRequests } from '../../client/schedules.ts'
-import { present } from '../../lambdas/foundation/shared/present.ts'
+import { present } from '../../shared/wire.ts'
 import type { Given } from '../arguments/option-table.ts'
 import type { TargetOptions } from '../arguments/target-options.ts'
 import type { Io } from '../command.ts'
@@ -19,7 +19,6 @@ import { httpAuth } from './http-auth.ts'
 import { awsOf, type Place, placeOf } from './open-target.ts'
 import type { Answer } from './rates.ts'
 import { whereNobodyAnswers } from './unreachable.ts'
-import type { ScheduleInput as Input } from '../../client/queue.ts'
 
 export type ScheduleInput = Omit<Input<RawJson>, 'startsAt' | 'endsAt'> & {
   readonly item: RawJson
@@ -93,7 +92,7 @@ async function onStore(
   queue: string,
 ): Promise<SchedulesTarget> {
   const { changedAnswer, scheduleAnswer, scheduleBody } = await import(
-    '../../lambdas/http/endpoints/schedule-answers.ts'
+    '../../lambdas/http/bodies.ts'
   )
   const answer = <B>(text: string): Answer<B> => ({ text, body: JSON.parse(text) as B })
   const of = <B>(body: object): Answer<B> => answer(JSON.stringify(body))

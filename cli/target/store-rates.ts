@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import type { RateConfigurationAnswer, RatePatternsAnswer } from '../../client/api-types.ts'
-import { camelCased, snakeCased } from '../../lambdas/foundation/shared/wire-names.ts'
 import {
   allowedBody,
   givenUpBody,
@@ -11,13 +10,14 @@ import {
   rateStateBody,
   ticketBody,
 } from '../../lambdas/http/rate-bodies.ts'
-import type { SettingsInput } from '../../lambdas/rate/core/settings.ts'
+import type { SettingsInput } from '../../rate/core/settings.ts'
 import {
   type Admission,
   type AppliedSettings,
   createRateLimits,
   type Patterns,
-} from '../../lambdas/rate/rate-limits.ts'
+} from '../../rate/rate-limits.ts'
+import { camelCased, snakeCased } from '../../shared/wire.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { Failure, interrupted, wrongUsage } from '../failure.ts'
 import type { Place } from './open-target.ts'

@@ -1,13 +1,10 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { S3Client } from '@aws-sdk/client-s3'
-import { type Configuration, tagOf } from '../../lambdas/engine/core/configuration.ts'
-import { QUEUES_PER_PAGE_MAX } from '../../lambdas/engine/core/limits.ts'
-import { createQueues, type Queues, type SchedulingVerbs } from '../../lambdas/engine/queues.ts'
-import {
-  createRequestHandler,
-  type RequestHandler,
-} from '../../lambdas/foundation/network/request-handler.ts'
-import { present } from '../../lambdas/foundation/shared/present.ts'
+import { createRequestHandler, type RequestHandler } from '../../aws/connections.ts'
+import { QUEUES_PER_PAGE_MAX } from '../../engine/core/limits.ts'
+import { type Configuration, tagOf } from '../../engine/core/settings.ts'
+import { createQueues, type Queues, type SchedulingVerbs } from '../../engine/queues.ts'
+import { present } from '../../shared/wire.ts'
 import type { Place } from './open-target.ts'
 import type { Configured, Listed, Target } from './target.ts'
 

@@ -1,6 +1,6 @@
 import type { ConfigurationChange } from '../../client/index.ts'
-import type { Configuration } from '../../lambdas/engine/core/configuration.ts'
-import type { Pushed, PushRequest, QueueState, Queues } from '../../lambdas/engine/queues.ts'
+import type { Configuration } from '../../engine/core/settings.ts'
+import type { Pushed, PushRequest, QueueState, Queues } from '../../engine/queues.ts'
 
 /**
  * What commands talk to: the engine's own verbs, over HTTP or directly on the table. Items are JSON text both

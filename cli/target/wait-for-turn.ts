@@ -1,7 +1,7 @@
 import type { VerifyTicketAnswer } from '../../client/api-types.ts'
-import { delay } from '../../client/delay.ts'
-import type { DecideRequest, rateRequests } from '../../client/rate/requests.ts'
-import { WAIT_MS_DEFAULT } from '../../lambdas/rate/core/bounds.ts'
+import { delay } from '../../client/json.ts'
+import type { DecideRequest, rateRequests } from '../../client/rate.ts'
+import { WAIT_MS_DEFAULT } from '../../rate/core/bounds.ts'
 import { type Failure, interrupted } from '../failure.ts'
 import type { Answer, DecisionBody } from './rates.ts'
 

@@ -1,15 +1,13 @@
-import { consumeManyWith } from '../../lambdas/consumer/core/consume-many.ts'
-import type { Popped, PopWith, Verbs } from '../../lambdas/consumer/core/edge.ts'
-import type { Handler as CoreHandler } from '../../lambdas/consumer/core/handler.ts'
-import type { List } from '../../lambdas/consumer/core/look.ts'
-import type { ConsumeManyOptions, Which } from '../../lambdas/consumer/core/many-options.ts'
+import { consumeManyWith } from '../../shared/worker/many.ts'
+import type { Handler as CoreHandler, Popped, PopWith, Verbs } from '../../shared/worker/run.ts'
+import type { ConsumeManyOptions, List, Which } from '../../shared/worker/which-queues.ts'
 import type { ListAnswer } from '../api-types.ts'
-import { delay } from '../delay.ts'
 import { isQueueLocked } from '../errors.ts'
+import { delay } from '../json.ts'
+import type { Consumed } from '../queue.ts'
 import { newKey, queueCalls } from '../queue-calls.ts'
 import { noAnswerIn, type Send } from '../transport.ts'
 import type { Item } from '../views.ts'
-import type { Consumed } from './options.ts'
 
 /** Does the work for a batch. If it returns, the items are acknowledged; if it throws, all of them come again. */
 export type BatchHandler<T> = (

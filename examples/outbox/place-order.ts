@@ -1,6 +1,6 @@
 import { TransactionCanceledException } from '@aws-sdk/client-dynamodb'
 import { type DynamoDBDocumentClient, TransactWriteCommand } from '@aws-sdk/lib-dynamodb'
-import type { Queues } from '../../lambdas/engine/index.ts' // 'pushpop/engine'
+import type { Queues } from '../../engine/index.ts' // 'pushpop/engine'
 
 export type Order = { readonly id: string; readonly customer: string; readonly total: number }
 type Stores = { readonly queues: Queues; readonly documents: DynamoDBDocumentClient }

@@ -3,12 +3,41 @@ import {
   LOCK_TTL_SECONDS_DEFAULT,
   LOCK_TTL_SECONDS_MAX,
   MAX_DELIVERIES_MAX,
-} from '../engine/core/limits.ts'
-import { checkOptions, type Names } from '../foundation/shared/known-options.ts'
-import { type Environment, numberIn } from '../runtime/environment.ts'
-import { HELD_TTL_SECONDS_MIN, within } from './core/many-options.ts'
-import { type AgainOptions, retryOf } from './core/retry.ts'
-import type { Settings } from './core/settings.ts'
+} from '../../engine/core/limits.ts'
+import { isQueueId } from '../../shared/errors.ts'
+import { checkOptions, type Names } from '../../shared/options.ts'
+import { type AgainOptions, retryOf } from '../../shared/worker/retries.ts'
+import type { Settings } from '../../shared/worker/run.ts'
+import { HELD_TTL_SECONDS_MIN, within } from '../../shared/worker/which-queues.ts'
+import { type Environment, numberIn } from '../runtime/log.ts'
+
+// The event that wakes a consumer, and the one by which it wakes the next run.
+
+export const CONSUMER_SOURCE = 'pushpop.consumer'
+export const RUN_CONTINUED = 'Run Continued'
+
+/** An event of the bus. Only the queue matters, so `{"detail":{"queue":"orders"}}` will do. */
+export type ConsumerEvent = {
+  readonly 'detail-type'?: string
+  readonly detail: { readonly queue: string }
+}
+
+export function queueOf(event: unknown): string {
+  const queue = ((event ?? {}) as Partial<ConsumerEvent>).detail?.queue
+  if (isQueueId(queue)) return queue
+  throw new TypeError(
+    'Cannot run because the event names no queue: its detail.queue is not a queue id',
+  )
+}
+
+/** For the consumer of this name only, because others may work on the same queue. */
+export const continuation = (queue: string, consumer: string, bus: string, nowMs: number) => ({
+  EventBusName: bus,
+  Time: new Date(nowMs),
+  Source: CONSUMER_SOURCE,
+  DetailType: RUN_CONTINUED,
+  Detail: JSON.stringify({ queue, consumer }),
+})
 
 export { HELD_TTL_SECONDS_MIN }
 

@@ -1,7 +1,7 @@
-import { announceHandler } from '../background/announcements/announce-handler.ts'
-import { logOf, required } from '../runtime/environment.ts'
-import { eventBridge } from '../runtime/event-bridge.ts'
-import { variables } from '../runtime/variables.ts'
+import { announceHandler } from '../background/announce.ts'
+import { logOf, required } from '../runtime/log.ts'
+import { variables } from '../runtime/names.ts'
+import { eventBridge } from '../runtime/put-events.ts'
 
 const log = logOf(process.env)
 

@@ -1,10 +1,9 @@
 import type { SQSEvent } from 'aws-lambda'
-import { backgroundHandler } from '../background/background-handler.ts'
-import { applyBatch } from '../inbox/apply-batch.ts'
+import { applyBatch } from '../inbox/apply.ts'
 import { applyFrom } from '../inbox/sqs.ts'
-import { logOf, required } from '../runtime/environment.ts'
+import { backgroundHandler, logOf, required } from '../runtime/log.ts'
+import { variables } from '../runtime/names.ts'
 import { createServices } from '../runtime/services.ts'
-import { variables } from '../runtime/variables.ts'
 
 const { env } = process
 const log = logOf(env)

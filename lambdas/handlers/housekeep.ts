@@ -1,8 +1,7 @@
 import type { DynamoDBStreamEvent } from 'aws-lambda'
-import { backgroundHandler } from '../background/background-handler.ts'
-import { housekeepBatch } from '../background/housekeeping/housekeep-batch.ts'
-import { wakerIn } from '../background/wake/waker.ts'
-import { logOf } from '../runtime/environment.ts'
+import { wakerIn } from '../background/call-wake.ts'
+import { housekeepBatch } from '../background/housekeep.ts'
+import { backgroundHandler, logOf } from '../runtime/log.ts'
 import { createServices } from '../runtime/services.ts'
 
 const log = logOf(process.env)

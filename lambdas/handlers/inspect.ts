@@ -1,6 +1,6 @@
-import { inspectEndpoints } from '../http/endpoints/inspect.ts'
+import { inspectEndpoints } from '../http/inspect.ts'
 import { httpHandler } from '../http/stack.ts'
-import { logOf } from '../runtime/environment.ts'
+import { logOf } from '../runtime/log.ts'
 import { createServices } from '../runtime/services.ts'
 
 const log = logOf(process.env)

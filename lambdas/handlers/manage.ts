@@ -1,6 +1,6 @@
-import { manageEndpoints } from '../http/endpoints/manage.ts'
+import { manageEndpoints } from '../http/manage.ts'
 import { httpHandler } from '../http/stack.ts'
-import { logOf } from '../runtime/environment.ts'
+import { logOf } from '../runtime/log.ts'
 import { createServices } from '../runtime/services.ts'
 
 const log = logOf(process.env)

@@ -1,6 +1,6 @@
-import { popEndpoints } from '../http/endpoints/pop.ts'
+import { popEndpoints } from '../http/pop.ts'
 import { httpHandler } from '../http/stack.ts'
-import { logOf } from '../runtime/environment.ts'
+import { logOf } from '../runtime/log.ts'
 import { createServices } from '../runtime/services.ts'
 
 const log = logOf(process.env)

@@ -1,10 +1,10 @@
-import { pushEndpoints } from '../http/endpoints/push.ts'
+import { pushEndpoints } from '../http/push.ts'
 import { httpHandler } from '../http/stack.ts'
 import { inboxOn } from '../inbox/send.ts'
 import { sendTo } from '../inbox/sqs.ts'
-import { logOf, required } from '../runtime/environment.ts'
+import { logOf, required } from '../runtime/log.ts'
+import { variables } from '../runtime/names.ts'
 import { createServices } from '../runtime/services.ts'
-import { variables } from '../runtime/variables.ts'
 
 const log = logOf(process.env)
 const queues = createServices(process.env, log)

@@ -1,6 +1,6 @@
-import { pushEndpoints } from '../http/endpoints/push.ts'
+import { pushEndpoints } from '../http/push.ts'
 import { httpHandler } from '../http/stack.ts'
-import { logOf } from '../runtime/environment.ts'
+import { logOf } from '../runtime/log.ts'
 import { createServices } from '../runtime/services.ts'
 
 const log = logOf(process.env)

@@ -1,7 +1,6 @@
-import { rateEndpoints } from '../http/endpoints/rate.ts'
-import { rateHoldMs } from '../http/rate-hold.ts'
+import { rateEndpoints, rateHoldMs } from '../http/rate.ts'
 import { httpHandler } from '../http/stack.ts'
-import { logOf } from '../runtime/environment.ts'
+import { logOf } from '../runtime/log.ts'
 import { createRateServices } from '../runtime/rate-services.ts'
 
 const log = logOf(process.env)

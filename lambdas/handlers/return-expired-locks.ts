@@ -1,10 +1,9 @@
-import { backgroundHandler } from '../background/background-handler.ts'
-import { createSweeper, deploymentIn } from '../background/sweep/sweeper.ts'
-import { wakerIn } from '../background/wake/waker.ts'
-import { systemClock } from '../foundation/system.ts'
-import { logOf, numberIn } from '../runtime/environment.ts'
+import { systemClock } from '../../shared/system.ts'
+import { wakerIn } from '../background/call-wake.ts'
+import { createSweeper, deploymentIn } from '../background/sweep.ts'
+import { backgroundHandler, logOf, numberIn } from '../runtime/log.ts'
+import { variables } from '../runtime/names.ts'
 import { createServices } from '../runtime/services.ts'
-import { variables } from '../runtime/variables.ts'
 
 /** By default a run sweeps once: the schedule starts one each minute. */
 const everySeconds = numberIn(process.env, variables.sweepEverySeconds) ?? 60

@@ -1,6 +1,6 @@
-import { settleEndpoints } from '../http/endpoints/settle.ts'
+import { settleEndpoints } from '../http/settle.ts'
 import { httpHandler } from '../http/stack.ts'
-import { logOf } from '../runtime/environment.ts'
+import { logOf } from '../runtime/log.ts'
 import { createServices } from '../runtime/services.ts'
 
 const log = logOf(process.env)

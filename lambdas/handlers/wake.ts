@@ -1,8 +1,6 @@
-import { backgroundHandler } from '../background/background-handler.ts'
-import { createWake } from '../background/wake/create-wake.ts'
-import { wakeRun } from '../background/wake/wake-run.ts'
-import type { WakeEvent } from '../background/wake/waker.ts'
-import { logOf } from '../runtime/environment.ts'
+import type { WakeEvent } from '../background/call-wake.ts'
+import { createWake, wakeRun } from '../background/wake.ts'
+import { backgroundHandler, logOf } from '../runtime/log.ts'
 
 const log = logOf(process.env)
 const queues = createWake(process.env, log)

@@ -1,4 +1,4 @@
-import { RequestError } from './request-error.ts'
+import { RequestError } from './answer.ts'
 
 /**
  * Reads strict JSON (RFC 8259) once, from left to right, and returns values as their text: if we parsed

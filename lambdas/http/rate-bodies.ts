@@ -1,4 +1,3 @@
-import { snakeCased } from '../foundation/shared/wire-names.ts'
 import type {
   Admission,
   AppliedSettings,
@@ -6,7 +5,8 @@ import type {
   Patterns,
   RateState,
   TicketState,
-} from '../rate/rate-limits.ts'
+} from '../../rate/rate-limits.ts'
+import { snakeCased } from '../../shared/wire.ts'
 import { seconds } from './answer.ts'
 
 // The rate limiter's answers over HTTP; the command line gives the same ones.

@@ -1,4 +1,4 @@
-import type { QueueState, QueueSummary } from '../engine/queues.ts'
+import type { QueueState, QueueSummary } from '../../engine/queues.ts'
 import { seconds } from './answer.ts'
 
 /** A queue's state as the API answers it; the configuration is a field beside it. */

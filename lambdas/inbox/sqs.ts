@@ -1,8 +1,13 @@
 import type { SQSClient } from '@aws-sdk/client-sqs'
-import { answerTimeoutsMs } from '../foundation/network/answer-timeouts.ts'
-import { createRequestHandler } from '../foundation/network/request-handler.ts'
-import { attributeBytes, KEY_ATTRIBUTE, MESSAGE_BYTES_MAX, type Message } from './message.ts'
-import type { SendPort } from './send.ts'
+import { createRequestHandler } from '../../aws/connections.ts'
+import { answerTimeoutsMs } from '../../aws/failures.ts'
+import {
+  attributeBytes,
+  KEY_ATTRIBUTE,
+  MESSAGE_BYTES_MAX,
+  type Message,
+  type SendPort,
+} from './send.ts'
 
 /** A message that failed: when to try its group again, and the handle of this delivery. */
 export type Delayed = { readonly receiptHandle: string; readonly seconds: number }

@@ -1,9 +1,8 @@
-import type { Clock, DocumentPort } from '../foundation/dynamo.ts'
-import { createRateLimits, type RateLimits } from '../rate/rate-limits.ts'
-import { documentsFromEnvironment } from './dynamodb-client.ts'
-import { type Environment, required } from './environment.ts'
-import { meteredDocuments } from './metered-ports.ts'
-import { variables } from './variables.ts'
+import type { Clock, DocumentPort } from '../../aws/dynamo.ts'
+import { createRateLimits, type RateLimits } from '../../rate/rate-limits.ts'
+import { type Environment, required } from './log.ts'
+import { variables } from './names.ts'
+import { documentsFromEnvironment, meteredDocuments } from './stores.ts'
 
 /** The rate limiter as its function uses it: a table and nothing else. */
 export const createRateServices = (environment: Environment): RateLimits =>

@@ -1,12 +1,9 @@
-import { createQueues, type Queues } from '../engine/queues.ts'
-import type { DocumentPort } from '../foundation/dynamo.ts'
-import type { ObjectPort } from '../foundation/objects.ts'
-import type { Clock } from '../foundation/system.ts'
-import { documentsFromEnvironment } from './dynamodb-client.ts'
-import type { Environment } from './environment.ts'
-import type { Log } from './log.ts'
-import { objectsWhenNeeded } from './objects-when-needed.ts'
-import { queuesOptions } from './queues-options.ts'
+import type { DocumentPort } from '../../aws/dynamo.ts'
+import type { ObjectPort } from '../../aws/objects.ts'
+import { createQueues, type Queues } from '../../engine/queues.ts'
+import type { Clock } from '../../shared/system.ts'
+import type { Environment, Log } from './log.ts'
+import { documentsFromEnvironment, objectsWhenNeeded, queuesOptions } from './stores.ts'
 
 /**
  * The engine as the functions use it, made once when an environment starts. Every cold start loads what is

@@ -5,8 +5,8 @@ import {
   IDEMPOTENCY_TTL_SECONDS_MIN,
   REMIND_AFTER_SECONDS_MAX,
   REMIND_AFTER_SECONDS_MIN,
-} from '../../lambdas/engine/core/limits.ts'
-import { WAIT_MS_MAX } from '../../lambdas/rate/core/bounds.ts'
+} from '../../engine/core/limits.ts'
+import { WAIT_MS_MAX } from '../../rate/core/bounds.ts'
 
 export type Bounds = { readonly min: number; readonly max: number }
 

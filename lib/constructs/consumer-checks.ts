@@ -3,13 +3,13 @@
 import { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import type { Duration } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
-import { HELD_TTL_SECONDS_MIN, LOCKS_MAX } from '../../lambdas/consumer/settings.ts'
 import {
   ITEMS_PER_POP_MAX,
   LOCK_TTL_SECONDS_MAX,
   MAX_DELIVERIES_MAX,
-} from '../../lambdas/engine/core/limits.ts'
-import { isDeadLetterQueue } from '../../lambdas/foundation/queue-id.ts'
+} from '../../engine/core/limits.ts'
+import { HELD_TTL_SECONDS_MIN, LOCKS_MAX } from '../../lambdas/consumer/settings.ts'
+import { isDeadLetterQueue } from '../../shared/errors.ts'
 import type { Bundling } from '../bundling/bundling.ts'
 import { CONCURRENCY_BOUNDS } from './bounds.ts'
 import {

@@ -125,7 +125,7 @@ const isRecord = { born: exists }
 
 /**
  * Writes that may be transitions; the function compares the images to decide. The engine's two flags
- * (`dry` and `ev` in lambdas/engine/core/stored-record.ts) keep it asleep through the ordinary traffic of a
+ * (`dry` and `ev` in engine/core/stored-record.ts) keep it asleep through the ordinary traffic of a
  * busy queue. A record is deleted only long after its queue was drained: no new image, no event.
  */
 const transitionFilters = [

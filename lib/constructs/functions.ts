@@ -2,8 +2,8 @@ import type { EventBus } from 'aws-cdk-lib/aws-events'
 import type { IRole } from 'aws-cdk-lib/aws-iam'
 import type { Duration } from 'aws-cdk-lib/core'
 import type { Construct } from 'constructs'
-import type { FunctionName, OptionalFunctionName } from '../../lambdas/runtime/function-name.ts'
-import { variables } from '../../lambdas/runtime/variables.ts'
+import type { FunctionName, OptionalFunctionName } from '../../lambdas/runtime/names.ts'
+import { variables } from '../../lambdas/runtime/names.ts'
 import { BundledHandlers } from '../bundling/bundled-code.ts'
 import {
   announceFiles,

@@ -18,7 +18,7 @@ type HousekeepingStreamProps = {
   readonly wakes: boolean
 }
 
-/** A queue's timer has become near (`wk` in lambdas/engine/core/timers.ts): the flag is new in this write. */
+/** A queue's timer has become near (`wk` in engine/core/record.ts): the flag is new in this write. */
 const becomesNear = FilterCriteria.filter({
   dynamodb: {
     NewImage: { wk: { S: FilterRule.exists() } },

@@ -2,7 +2,7 @@
 
 import { type Duration, Token } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
-import { nameMeant } from '../../lambdas/foundation/shared/known-options.ts'
+import { nameMeant } from '../../shared/options.ts'
 import type { Bounds } from './bounds.ts'
 
 /** Says what is wrong with the value of a property, and what to write; undefined if nothing is. */

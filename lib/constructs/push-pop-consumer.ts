@@ -10,10 +10,12 @@ import type { ITopic } from 'aws-cdk-lib/aws-sns'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import { Duration, Names, Stack } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
-import { detailTypes, EVENT_SOURCE } from '../../lambdas/background/announcements/event-names.ts'
-import { CONSUMER_SOURCE, RUN_CONTINUED } from '../../lambdas/consumer/event.ts'
-import { variables as ownVariables } from '../../lambdas/consumer/settings.ts'
-import { variables } from '../../lambdas/runtime/variables.ts'
+import {
+  CONSUMER_SOURCE,
+  variables as ownVariables,
+  RUN_CONTINUED,
+} from '../../lambdas/consumer/settings.ts'
+import { detailTypes, EVENT_SOURCE, variables } from '../../lambdas/runtime/names.ts'
 import type { Bundling } from '../bundling/bundling.ts'
 import { bundleFunction, ownFilesOf } from '../bundling/consumer-bundle.ts'
 import { acceptFindings } from './accept-findings.ts'

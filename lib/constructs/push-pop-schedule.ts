@@ -1,6 +1,6 @@
 import { Construct } from 'constructs'
-import type { Missed } from '../../lambdas/engine/core/schedule.ts'
-import { present } from '../../lambdas/foundation/shared/present.ts'
+import type { Missed } from '../../engine/core/schedule.ts'
+import { present } from '../../shared/wire.ts'
 import type { PushPop } from './push-pop.ts'
 import { checkSchedule, checkScheduleProps } from './schedule-checks.ts'
 import { SchedulesInCode } from './schedules-in-code.ts'

@@ -1,5 +1,5 @@
-import type { QueueSettings } from '../../lambdas/engine/core/configuration.ts'
-import { queuePatternsFrom } from '../../lambdas/engine/core/queue-patterns.ts'
+import type { QueueSettings } from '../../engine/core/settings.ts'
+import { queuePatternsFrom } from '../../engine/core/settings.ts'
 
 /** Settings for all queues whose ids begin so; an absent setting has its default. */
 export type QueueConfigPattern = { readonly prefix: string } & {

@@ -3,18 +3,18 @@
 import { types } from 'node:util'
 import { Token } from 'aws-cdk-lib/core'
 import { Cron } from 'croner'
-import { cronTimes } from '../../lambdas/engine/core/cron.ts'
 import {
   checkScheduleInput,
   checkScheduleName,
+  cronTimes,
   definitionOf,
   inputOf,
+  intervalTimes,
   neverDue,
   type ScheduleInCode,
-} from '../../lambdas/engine/core/schedule.ts'
-import { intervalTimes, withinBounds } from '../../lambdas/engine/core/schedule-times.ts'
-import { QueueError } from '../../lambdas/foundation/errors.ts'
-import { checkQueueId } from '../../lambdas/foundation/queue-id.ts'
+  withinBounds,
+} from '../../engine/core/schedule.ts'
+import { checkQueueId, QueueError } from '../../shared/errors.ts'
 import { anything, aService, type Checks, checkProperties, must } from './property-checks.ts'
 import type { PushPopScheduleProps } from './push-pop-schedule.ts'
 import { jsonOf, ListOfTokensError } from './schedule-item.ts'

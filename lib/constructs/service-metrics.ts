@@ -6,14 +6,14 @@ import {
   Stats,
 } from 'aws-cdk-lib/aws-cloudwatch'
 import type { IFunction } from 'aws-cdk-lib/aws-lambda'
-import { tableDefinition } from '../../lambdas/foundation/table.ts'
+import { tableDefinition } from '../../aws/table.ts'
 import {
   METRIC_NAMESPACE,
   type MetricName,
   SERVICE_DIMENSION,
-} from '../../lambdas/runtime/metric-names.ts'
+} from '../../lambdas/runtime/names.ts'
 
-/** A metric that the functions write (`lambdas/runtime/metric-names.ts`). */
+/** A metric that the functions write (`lambdas/runtime/names.ts`). */
 export const serviceMetric = (
   serviceName: string,
   metricName: MetricName,

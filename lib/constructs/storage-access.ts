@@ -1,5 +1,5 @@
-import { CHECK_INDEX, DIRECTORY_INDEX } from '../../lambdas/foundation/table.ts'
-import type { FunctionName } from '../../lambdas/runtime/function-name.ts'
+import { CHECK_INDEX, DIRECTORY_INDEX } from '../../aws/table.ts'
+import type { FunctionName } from '../../lambdas/runtime/names.ts'
 
 /** What a user of the engine does to the table and the bucket, as plain data. */
 export type StorageAccess = {

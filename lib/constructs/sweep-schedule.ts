@@ -3,7 +3,7 @@ import { ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { Duration } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
-import { SHARDS } from '../../lambdas/engine/core/limits.ts'
+import { SHARDS } from '../../engine/core/limits.ts'
 import { acceptFindings } from './accept-findings.ts'
 
 /** The counts that share the index's shards evenly. */

@@ -2,7 +2,7 @@ import type { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2'
 import type { Table } from 'aws-cdk-lib/aws-dynamodb'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
-import type { FunctionName } from '../../lambdas/runtime/function-name.ts'
+import type { FunctionName } from '../../lambdas/runtime/names.ts'
 
 /** What the alarms and the dashboard show. */
 export type Watched = {

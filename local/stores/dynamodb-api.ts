@@ -1,7 +1,7 @@
 // DynamoDB by its own JSON, without the SDK: we make a handful of calls, and get the records of a stream in
 // exactly the form that functions get them in.
 
-import { Signer } from '../../lambdas/foundation/lean/signature.ts'
+import { Signer } from '../../aws/signing.ts'
 import { REGION } from '../template/identities.ts'
 import { credentialsOf } from './store-environment.ts'
 

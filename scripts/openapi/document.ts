@@ -3,9 +3,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type * as v from 'valibot'
-import { errorTable, type HttpErrorCode } from '../../lambdas/http/error-table.ts'
+import { errorTable, type HttpErrorCode } from '../../lambdas/http/answer.ts'
+import type { BodyCall, Call } from '../../lambdas/http/endpoint.ts'
 import { type Route, routes } from '../../lambdas/http/routes.ts'
-import type { BodyCall, Call } from '../../lambdas/http/schemas/call.ts'
 import {
   type Accepted,
   commonErrors,

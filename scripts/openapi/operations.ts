@@ -1,30 +1,32 @@
 // What the schemas cannot say about each call: its descriptions, and its errors beside those that every call has.
 
 import type * as v from 'valibot'
-import type { HttpErrorCode } from '../../lambdas/http/error-table.ts'
-import type { routes } from '../../lambdas/http/routes.ts'
-import * as answers from '../../lambdas/http/schemas/answers.ts'
-import * as byIdAnswers from '../../lambdas/http/schemas/by-id-answers.ts'
-import type { Call } from '../../lambdas/http/schemas/call.ts'
+import type { HttpErrorCode } from '../../lambdas/http/answer.ts'
+import type { Call } from '../../lambdas/http/endpoint.ts'
 import {
   browseCall,
   configurationCall,
   inspectCall,
   listCall,
   queuePatternsCall,
-} from '../../lambdas/http/schemas/inspect.ts'
-import * as laterAnswers from '../../lambdas/http/schemas/later-answers.ts'
+  scheduleCall,
+  scheduledCall,
+  schedulesCall,
+} from '../../lambdas/http/inspect.ts'
 import {
   cancelCall,
   configureCall,
   configureQueuePatternsCall,
+  deleteScheduleCall,
   moveCall,
   purgeCall,
+  putScheduleCall,
   redriveCall,
+  scheduleActionCall,
   unconfigureCall,
-} from '../../lambdas/http/schemas/manage.ts'
-import { popCall } from '../../lambdas/http/schemas/pop.ts'
-import { pushCall } from '../../lambdas/http/schemas/push.ts'
+} from '../../lambdas/http/manage.ts'
+import { popCall } from '../../lambdas/http/pop.ts'
+import { pushCall } from '../../lambdas/http/push.ts'
 import {
   configureRateCall,
   configureRatePatternsCall,
@@ -33,23 +35,19 @@ import {
   rateStateCall,
   ticketCall,
   unconfigureRateCall,
-} from '../../lambdas/http/schemas/rate.ts'
-import * as rateAnswers from '../../lambdas/http/schemas/rate-answers.ts'
-import * as scheduleAnswers from '../../lambdas/http/schemas/schedule-answers.ts'
-import {
-  deleteScheduleCall,
-  putScheduleCall,
-  scheduleActionCall,
-} from '../../lambdas/http/schemas/schedules.ts'
+} from '../../lambdas/http/rate.ts'
+import type { routes } from '../../lambdas/http/routes.ts'
+import * as answers from '../../lambdas/http/schemas/answers.ts'
+import * as byIdAnswers from '../../lambdas/http/schemas/answers.ts'
+import * as laterAnswers from '../../lambdas/http/schemas/more-answers.ts'
+import * as rateAnswers from '../../lambdas/http/schemas/more-answers.ts'
+import * as scheduleAnswers from '../../lambdas/http/schemas/more-answers.ts'
 import {
   acknowledgeCall,
   deadLetterCall,
   extendLockCall,
   releaseCall,
-} from '../../lambdas/http/schemas/settle.ts'
-import { scheduledCall } from '../../lambdas/http/endpoints/inspect.ts'
-import { schedulesCall } from '../../lambdas/http/endpoints/inspect.ts'
-import { scheduleCall } from '../../lambdas/http/endpoints/inspect.ts'
+} from '../../lambdas/http/settle.ts'
 
 export type OperationId = (typeof routes)[number]['operationId']
 

@@ -2,12 +2,12 @@
 
 import { type ConversionConfig, toJsonSchema } from '@valibot/to-json-schema'
 import type * as v from 'valibot'
+import { itemToPush } from '../../lambdas/http/push.ts'
 import * as answers from '../../lambdas/http/schemas/answers.ts'
-import { limitAnswer, limitInput, sourceAnswer } from '../../lambdas/http/schemas/configuration.ts'
 import { described } from '../../lambdas/http/schemas/fields.ts'
-import { itemToPush } from '../../lambdas/http/schemas/push.ts'
-import * as rateAnswers from '../../lambdas/http/schemas/rate-answers.ts'
-import * as scheduleAnswers from '../../lambdas/http/schemas/schedule-answers.ts'
+import * as rateAnswers from '../../lambdas/http/schemas/more-answers.ts'
+import * as scheduleAnswers from '../../lambdas/http/schemas/more-answers.ts'
+import { limitAnswer, limitInput, sourceAnswer } from '../../lambdas/http/schemas/settings.ts'
 
 const named: Readonly<Record<string, v.GenericSchema>> = {
   Error: described(answers.error, 'Every error of the service.'),

@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest'
-import { createSweeper, deploymentIn } from '../../lambdas/background/sweep/sweeper.ts'
-import type { DeployedSchedule, DeployedSchedules } from '../../lambdas/engine/queues.ts'
-import { createLog } from '../../lambdas/runtime/log.ts'
-import { Tally } from '../../lambdas/runtime/tally.ts'
+import type { DeployedSchedule, DeployedSchedules } from '../../engine/queues.ts'
+import { createSweeper, deploymentIn } from '../../lambdas/background/sweep.ts'
+import { createLog, Tally } from '../../lambdas/runtime/log.ts'
 
 const MINUTE_MS = 60_000
 const nothing: DeployedSchedules = { isNew: false, more: false, results: [] }

@@ -1,10 +1,9 @@
 import type { DynamoDBRecord, DynamoDBStreamEvent } from 'aws-lambda'
 import { describe, expect, it } from 'vitest'
-import { housekeepBatch } from '../../lambdas/background/housekeeping/housekeep-batch.ts'
-import type { HousekeepReport } from '../../lambdas/engine/queues.ts'
-import { QueueError } from '../../lambdas/foundation/errors.ts'
-import { createLog } from '../../lambdas/runtime/log.ts'
-import { Tally } from '../../lambdas/runtime/tally.ts'
+import type { HousekeepReport } from '../../engine/queues.ts'
+import { housekeepBatch } from '../../lambdas/background/housekeep.ts'
+import { createLog, Tally } from '../../lambdas/runtime/log.ts'
+import { QueueError } from '../../shared/errors.ts'
 
 const done: HousekeepReport = {
   sealed: 1,

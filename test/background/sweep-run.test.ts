@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { sweepRun } from '../../lambdas/background/sweep/sweep-run.ts'
-import type { SweepReport, SweepRequest } from '../../lambdas/engine/queues.ts'
-import { createLog } from '../../lambdas/runtime/log.ts'
-import { Tally } from '../../lambdas/runtime/tally.ts'
+import type { SweepReport, SweepRequest } from '../../engine/queues.ts'
+import { sweepRun } from '../../lambdas/background/sweep.ts'
+import { createLog, Tally } from '../../lambdas/runtime/log.ts'
 
 const nothing: SweepReport = {
   queues: 0,

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest'
+import type { StartTimersReport, SweepReport } from '../../engine/queues.ts'
 import {
+  createSweeper,
+  deploymentIn,
   deployPatterns,
   type QueueConfig,
-} from '../../lambdas/background/sweep/deployed-patterns.ts'
-import { createSweeper, deploymentIn } from '../../lambdas/background/sweep/sweeper.ts'
-import type { StartTimersReport, SweepReport } from '../../lambdas/engine/queues.ts'
-import { createLog } from '../../lambdas/runtime/log.ts'
-import { Tally } from '../../lambdas/runtime/tally.ts'
+} from '../../lambdas/background/sweep.ts'
+import { createLog, Tally } from '../../lambdas/runtime/log.ts'
 import { openSimulated } from '../engine/stage.ts'
 
 const swept: SweepReport = {

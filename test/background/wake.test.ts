@@ -1,12 +1,11 @@
 import type { DynamoDBRecord, DynamoDBStreamEvent } from 'aws-lambda'
 import { describe, expect, it } from 'vitest'
-import { housekeepBatch } from '../../lambdas/background/housekeeping/housekeep-batch.ts'
-import { sweepRun } from '../../lambdas/background/sweep/sweep-run.ts'
-import { wakeRun } from '../../lambdas/background/wake/wake-run.ts'
-import { type WakeEvent, wakerIn } from '../../lambdas/background/wake/waker.ts'
-import type { SweepReport, SweepRequest, WakeRequest } from '../../lambdas/engine/queues.ts'
-import { createLog } from '../../lambdas/runtime/log.ts'
-import { Tally } from '../../lambdas/runtime/tally.ts'
+import type { SweepReport, SweepRequest, WakeRequest } from '../../engine/queues.ts'
+import { type WakeEvent, wakerIn } from '../../lambdas/background/call-wake.ts'
+import { housekeepBatch } from '../../lambdas/background/housekeep.ts'
+import { sweepRun } from '../../lambdas/background/sweep.ts'
+import { wakeRun } from '../../lambdas/background/wake.ts'
+import { createLog, Tally } from '../../lambdas/runtime/log.ts'
 
 function aRun(remainingMs = 300_000) {
   const lines: string[] = []

@@ -1,20 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { contradictionsIn } from '../../cli/doctor/check-record.ts'
-import { encodeItem } from '../../lambdas/engine/core/entry.ts'
-import { encodeNote, noteBytes } from '../../lambdas/engine/core/notes.ts'
-import { countOf } from '../../lambdas/engine/core/ranges.ts'
-import {
-  inFlightOf,
-  type Lane,
-  type QueueRecord,
-  unsettledIn,
-} from '../../lambdas/engine/core/record.ts'
-import {
-  encodeScheduled,
-  noneScheduled,
-  scheduledBytes,
-} from '../../lambdas/engine/core/scheduled.ts'
+import { encodeItem } from '../../engine/core/item.ts'
+import { encodeScheduled, noneScheduled, scheduledBytes } from '../../engine/core/later.ts'
+import { countOf } from '../../engine/core/ranges.ts'
+import { inFlightOf, type Lane, type QueueRecord, unsettledIn } from '../../engine/core/record.ts'
+import { encodeNote, noteBytes } from '../../engine/core/repeated-pushes.ts'
 import {
   aLane,
   aLock,

@@ -2,7 +2,7 @@
 
 import { DeleteCommand, DynamoDBDocumentClient, ScanCommand } from '@aws-sdk/lib-dynamodb'
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { Queues } from '../../lambdas/engine/queues.ts'
+import type { Queues } from '../../engine/queues.ts'
 import { startStore, usePlace } from './places.ts'
 
 const { place, queue: newQueue, pushpop } = usePlace(startStore)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { overPrefix } from '../../cli/queues/over-prefix.ts'
 import { PushPopError } from '../../client/index.ts'
-import { QueueError } from '../../lambdas/foundation/errors.ts'
+import { QueueError } from '../../shared/errors.ts'
 import { jsonLines } from './a-run.ts'
 
 /** Works these queues; those whose names are errors fail with them. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { stats } from '../../cli/commands/stats.ts'
 import { snapshotOf } from '../../cli/stats/snapshot.ts'
 import type { State, Target } from '../../cli/target/target.ts'
-import { QueueError } from '../../lambdas/foundation/errors.ts'
+import { QueueError } from '../../shared/errors.ts'
 
 const away = new QueueError('SEGMENT_UNAVAILABLE', 'S3 does not return its first segment')
 

@@ -1,7 +1,7 @@
 // Where somebody looks on: questions, progress, the other screen; and what only the engine can set up.
 
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { Queues } from '../../lambdas/engine/queues.ts'
+import type { Queues } from '../../engine/queues.ts'
 import { startStore, usePlace } from './places.ts'
 
 const { place, queue, pushpop } = usePlace(startStore)

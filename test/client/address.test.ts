@@ -1,7 +1,7 @@
 // Where credentials may go: over https, and over plain http to this machine alone.
 
 import { describe, expect, test } from 'vitest'
-import { isLoopback } from '../../client/address.ts'
+import { isLoopback } from '../../client/auth.ts'
 import { type Auth, createClient } from '../../client/index.ts'
 import { run } from '../cli/a-run.ts'
 import { words } from '../http/hostile/hostile-case.ts'

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { signedHeaders } from '../../client/sigv4.ts'
+import { signedHeaders } from '../../client/auth.ts'
 import { type LocalStack, startLocalStack } from '../../testing/index.ts'
 import { type Chromium, findChromium, type Page, startChromium } from './chromium.ts'
 

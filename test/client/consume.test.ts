@@ -1,8 +1,7 @@
 // `consume` on a queue in memory, with time that passes when it is told to.
 
 import { describe, expect, test, vi } from 'vitest'
-import { consume } from '../../client/consume/consume.ts'
-import { idlePauseMs } from '../../client/consume/idle.ts'
+import { consume, idlePauseMs } from '../../client/consume/consume.ts'
 import {
   type ConsumeFailure,
   type ConsumeOptions,

@@ -7,8 +7,8 @@ import {
   isQueueLocked,
   PushPopError,
 } from '../../client/index.ts'
-import { ms } from '../../client/view-of.ts'
-import { errorTable } from '../../lambdas/http/error-table.ts'
+import { ms } from '../../client/views.ts'
+import { errorTable } from '../../lambdas/http/answer.ts'
 import { answers, clientOf, pops, type Reply, refuses, succeeds } from './scripted.ts'
 
 const once = (...replies: Reply[]) => clientOf(replies, { retry: { attemptsMax: 1 } })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { rawJson } from '../../client/index.ts'
-import { itemTexts } from '../../client/raw-json.ts'
+import { itemTexts } from '../../client/json.ts'
 import { clientOf, pops, succeeds } from './scripted.ts'
 
 describe('texts cut out of an answer', () => {

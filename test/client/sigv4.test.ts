@@ -4,8 +4,7 @@ import { createHash, createHmac } from 'node:crypto'
 import { SignatureV4 } from '@smithy/signature-v4'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { authoriser } from '../../client/auth.ts'
-import { signedHeaders } from '../../client/sigv4.ts'
+import { authoriser, signedHeaders } from '../../client/auth.ts'
 
 const credentials = {
   accessKeyId: 'AKIDEXAMPLE',

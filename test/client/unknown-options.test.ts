@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { type ClientOptions, createClient, purgeQueues, redriveQueues } from '../../client/index.ts'
-import { checkOptions } from '../../lambdas/foundation/shared/known-options.ts'
+import { checkOptions } from '../../shared/options.ts'
 import { clientOf, succeeds } from './scripted.ts'
 
 type Called = ReturnType<typeof clientOf>

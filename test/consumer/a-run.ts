@@ -1,24 +1,21 @@
 // One run on the real engine and the simulated store, in time that passes only when all wait.
 
 import '../support/engine-loaded.ts'
-import { standingOf } from '../../lambdas/consumer/consume-many.ts'
-import type { Handler } from '../../lambdas/consumer/core/handler.ts'
-import { lookerOf } from '../../lambdas/consumer/core/look.ts'
+import type { Clock, DocumentPort } from '../../aws/dynamo.ts'
+import { createQueues, type Queues, type QueuesOptions } from '../../engine/queues.ts'
+import { type Edge, type Engine, late, runQueue, standingOf } from '../../lambdas/consumer/index.ts'
+import { type ConsumerOptions, settingsOf } from '../../lambdas/consumer/settings.ts'
+import { createLog } from '../../lambdas/runtime/log.ts'
+import { randomText } from '../../shared/system.ts'
+import { workMany } from '../../shared/worker/many.ts'
+import type { Handler, ManyTrouble } from '../../shared/worker/run.ts'
+import { type Counts, type Ending, noCounts } from '../../shared/worker/run.ts'
 import {
+  lookerOf,
   type ManyOptions,
   manySettingsOf,
   type Which,
-} from '../../lambdas/consumer/core/many-options.ts'
-import { type Counts, type Ending, noCounts } from '../../lambdas/consumer/core/run.ts'
-import type { ManyTrouble } from '../../lambdas/consumer/core/trouble.ts'
-import { workMany } from '../../lambdas/consumer/core/work-many.ts'
-import { type Edge, type Engine, late } from '../../lambdas/consumer/edge.ts'
-import { runQueue } from '../../lambdas/consumer/run-queue.ts'
-import { type ConsumerOptions, settingsOf } from '../../lambdas/consumer/settings.ts'
-import { createQueues, type Queues, type QueuesOptions } from '../../lambdas/engine/queues.ts'
-import type { Clock, DocumentPort } from '../../lambdas/foundation/dynamo.ts'
-import { randomText } from '../../lambdas/foundation/random-text.ts'
-import { createLog } from '../../lambdas/runtime/log.ts'
+} from '../../shared/worker/which-queues.ts'
 import { seeded } from '../../testing/random.ts'
 import { createSimulatedClient } from '../../testing/simulated/simulated-client.ts'
 import { SimulatedStore } from '../../testing/simulated/simulated-store.ts'

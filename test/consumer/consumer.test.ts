@@ -1,9 +1,8 @@
 // The function as Lambda calls it: its environment, its event, its log line.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { callNextOn } from '../../lambdas/consumer/call-next.ts'
-import { consumer } from '../../lambdas/consumer/index.ts'
-import type { Queues } from '../../lambdas/engine/queues.ts'
+import type { Queues } from '../../engine/queues.ts'
+import { callNextOn, consumer } from '../../lambdas/consumer/index.ts'
 import type { EventEntry, EventsPort } from '../../lambdas/runtime/put-events.ts'
 import { startQueues, type TestQueues } from '../../testing/index.ts'
 import { keptEnvironment } from '../support/environment.ts'

@@ -2,18 +2,19 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Item } from '../../lambdas/consumer/core/item.ts'
+import { HELD_TTL_SECONDS_MIN, queueOf, settingsOf } from '../../lambdas/consumer/settings.ts'
+import { isOverdue, partsOf, verdictsOf } from '../../shared/worker/batch.ts'
 import {
+  type AgainOptions,
   END_MS,
   mayTakeMore,
+  retryDelayMs,
+  retryOf,
   sitsOut,
   TROUBLES_MAX,
   troublePauseMs,
-} from '../../lambdas/consumer/core/pace.ts'
-import { type AgainOptions, retryDelayMs, retryOf } from '../../lambdas/consumer/core/retry.ts'
-import { isOverdue, partsOf, verdictsOf } from '../../lambdas/consumer/core/verdicts.ts'
-import { queueOf } from '../../lambdas/consumer/event.ts'
-import { HELD_TTL_SECONDS_MIN, settingsOf } from '../../lambdas/consumer/settings.ts'
+} from '../../shared/worker/retries.ts'
+import type { Item } from '../../shared/worker/run.ts'
 
 describe('Another batch', () => {
   it.each([

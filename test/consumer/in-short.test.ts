@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { PushPopError } from '../../client/errors.ts'
-import { inShort } from '../../lambdas/consumer/core/in-short.ts'
-import { QueueError } from '../../lambdas/foundation/errors.ts'
+import { QueueError } from '../../shared/errors.ts'
+import { inShort } from '../../shared/worker/retries.ts'
 
 const unreachable = new PushPopError('NETWORK_ERROR', 'Cannot connect to http://localhost:8000')
 

@@ -2,8 +2,8 @@
 // slow the service is: without latency, consumers on one clock never meet.
 
 import { describe, expect, it } from 'vitest'
-import type { Item } from '../../lambdas/consumer/core/item.ts'
-import type { Queues } from '../../lambdas/engine/queues.ts'
+import type { Queues } from '../../engine/queues.ts'
+import type { Item } from '../../shared/worker/run.ts'
 import { Random } from '../../testing/random.ts'
 import { type ManyRunOptions, Place } from './a-run.ts'
 

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { consumeMany } from '../../lambdas/consumer/consume-many.ts'
+import { consumeMany } from '../../lambdas/consumer/index.ts'
 import { onSimulated } from '../engine/stage.ts'
 import { push } from '../engine/traffic.ts'
 

@@ -1,12 +1,12 @@
 // Many queues while something goes wrong for long: lost answers, handlers that never end, a list that fails.
 
 import { describe, expect, it } from 'vitest'
-import { consumeManyWith } from '../../lambdas/consumer/core/consume-many.ts'
-import type { Handler } from '../../lambdas/consumer/core/handler.ts'
-import { type List, lookerOf } from '../../lambdas/consumer/core/look.ts'
-import { late } from '../../lambdas/consumer/edge.ts'
-import { QueueError } from '../../lambdas/foundation/errors.ts'
-import { systemClock } from '../../lambdas/foundation/system.ts'
+import { late } from '../../lambdas/consumer/index.ts'
+import { QueueError } from '../../shared/errors.ts'
+import { systemClock } from '../../shared/system.ts'
+import { consumeManyWith } from '../../shared/worker/many.ts'
+import type { Handler } from '../../shared/worker/run.ts'
+import { type List, lookerOf } from '../../shared/worker/which-queues.ts'
 import { Place } from './a-run.ts'
 
 const never = () => new Promise<never>(() => {})

@@ -1,10 +1,9 @@
 // Many queues worked by one process, on the real engine, in time that passes only when all wait.
 
 import { describe, expect, it } from 'vitest'
-import type { HandlerContext } from '../../lambdas/consumer/core/handler.ts'
-import type { Item } from '../../lambdas/consumer/core/item.ts'
-import type { Which } from '../../lambdas/consumer/core/many-options.ts'
-import { QueueError } from '../../lambdas/foundation/errors.ts'
+import { QueueError } from '../../shared/errors.ts'
+import type { HandlerContext, Item } from '../../shared/worker/run.ts'
+import type { Which } from '../../shared/worker/which-queues.ts'
 import { type ManyRunOptions, Place } from './a-run.ts'
 
 type Done = readonly [queue: string, value: unknown]

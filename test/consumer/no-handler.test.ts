@@ -1,7 +1,7 @@
 // Without a handler, a consumer would take items only to fail them, until they are dead letters.
 
 import { expect, it } from 'vitest'
-import { consumeMany } from '../../lambdas/consumer/consume-many.ts'
+import { consumeMany } from '../../lambdas/consumer/index.ts'
 import { clientOf, succeeds } from '../client/scripted.ts'
 import { openSimulated } from '../engine/stage.ts'
 

@@ -6,7 +6,7 @@ import { build } from 'esbuild'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { consume } from '../../client/consume/consume.ts'
-import { REASON_CHARACTERS_MAX } from '../../lambdas/engine/core/limits.ts'
+import { REASON_CHARACTERS_MAX } from '../../engine/core/limits.ts'
 import { fakeQueue } from '../client/fake-queue.ts'
 import { Place } from './a-run.ts'
 
@@ -95,5 +95,5 @@ it('The client has that rule from the folders it shares, and nothing else of our
   const mayHold =
     /^lambdas\/(foundation\/shared|foundation\/shared\/linger|consumer\/core)\/[a-z-]+\.ts$/
   expect(others.filter((path) => !mayHold.test(path))).toEqual([])
-  expect(others).toContain('lambdas/foundation/shared/reason.ts')
+  expect(others).toContain('shared/wire.ts')
 })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Rota } from '../../lambdas/consumer/core/rota.ts'
+import { Rota } from '../../shared/worker/many.ts'
 
 const has = (queue: string, count = 1, lockedCount = 0) => ({ queue, count, lockedCount })
 const ALWAYS = 0.999

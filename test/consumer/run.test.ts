@@ -1,9 +1,8 @@
 // What a run does with a queue: on the real engine and the simulated store, in virtual time.
 
 import { describe, expect, it } from 'vitest'
-import type { HandlerContext } from '../../lambdas/consumer/core/handler.ts'
-import type { Item } from '../../lambdas/consumer/core/item.ts'
-import { QueueError } from '../../lambdas/foundation/errors.ts'
+import { QueueError } from '../../shared/errors.ts'
+import type { HandlerContext, Item } from '../../shared/worker/run.ts'
 import { Place, QUEUE } from './a-run.ts'
 
 const numbers = (count: number) => Array.from({ length: count }, (_, n) => n)

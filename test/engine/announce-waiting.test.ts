@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { AnnounceReport } from '../../lambdas/engine/queues.ts'
+import type { AnnounceReport } from '../../engine/queues.ts'
 import { onSimulated, openSimulated, type Stage } from './stage.ts'
 import { expectCode, lockItems, named, popItems, push } from './traffic.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { InboxMessage } from '../../lambdas/engine/queues.ts'
-import { randomText } from '../../lambdas/foundation/random-text.ts'
+import type { InboxMessage } from '../../engine/queues.ts'
+import { randomText } from '../../shared/system.ts'
 import { seeded } from '../../testing/random.ts'
 import { message, messages, refused, textsFrom } from './messages.ts'
 import { onSimulated, openSimulated, useEmbedded } from './stage.ts'

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { createEngine } from '../../lambdas/engine/create-engine.ts'
-import { attempts } from '../../lambdas/engine/operations/attempts/attempts.ts'
+import { createEngine } from '../../engine/create-engine.ts'
+import { attempts } from '../../engine/driver/attempts.ts'
 import {
   act,
   again,
@@ -9,9 +9,9 @@ import {
   type Decision,
   lost,
   type View,
-} from '../../lambdas/engine/operations/attempts/decision.ts'
-import { readRecord } from '../../lambdas/engine/operations/attempts/engine.ts'
-import { QueueError } from '../../lambdas/foundation/errors.ts'
+} from '../../engine/driver/decision.ts'
+import { readRecord } from '../../engine/driver/engine.ts'
+import { QueueError } from '../../shared/errors.ts'
 import { seeded } from '../../testing/random.ts'
 import { openSimulated } from './stage.ts'
 import { named, push } from './traffic.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { BrowseRequest, Queues } from '../../lambdas/engine/queues.ts'
+import type { BrowseRequest, Queues } from '../../engine/queues.ts'
 import { onSimulated } from './stage.ts'
 import { bulky, idsOf, named, push, pushOneByOne, textsOf, tidy } from './traffic.ts'
 

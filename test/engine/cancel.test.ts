@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { GAPS_MAX } from '../../lambdas/engine/core/limits.ts'
-import type { Queues } from '../../lambdas/engine/queues.ts'
+import { GAPS_MAX } from '../../engine/core/limits.ts'
+import type { Queues } from '../../engine/queues.ts'
 import { onSimulated } from './stage.ts'
 import {
   codeOf,

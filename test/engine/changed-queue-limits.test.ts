@@ -1,6 +1,6 @@
 import { TransactWriteCommand } from '@aws-sdk/lib-dynamodb'
 import { describe, expect, it } from 'vitest'
-import type { QueueError } from '../../lambdas/foundation/errors.ts'
+import type { QueueError } from '../../shared/errors.ts'
 import { type EngineOnWire, openSimulated } from './stage.ts'
 import { expectCode, named, push } from './traffic.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { PoppedItem, Queues } from '../../lambdas/engine/queues.ts'
+import type { PoppedItem, Queues } from '../../engine/queues.ts'
 import { checkRecount } from './ledger.ts'
 import { useEmbedded } from './stage.ts'
 import { drain, lockItems, named, push, pushOneByOne, textsOf, tidy } from './traffic.ts'

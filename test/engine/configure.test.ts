@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { ConfigurationChange } from '../../lambdas/engine/core/configuration.ts'
-import { SEGMENT_SIZE_MAX } from '../../lambdas/engine/core/limits.ts'
+import { SEGMENT_SIZE_MAX } from '../../engine/core/limits.ts'
+import type { ConfigurationChange } from '../../engine/core/settings.ts'
 import { useEmbedded } from './stage.ts'
 import { drain, expectCode, named, popItems, push, pushOneByOne, textsOf, tidy } from './traffic.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { REASON_CHARACTERS_MAX } from '../../lambdas/engine/core/limits.ts'
+import { REASON_CHARACTERS_MAX } from '../../engine/core/limits.ts'
 import { useEmbedded } from './stage.ts'
 import {
   bulky,

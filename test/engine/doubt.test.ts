@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { Queues } from '../../lambdas/engine/queues.ts'
+import type { Queues } from '../../engine/queues.ts'
 import { holding, onSimulated, openSimulated } from './stage.ts'
 import { lockItems, named, popItems, push, textsOf } from './traffic.ts'
 import { timedOut } from './wire.ts'

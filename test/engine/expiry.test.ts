@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { decodeItem } from '../../lambdas/engine/core/entry.ts'
-import type { PopRequest, PushItem, Queues } from '../../lambdas/engine/queues.ts'
-import { deadLetterQueueOf } from '../../lambdas/foundation/queue-id.ts'
+import { decodeItem } from '../../engine/core/item.ts'
+import type { PopRequest, PushItem, Queues } from '../../engine/queues.ts'
+import { deadLetterQueueOf } from '../../shared/errors.ts'
 import { onSimulated } from './stage.ts'
 import {
   bulky,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { PopRequest } from '../../lambdas/engine/queues.ts'
+import type { PopRequest } from '../../engine/queues.ts'
 import { onSimulated, openSimulated } from './stage.ts'
 import { bulky, named, popItems, push, textsOf } from './traffic.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { PopRequest, Queues } from '../../lambdas/engine/queues.ts'
+import type { PopRequest, Queues } from '../../engine/queues.ts'
 import { openSimulated } from './stage.ts'
 import { expectCode, lockItems, named, push, pushOneByOne } from './traffic.ts'
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { QueueError } from '../../lambdas/foundation/errors.ts'
-import { deadLetterQueueOf } from '../../lambdas/foundation/queue-id.ts'
+import { deadLetterQueueOf, QueueError } from '../../shared/errors.ts'
 import { everyOther, Ledger } from './ledger.ts'
 import { type EngineOnWire, openSimulated, type Stage } from './stage.ts'
 import type { Locked } from './traffic.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { isPatient } from '../../lambdas/engine/core/timers.ts'
-import type { PopRequest, PushItem, Queues } from '../../lambdas/engine/queues.ts'
+import { isPatient } from '../../engine/core/record.ts'
+import type { PopRequest, PushItem, Queues } from '../../engine/queues.ts'
 import { throttling } from '../../testing/simulated/faults.ts'
 import { openSimulated } from './stage.ts'
 import { bulky, expectCode, lockItems, named, popItems, push, textsOf } from './traffic.ts'

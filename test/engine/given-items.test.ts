@@ -2,9 +2,9 @@
 // where milliseconds belong would be a time in 1970, which is now.
 
 import { describe, expect, it } from 'vitest'
-import { toldNames } from '../../lambdas/engine/core/push-request.ts'
-import type { BrowsePage, PushItem, Queues } from '../../lambdas/engine/queues.ts'
-import type { Names } from '../../lambdas/foundation/shared/known-options.ts'
+import { toldNames } from '../../engine/core/check-requests.ts'
+import type { BrowsePage, PushItem, Queues } from '../../engine/queues.ts'
+import type { Names } from '../../shared/options.ts'
 import '../support/engine-loaded.ts'
 import { openSimulated } from './stage.ts'
 

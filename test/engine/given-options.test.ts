@@ -2,10 +2,9 @@
 // `require_ack` it does not see is for good.
 
 import { describe, expect, it } from 'vitest'
-import { careful } from '../../lambdas/engine/careful-queues.ts'
-import { createQueues } from '../../lambdas/engine/index.ts'
-import { requestNames } from '../../lambdas/engine/request-names.ts'
-import { createRateLimits } from '../../lambdas/rate/index.ts'
+import { careful, requestNames } from '../../engine/checked-queues.ts'
+import { createQueues } from '../../engine/index.ts'
+import { createRateLimits } from '../../rate/index.ts'
 import '../support/engine-loaded.ts'
 import { openSimulated } from './stage.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { patiently } from '../../lambdas/engine/core/timers.ts'
-import type { Queues } from '../../lambdas/engine/queues.ts'
+import { patiently } from '../../engine/core/record.ts'
+import type { Queues } from '../../engine/queues.ts'
 import { checkRecount } from './ledger.ts'
 import { useEmbedded } from './stage.ts'
 import {

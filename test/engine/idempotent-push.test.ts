@@ -1,11 +1,10 @@
 import { PutCommand } from '@aws-sdk/lib-dynamodb'
 import { describe, expect, it } from 'vitest'
-import { hashOf } from '../../lambdas/engine/core/hash.ts'
-import { EMPTY_LANES_KEPT } from '../../lambdas/engine/core/housekeeping.ts'
-import { receiptKey } from '../../lambdas/engine/core/keys.ts'
-import { FORGET_AFTER_MS, LANES_MAX } from '../../lambdas/engine/core/limits.ts'
-import { markOf } from '../../lambdas/engine/core/notes.ts'
-import type { PushItem } from '../../lambdas/engine/queues.ts'
+import { EMPTY_LANES_KEPT } from '../../engine/core/housekeeping.ts'
+import { hashOf, receiptKey } from '../../engine/core/keys.ts'
+import { FORGET_AFTER_MS, LANES_MAX } from '../../engine/core/limits.ts'
+import { markOf } from '../../engine/core/repeated-pushes.ts'
+import type { PushItem } from '../../engine/queues.ts'
 import { openSimulated, type Stage } from './stage.ts'
 import {
   drain,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { segmentOf } from '../../lambdas/engine/core/record.ts'
-import type { PushItem, Queues } from '../../lambdas/engine/queues.ts'
+import { segmentOf } from '../../engine/core/record.ts'
+import type { PushItem, Queues } from '../../engine/queues.ts'
 import { oddTexts } from '../support/odd-texts.ts'
 import { useEmbedded } from './stage.ts'
 import { bulky, drain, named, push, pushOneByOne, textsOf, tidy } from './traffic.ts'

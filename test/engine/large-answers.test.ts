@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { escapedBytes } from '../../lambdas/engine/core/entry.ts'
-import { ANSWER_BYTES_MAX } from '../../lambdas/engine/core/limits.ts'
-import type { PopRequest } from '../../lambdas/engine/queues.ts'
+import { escapedBytes } from '../../engine/core/item.ts'
+import { ANSWER_BYTES_MAX } from '../../engine/core/limits.ts'
+import type { PopRequest } from '../../engine/queues.ts'
 import { openSimulated, type Stage, useEmbedded } from './stage.ts'
 import { push, textsOf } from './traffic.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { PushItem } from '../../lambdas/engine/queues.ts'
+import type { PushItem } from '../../engine/queues.ts'
 import { openSimulated } from './stage.ts'
 import { bulky, named, push, pushOneByOne } from './traffic.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { MoveRequest, PushItem, Queues } from '../../lambdas/engine/queues.ts'
+import type { MoveRequest, PushItem, Queues } from '../../engine/queues.ts'
 import { onSimulated } from './stage.ts'
 import { bulky, drain, named, popItems, push, pushOneByOne, textsOf } from './traffic.ts'
 import { freezeAtTransaction, freezeAtUpdate } from './wire.ts'

@@ -1,6 +1,6 @@
 import { TransactWriteCommand } from '@aws-sdk/lib-dynamodb'
 import { describe, expect, it } from 'vitest'
-import { QueueError } from '../../lambdas/foundation/errors.ts'
+import { QueueError } from '../../shared/errors.ts'
 import { openSimulated } from './stage.ts'
 import { codeOf, expectCode, push } from './traffic.ts'
 

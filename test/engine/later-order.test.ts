@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { PushItem } from '../../lambdas/engine/queues.ts'
+import type { PushItem } from '../../engine/queues.ts'
 import { openSimulated } from './stage.ts'
 import { bulky, drain, push, textsOf } from './traffic.ts'
 

@@ -1,6 +1,6 @@
 import { QueryCommand } from '@aws-sdk/lib-dynamodb'
 import { expect, it } from 'vitest'
-import { QueueError } from '../../lambdas/foundation/errors.ts'
+import { QueueError } from '../../shared/errors.ts'
 import { openSimulated, Stage } from './stage.ts'
 import { bulky, drain, lockItems, named, push } from './traffic.ts'
 import { timedOut } from './wire.ts'

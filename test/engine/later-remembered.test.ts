@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { Queues } from '../../lambdas/engine/queues.ts'
+import type { Queues } from '../../engine/queues.ts'
 import { transactionCanceledByConflict } from '../../testing/simulated/faults.ts'
 import '../support/engine-loaded.ts'
 import { openSimulated } from './stage.ts'

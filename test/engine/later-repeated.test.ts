@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { PushItem } from '../../lambdas/engine/queues.ts'
+import type { PushItem } from '../../engine/queues.ts'
 import { message } from './messages.ts'
 import { openSimulated } from './stage.ts'
 import { bulky, push } from './traffic.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { PoppedItem, Queues } from '../../lambdas/engine/queues.ts'
+import type { PoppedItem, Queues } from '../../engine/queues.ts'
 import {
   requestTimeout,
   throttling,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { isSomethingJoinable } from '../../lambdas/engine/core/joinable.ts'
-import type { PushItem, Queues } from '../../lambdas/engine/queues.ts'
+import { isSomethingJoinable } from '../../engine/core/plan-join.ts'
+import type { PushItem, Queues } from '../../engine/queues.ts'
 import { openSimulated } from './stage.ts'
 import { bulky, drain, push, textsOf } from './traffic.ts'
 

@@ -1,11 +1,8 @@
 import { TransactWriteCommand } from '@aws-sdk/lib-dynamodb'
 import { describe, expect, it } from 'vitest'
-import { createEngine } from '../../lambdas/engine/create-engine.ts'
-import {
-  cancelScheduled,
-  rescheduled,
-} from '../../lambdas/engine/operations/later/cancel-scheduled.ts'
-import type { PushItem, Queues } from '../../lambdas/engine/queues.ts'
+import { createEngine } from '../../engine/create-engine.ts'
+import type { PushItem, Queues } from '../../engine/queues.ts'
+import { cancelScheduled, rescheduled } from '../../engine/verbs/take-later.ts'
 import '../support/engine-loaded.ts'
 import { openSimulated } from './stage.ts'
 import { bulky, drain, lockItems, named, popItems, push, textsOf } from './traffic.ts'

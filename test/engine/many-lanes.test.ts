@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { LANES_MAX } from '../../lambdas/engine/core/limits.ts'
-import type { Queues } from '../../lambdas/engine/queues.ts'
+import { LANES_MAX } from '../../engine/core/limits.ts'
+import type { Queues } from '../../engine/queues.ts'
 import { onSimulated, openSimulated, type Stage } from './stage.ts'
 import { drain, expectCode, type Locked, lockItems, popItems, push, textsOf } from './traffic.ts'
 

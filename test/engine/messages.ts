@@ -1,5 +1,5 @@
-import { type Sequence, sequenceOf } from '../../lambdas/engine/core/sequence.ts'
-import type { InboxMessage, PushItem } from '../../lambdas/engine/queues.ts'
+import { type Sequence, sequenceOf } from '../../engine/core/repeated-pushes.ts'
+import type { InboxMessage, PushItem } from '../../engine/queues.ts'
 import { named } from './traffic.ts'
 
 /** Messages of an inbox as tests apply them. */

@@ -2,9 +2,9 @@
 
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { expect, test } from 'vitest'
-import { createQueues } from '../../lambdas/engine/queues.ts'
-import type { DocumentPort } from '../../lambdas/foundation/dynamo.ts'
-import { createRateLimits } from '../../lambdas/rate/rate-limits.ts'
+import type { DocumentPort } from '../../aws/dynamo.ts'
+import { createQueues } from '../../engine/queues.ts'
+import { createRateLimits } from '../../rate/rate-limits.ts'
 
 const dynamodb = { send: async () => ({}) } as unknown as DynamoDBClient | DocumentPort
 const stores = { dynamodb, s3: async () => ({}) as never }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isPatient } from '../../lambdas/engine/core/timers.ts'
+import { isPatient } from '../../engine/core/record.ts'
 import { type EngineOnWire, openSimulated } from './stage.ts'
 import { lockItems, named, push } from './traffic.ts'
 import { throttled } from './wire.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { QueuePatternInput } from '../../lambdas/engine/queues.ts'
-import type { Row } from '../../lambdas/foundation/dynamo.ts'
+import type { Row } from '../../aws/dynamo.ts'
+import type { QueuePatternInput } from '../../engine/queues.ts'
 import { type EngineOnWire, openSimulated, type Stage } from './stage.ts'
 import { lockItems, named, push } from './traffic.ts'
 import { freezeAtPut, type Request, throttled } from './wire.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Queues } from '../../lambdas/engine/queues.ts'
+import type { Queues } from '../../engine/queues.ts'
 import { onSimulated, type Stage } from './stage.ts'
 import { bulky, drain, push, tidy } from './traffic.ts'
 

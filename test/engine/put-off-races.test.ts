@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { MoveRequest, Queues } from '../../lambdas/engine/queues.ts'
+import type { MoveRequest, Queues } from '../../engine/queues.ts'
 import { onSimulated } from './stage.ts'
 import {
   bulky,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { MoveRequest, PoppedItem, PushItem, Queues } from '../../lambdas/engine/queues.ts'
+import type { MoveRequest, PoppedItem, PushItem, Queues } from '../../engine/queues.ts'
 import { type EngineOnWire, onSimulated, type Stage } from './stage.ts'
 import {
   bulky,

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { QueueError } from '../../lambdas/foundation/errors.ts'
-import { deadLetterQueueOf } from '../../lambdas/foundation/queue-id.ts'
+import { deadLetterQueueOf, QueueError } from '../../shared/errors.ts'
 import { type EngineOnWire, openSimulated } from './stage.ts'
 import { expectCode, lockItems, named, popItems, push } from './traffic.ts'
 

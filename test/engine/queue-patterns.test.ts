@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { configurationTag } from '../../lambdas/engine/index.ts'
-import type { QueuePatternInput } from '../../lambdas/engine/queues.ts'
+import { configurationTag } from '../../engine/index.ts'
+import type { QueuePatternInput } from '../../engine/queues.ts'
 import { type EngineOnWire, openSimulated, type Stage, useEmbedded } from './stage.ts'
 import { drain, expectCode, lockItems, named, popItems, push } from './traffic.ts'
 import { type Request, throttled, timedOut } from './wire.ts'

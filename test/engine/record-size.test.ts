@@ -5,9 +5,8 @@ import {
   PRIORITY_MAX,
   REASON_CHARACTERS_MAX,
   ROOMY_TAIL,
-} from '../../lambdas/engine/core/limits.ts'
-import type { StoredLock } from '../../lambdas/engine/core/stored-lock.ts'
-import type { StoredRecord } from '../../lambdas/engine/core/stored-record.ts'
+} from '../../engine/core/limits.ts'
+import type { StoredLock, StoredRecord } from '../../engine/core/stored-record.ts'
 import { onSimulated, openSimulated, type Stage } from './stage.ts'
 import { codeOf, expectCode, idsOf, lockItems, named, popItems, push, textsOf } from './traffic.ts'
 import { throttled } from './wire.ts'

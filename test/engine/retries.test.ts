@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { isRetry } from '../../lambdas/engine/core/retry.ts'
-import type { Queues } from '../../lambdas/engine/queues.ts'
+import { isRetry } from '../../engine/core/settling.ts'
+import type { Queues } from '../../engine/queues.ts'
 import { openSimulated, useEmbedded } from './stage.ts'
 import {
   codeOf,

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { deadLetterQueueOf } from '../../lambdas/foundation/queue-id.ts'
+import { deadLetterQueueOf } from '../../shared/errors.ts'
 import { onSimulated } from './stage.ts'
 import { expectCode, idsOf, lockItems, named, push, tidy } from './traffic.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { QueueError } from '../../lambdas/foundation/errors.ts'
+import { QueueError } from '../../shared/errors.ts'
 import { onSimulated } from './stage.ts'
 import { bulky, drain, expectCode, popItems, push, textsOf } from './traffic.ts'
 import { timedOut } from './wire.ts'

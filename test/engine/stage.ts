@@ -1,15 +1,15 @@
 import { ListObjectsV2Command } from '@aws-sdk/client-s3'
 import { DynamoDBDocumentClient, PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb'
 import { afterAll, beforeAll } from 'vitest'
-import type { QueueRecord } from '../../lambdas/engine/core/record.ts'
-import { decodeRecord, type StoredRecord } from '../../lambdas/engine/core/stored-record.ts'
+import type { Clock, Row } from '../../aws/dynamo.ts'
+import type { QueueRecord } from '../../engine/core/record.ts'
+import { decodeRecord, type StoredRecord } from '../../engine/core/stored-record.ts'
 import {
   createQueues,
   type PushItem,
   type Queues,
   type QueuesOptions,
-} from '../../lambdas/engine/queues.ts'
-import type { Clock, Row } from '../../lambdas/foundation/dynamo.ts'
+} from '../../engine/queues.ts'
 import { type Embedded, startEmbedded, startQueues, type TestQueues } from '../../testing/index.ts'
 import { seeded } from '../../testing/random.ts'
 import { announcedLines } from '../../testing/simulated/announcements.ts'

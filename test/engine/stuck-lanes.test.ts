@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { IN_FLIGHT_MAX, LANES_MAX } from '../../lambdas/engine/core/limits.ts'
-import type { PushItem } from '../../lambdas/engine/queues.ts'
+import { IN_FLIGHT_MAX, LANES_MAX } from '../../engine/core/limits.ts'
+import type { PushItem } from '../../engine/queues.ts'
 import { onSimulated, openSimulated } from './stage.ts'
 import { drain, expectCode, lockItems, named, push, textsOf, tidy } from './traffic.ts'
 import type { Steering } from './wire.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createQueues } from '../../lambdas/engine/queues.ts'
+import { createQueues } from '../../engine/queues.ts'
 import { onSimulated } from './stage.ts'
 import { lockItems, named, push } from './traffic.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { shardOf } from '../../lambdas/engine/core/keys.ts'
-import { REMIND_AFTER_SECONDS } from '../../lambdas/engine/core/limits.ts'
+import { shardOf } from '../../engine/core/keys.ts'
+import { REMIND_AFTER_SECONDS } from '../../engine/core/limits.ts'
 import { openSimulated, type Stage, useEmbedded } from './stage.ts'
 import { drain, expectCode, lockItems, named, push, pushOneByOne, textsOf } from './traffic.ts'
 import { throttled, timedOut } from './wire.ts'

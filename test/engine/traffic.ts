@@ -1,12 +1,6 @@
 import { expect } from 'vitest'
-import type {
-  PopOutcome,
-  PoppedItem,
-  PopRequest,
-  PushItem,
-  Queues,
-} from '../../lambdas/engine/queues.ts'
-import { type ErrorCode, QueueError } from '../../lambdas/foundation/errors.ts'
+import type { PopOutcome, PoppedItem, PopRequest, PushItem, Queues } from '../../engine/queues.ts'
+import { type ErrorCode, QueueError } from '../../shared/errors.ts'
 
 /** What tests push, pop and expect over and over. */
 

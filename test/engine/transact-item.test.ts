@@ -1,6 +1,6 @@
 import { PutCommand, TransactWriteCommand } from '@aws-sdk/lib-dynamodb'
 import { describe, expect, it } from 'vitest'
-import type { TransactItem } from '../../lambdas/engine/queues.ts'
+import type { TransactItem } from '../../engine/queues.ts'
 import { useEmbedded } from './stage.ts'
 import {
   bulky,

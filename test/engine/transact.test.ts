@@ -2,7 +2,7 @@
 
 import { TransactWriteCommand } from '@aws-sdk/lib-dynamodb'
 import { describe, expect, it } from 'vitest'
-import { createQueues, type TransactItem } from '../../lambdas/engine/queues.ts'
+import { createQueues, type TransactItem } from '../../engine/queues.ts'
 import { seeded } from '../../testing/random.ts'
 import { createSimulatedClient } from '../../testing/simulated/simulated-client.ts'
 import { SimulatedStore } from '../../testing/simulated/simulated-store.ts'

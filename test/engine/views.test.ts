@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { recordKey } from '../../lambdas/engine/core/keys.ts'
-import type { BrowseRequest, Queues } from '../../lambdas/engine/queues.ts'
+import { recordKey } from '../../engine/core/keys.ts'
+import type { BrowseRequest, Queues } from '../../engine/queues.ts'
 import { openSimulated, useEmbedded } from './stage.ts'
 import {
   drain,

@@ -1,9 +1,9 @@
 // Pops that wait, in time that passes only when all wait.
 
 import { describe, expect, it } from 'vitest'
-import type { PopOutcome, PopRequest, Queues, QueuesOptions } from '../../lambdas/engine/queues.ts'
-import { type DocumentPort, Dynamo } from '../../lambdas/foundation/dynamo.ts'
-import { QueueError } from '../../lambdas/foundation/errors.ts'
+import { type DocumentPort, Dynamo } from '../../aws/dynamo.ts'
+import type { PopOutcome, PopRequest, Queues, QueuesOptions } from '../../engine/queues.ts'
+import { QueueError } from '../../shared/errors.ts'
 import { Place } from '../consumer/a-run.ts'
 
 const Q = 'q'

@@ -2,8 +2,8 @@
 
 // Before the time begins: what is loaded later would come at some real time.
 import '../support/engine-loaded.ts'
-import { createQueues, type Queues } from '../../lambdas/engine/queues.ts'
-import type { Random } from '../../lambdas/foundation/system.ts'
+import { createQueues, type Queues } from '../../engine/queues.ts'
+import type { Random } from '../../shared/system.ts'
 import { seeded } from '../../testing/random.ts'
 import type { Change } from '../../testing/simulated/dynamodb/database.ts'
 import { createSimulatedClient } from '../../testing/simulated/simulated-client.ts'

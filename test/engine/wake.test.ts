@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { SHARDS } from '../../lambdas/engine/core/limits.ts'
+import { SHARDS } from '../../engine/core/limits.ts'
 import { seeded } from '../../testing/random.ts'
 import { quantile, WakeWorld } from './wake-world.ts'
 

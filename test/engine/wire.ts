@@ -1,4 +1,4 @@
-import { RequestNotSentError } from '../../lambdas/foundation/network/request-errors.ts'
+import { RequestNotSentError } from '../../aws/failures.ts'
 
 /** What an engine sends, seen and steered between its `send` and the store's. */
 

@@ -1,4 +1,4 @@
-import type { FunctionName, OptionalFunctionName } from '../../lambdas/runtime/function-name.ts'
+import type { FunctionName, OptionalFunctionName } from '../../lambdas/runtime/names.ts'
 import {
   changedRequest,
   emptied,

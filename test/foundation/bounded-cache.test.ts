@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { BoundedCache } from '../../lambdas/foundation/bounded-cache.ts'
+import { BoundedCache } from '../../shared/system.ts'
 
 it('Keeps what was used last, and forgets what was not.', () => {
   const cache = new BoundedCache<number>(2)

@@ -4,7 +4,7 @@ import {
 } from '@aws-sdk/client-dynamodb'
 import { marshall } from '@aws-sdk/util-dynamodb'
 import { describe, expect, it } from 'vitest'
-import { Dynamo, type Row } from '../../lambdas/foundation/dynamo.ts'
+import { Dynamo, type Row } from '../../aws/dynamo.ts'
 import { throttled, timedOut, unsent } from '../engine/wire.ts'
 
 type Answer = Error | object

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { needNode, nodeTooOld } from '../../lambdas/foundation/node-version.ts'
+import { needNode, nodeTooOld } from '../../shared/node-version.ts'
 
 it.each([
   ['22.15', '22.15.0', false],

@@ -1,6 +1,6 @@
 import { NoSuchKey, S3ServiceException } from '@aws-sdk/client-s3'
 import { describe, expect, it } from 'vitest'
-import { Objects } from '../../lambdas/foundation/objects.ts'
+import { Objects } from '../../aws/objects.ts'
 
 const s3Error = (name: string, httpStatusCode: number) =>
   new S3ServiceException({ name, message: '', $fault: 'server', $metadata: { httpStatusCode } })

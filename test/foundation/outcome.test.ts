@@ -10,8 +10,7 @@ import {
 } from '@aws-sdk/client-dynamodb'
 import { NoSuchKey, S3ServiceException } from '@aws-sdk/client-s3'
 import { expect, it } from 'vitest'
-import { RequestNotSentError } from '../../lambdas/foundation/network/request-errors.ts'
-import { type Failure, failureOf } from '../../lambdas/foundation/outcome.ts'
+import { type Failure, failureOf, RequestNotSentError } from '../../aws/failures.ts'
 
 const $metadata = { httpStatusCode: 400 }
 const message = 'text that nobody reads'

@@ -10,7 +10,7 @@ import {
 } from '@aws-sdk/lib-dynamodb'
 import { HttpResponse } from '@smithy/core/protocols'
 import { describe, expect, it } from 'vitest'
-import { withoutSdkRetry } from '../../lambdas/foundation/sdk-retry.ts'
+import { withoutSdkRetry } from '../../aws/failures.ts'
 
 /** A network on which every request fails the same way, and is counted. */
 function failing(how: 'timeout' | 'reset' | 500 | 503 | 400) {

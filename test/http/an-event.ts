@@ -1,4 +1,4 @@
-import type { HttpEvent } from '../../lambdas/http/exchange.ts'
+import type { HttpEvent } from '../../lambdas/http/stack.ts'
 
 /** An event as the gateway sends it, for a route and its path parameters. */
 export const anEvent = (

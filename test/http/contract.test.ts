@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { errorTable } from '../../lambdas/http/error-table.ts'
+import { errorTable } from '../../lambdas/http/answer.ts'
 import type { CaseTools } from './call.ts'
 import { type Case, runCase } from './cases/actions.ts'
 import { contractCases } from './contract-cases.ts'

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import * as v from 'valibot'
-import { errorTable, type HttpErrorCode } from '../../lambdas/http/error-table.ts'
+import { errorTable, type HttpErrorCode } from '../../lambdas/http/answer.ts'
 import { type Route, routes } from '../../lambdas/http/routes.ts'
 import { error as errorSchema } from '../../lambdas/http/schemas/answers.ts'
 import { errorsOf } from '../../scripts/openapi/document.ts'

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { popEndpoints } from '../../lambdas/http/endpoints/pop.ts'
-import { pushEndpoints } from '../../lambdas/http/endpoints/push.ts'
+import { popEndpoints } from '../../lambdas/http/pop.ts'
+import { pushEndpoints } from '../../lambdas/http/push.ts'
 import { httpHandler } from '../../lambdas/http/stack.ts'
 import { createLog } from '../../lambdas/runtime/log.ts'
 import { openSimulated } from '../engine/stage.ts'

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readBody } from '../../lambdas/http/body-fields.ts'
+import { RequestError } from '../../lambdas/http/answer.ts'
 import { JsonReader } from '../../lambdas/http/json-reader.ts'
-import { RequestError } from '../../lambdas/http/request-error.ts'
+import { readBody } from '../../lambdas/http/read-request.ts'
 
 function read(text: string): string | undefined {
   const reader = new JsonReader(text)

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { rateHoldMs } from '../../lambdas/http/rate-hold.ts'
+import { rateHoldMs } from '../../lambdas/http/rate.ts'
 
 it.each([
   [undefined, 2_000],

@@ -3,8 +3,8 @@
 
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { DocumentPort } from '../../lambdas/foundation/dynamo.ts'
-import { type RateEndpointsOptions, rateEndpoints } from '../../lambdas/http/endpoints/rate.ts'
+import type { DocumentPort } from '../../aws/dynamo.ts'
+import { type RateEndpointsOptions, rateEndpoints } from '../../lambdas/http/rate.ts'
 import { httpHandler } from '../../lambdas/http/stack.ts'
 import { createLog } from '../../lambdas/runtime/log.ts'
 import { createRateLimitsOn } from '../../lambdas/runtime/rate-services.ts'

@@ -1,10 +1,10 @@
 import type { Context } from 'aws-lambda'
 import { describe, expect, it, vi } from 'vitest'
-import type { Queues } from '../../lambdas/engine/queues.ts'
-import { QueueError } from '../../lambdas/foundation/errors.ts'
+import type { Queues } from '../../engine/queues.ts'
 import type { Answer } from '../../lambdas/http/answer.ts'
-import type { HttpEvent } from '../../lambdas/http/exchange.ts'
+import type { HttpEvent } from '../../lambdas/http/stack.ts'
 import { createLog } from '../../lambdas/runtime/log.ts'
+import { QueueError } from '../../shared/errors.ts'
 import { anEvent } from './an-event.ts'
 import { handlersOn } from './service.ts'
 

@@ -1,9 +1,8 @@
 import type { SQSEvent, SQSRecord } from 'aws-lambda'
-import type { Run } from '../../lambdas/background/background-handler.ts'
-import type { Message } from '../../lambdas/inbox/message.ts'
+import type { Message } from '../../lambdas/inbox/send.ts'
 import type { ApplyPort, Delayed } from '../../lambdas/inbox/sqs.ts'
-import { createLog } from '../../lambdas/runtime/log.ts'
-import { Tally } from '../../lambdas/runtime/tally.ts'
+import type { Run } from '../../lambdas/runtime/log.ts'
+import { createLog, Tally } from '../../lambdas/runtime/log.ts'
 
 /** What Lambda and SQS bring to a run that applies messages. */
 

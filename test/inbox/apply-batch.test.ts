@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { applyBatch } from '../../lambdas/inbox/apply-batch.ts'
+import { applyBatch } from '../../lambdas/inbox/apply.ts'
 import { onSimulated } from '../engine/stage.ts'
 import { drain, popItems, textsOf } from '../engine/traffic.ts'
 import { throttled } from '../engine/wire.ts'

@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { MESSAGE_BYTES_MAX, type Message } from '../../lambdas/inbox/message.ts'
-import { inboxOn, type SendPort } from '../../lambdas/inbox/send.ts'
+import {
+  inboxOn,
+  MESSAGE_BYTES_MAX,
+  type Message,
+  type SendPort,
+} from '../../lambdas/inbox/send.ts'
 import { seeded } from '../../testing/random.ts'
 import { throttled, timedOut, unsent } from '../engine/wire.ts'
 

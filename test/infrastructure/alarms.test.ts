@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { tableDefinition } from '../../lambdas/foundation/table.ts'
-import { METRIC_NAMESPACE, metrics, SERVICE_DIMENSION } from '../../lambdas/runtime/metric-names.ts'
+import { tableDefinition } from '../../aws/table.ts'
+import { METRIC_NAMESPACE, metrics, SERVICE_DIMENSION } from '../../lambdas/runtime/names.ts'
 import { nameOf } from './rights.ts'
 import { type Resource, synthesised } from './synthesised.ts'
 

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import { createRequestHandler } from '../../lambdas/foundation/network/request-handler.ts'
+import { createRequestHandler } from '../../aws/connections.ts'
 import { bundle, writeBundle } from '../../lib/bundling/bundle.ts'
 import { entriesOf } from '../../lib/bundling/bundled-code.ts'
 import { defaultProvider } from '../../lib/bundling/env-credentials.ts'
@@ -60,7 +60,7 @@ describe('A bundle', () => {
     const inputs = [...made.inputs]
     const queues = inputs.some((path) => path.startsWith('lambdas/engine/operations/'))
     // Queues have limits of their own: they decide, and know no keys, patterns or tickets.
-    const decides = inputs.includes('lambdas/rate/operations/decide.ts')
+    const decides = inputs.includes('rate/decide.ts')
     expect(decides).toBe(queues || name === 'Rate')
     const keys = inputs.filter((path) => /^lambdas\/rate\/.*(ticket|pattern|secret)/.test(path))
     expect(keys.length > 0).toBe(name === 'Rate')
@@ -81,7 +81,7 @@ describe('A bundle', () => {
   it.each(all)('of %s has our request handler, if any, and not the SDK’s.', (name, made) => {
     const inputs = [...made.inputs]
     expect(inputs.filter((path) => path.includes('node-http-handler'))).toEqual([])
-    expect(inputs.includes('lambdas/foundation/network/request-handler.ts')).toBe(name !== 'Health')
+    expect(inputs.includes('aws/connections.ts')).toBe(name !== 'Health')
   })
 
   it.each(all)('of %s holds its own handler and not another’s.', (name, made) => {
@@ -166,11 +166,11 @@ describe('A stack from a log', () => {
     const column = before.length - before.lastIndexOf('\n')
     const stack = `Error: no\n    at q (file:///var/task/${name}:${line}:${column})\n    at node:fs:1:2`
 
-    const source = readFileSync(join(root, 'lambdas/foundation/queue-id.ts'), 'utf8')
+    const source = readFileSync(join(root, 'shared/errors.ts'), 'utf8')
     const sourceLine = source.slice(0, source.indexOf(words)).split('\n').length
     expect(explainStack(stack, 'Push')).toMatch(
       new RegExp(
-        `^Error: no\n    at q \\(lambdas/foundation/queue-id.ts:${sourceLine}:\\d+\\)\n    at node:fs:1:2$`,
+        `^Error: no\n    at q \\(shared/errors.ts:${sourceLine}:\\d+\\)\n    at node:fs:1:2$`,
       ),
     )
   })

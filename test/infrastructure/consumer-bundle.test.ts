@@ -62,7 +62,7 @@ describe('The bundle of a consumer', () => {
   it('has the SDK’s request handler too, for clients that its handler makes.', () => {
     const inputs = [...made.inputs]
     expect(inputs.some((path) => path.includes('node-http-handler/'))).toBe(true)
-    expect(inputs).toContain('lambdas/foundation/network/request-handler.ts')
+    expect(inputs).toContain('aws/connections.ts')
   })
 
   it('can be loaded by a fresh Node, and exports a handler.', () => {

@@ -3,8 +3,8 @@
 
 import { Duration } from 'aws-cdk-lib/core'
 import { expect, it } from 'vitest'
-import { tableDefinition } from '../../lambdas/foundation/table.ts'
-import { DELAY_SECONDS_MAX } from '../../lambdas/inbox/apply-batch.ts'
+import { tableDefinition } from '../../aws/table.ts'
+import { DELAY_SECONDS_MAX } from '../../lambdas/inbox/apply.ts'
 import { aLane, aRecord } from '../engine/core/a-record.ts'
 import { storedOf } from '../engine/store/an-update.ts'
 import { nameOf } from './rights.ts'

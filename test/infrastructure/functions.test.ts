@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { FunctionName, OptionalFunctionName } from '../../lambdas/runtime/function-name.ts'
+import type { FunctionName, OptionalFunctionName } from '../../lambdas/runtime/names.ts'
 import { synthesised } from './synthesised.ts'
 
 const { resources, ofType } = synthesised()

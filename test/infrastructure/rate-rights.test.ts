@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createRateLimits } from '../../lambdas/rate/rate-limits.ts'
+import { createRateLimits } from '../../rate/rate-limits.ts'
 import { seeded } from '../../testing/random.ts'
 import { createSimulatedClient } from '../../testing/simulated/simulated-client.ts'
 import { SimulatedStore } from '../../testing/simulated/simulated-store.ts'

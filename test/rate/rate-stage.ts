@@ -1,5 +1,5 @@
-import type { Clock, Row } from '../../lambdas/foundation/dynamo.ts'
-import { createRateLimits, type RateLimits } from '../../lambdas/rate/rate-limits.ts'
+import type { Clock, Row } from '../../aws/dynamo.ts'
+import { createRateLimits, type RateLimits } from '../../rate/rate-limits.ts'
 import { seeded } from '../../testing/random.ts'
 import { createSimulatedClient } from '../../testing/simulated/simulated-client.ts'
 import { SimulatedStore } from '../../testing/simulated/simulated-store.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { logOf, numberIn, required } from '../../lambdas/runtime/environment.ts'
+import { logOf, numberIn, required } from '../../lambdas/runtime/log.ts'
 
 describe('A variable of the environment', () => {
   it('that is needed must be there.', () => {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { createLog, describeError, type Level } from '../../lambdas/runtime/log.ts'
-import { metrics } from '../../lambdas/runtime/metric-names.ts'
-import { Tally } from '../../lambdas/runtime/tally.ts'
+import { createLog, describeError, type Level, Tally } from '../../lambdas/runtime/log.ts'
+import { metrics } from '../../lambdas/runtime/names.ts'
 
 function logAt(level: Level) {
   const lines: string[] = []

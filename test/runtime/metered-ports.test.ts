@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { DocumentPort } from '../../lambdas/foundation/dynamo.ts'
-import { meteredDocuments } from '../../lambdas/runtime/metered-ports.ts'
-import { Tally, withTally } from '../../lambdas/runtime/tally.ts'
+import type { DocumentPort } from '../../aws/dynamo.ts'
+import { Tally, withTally } from '../../lambdas/runtime/log.ts'
+import { meteredDocuments } from '../../lambdas/runtime/stores.ts'
 import { lock, path, pop, post, push, pushItems } from '../http/cases/actions.ts'
 import { embeddedService, type Service } from '../http/service.ts'
 

@@ -55,7 +55,7 @@ describe('the way of the imports', () => {
       'the stack',
       'lib/a.ts',
       "import { b } from '../lambdas/engine/queues.ts'",
-      'lambdas/engine/queues.ts',
+      'engine/queues.ts',
     ],
     ['the local stack', 'local/a.ts', "import { b } from '../cli/b.ts'", 'cli/b.ts'],
     ['the benchmark', 'bench/a.ts', "import { b } from '../test/b.ts'", 'test/b.ts'],
@@ -73,11 +73,7 @@ describe('the way of the imports', () => {
       "import packageJson from '../../package.json' with { type: 'json' }",
       "const code = `import { up } from '../handlers/up.ts'`",
     ].join('\n')
-    const others = [
-      'lambdas/http/send.ts',
-      'lambdas/foundation/queue-id.ts',
-      'lambdas/handlers/up.ts',
-    ]
+    const others = ['lambdas/http/send.ts', 'shared/errors.ts', 'lambdas/handlers/up.ts']
     const sources = Object.fromEntries(others.map((file) => [file, '']))
     expect(problemsOf({ 'lambdas/http/a.ts': text, ...sources })).toEqual([])
   })

@@ -1,2 +1,2 @@
 // In virtual time nobody waits for a file: what the engine loads when a call first needs it is loaded before.
-import '../../lambdas/engine/seldom-verbs.ts'
+import '../../engine/seldom-verbs.ts'

@@ -16,7 +16,7 @@ import {
 } from '@aws-sdk/client-dynamodb'
 import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3'
 import { afterEach, describe, expect, test } from 'vitest'
-import { CHECK_INDEX, DIRECTORY_INDEX } from '../../lambdas/foundation/table.ts'
+import { CHECK_INDEX, DIRECTORY_INDEX } from '../../aws/table.ts'
 import { findDynoxide } from '../../local/stores/dynoxide-binary.ts'
 import { connectEmbedded, type Embedded, startEmbedded } from '../../testing/embedded.ts'
 import { descendantsOf, hasProc, isAlive } from '../support/processes.ts'

@@ -1,6 +1,6 @@
-import { queueOfRecordKey } from '../../lambdas/engine/core/keys.ts'
-import { decodeRecord, type StoredRecord } from '../../lambdas/engine/core/stored-record.ts'
-import { type Transition, transitionsOf } from '../../lambdas/engine/core/transitions.ts'
+import { queueOfRecordKey } from '../../engine/core/keys.ts'
+import { decodeRecord, type StoredRecord } from '../../engine/core/stored-record.ts'
+import { type Transition, transitionsOf } from '../../engine/core/views.ts'
 import type { Change } from './dynamodb/database.ts'
 
 /** The transitions that a write is announced as, by way of the stream's filter (lib/constructs/events.ts). */

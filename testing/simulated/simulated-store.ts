@@ -13,7 +13,7 @@ import type {
   TransactWriteCommandInput,
   UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb'
-import { tableDefinition } from '../../lambdas/foundation/table.ts'
+import { tableDefinition } from '../../aws/table.ts'
 import { batchGet, batchWrite } from './dynamodb/batches.ts'
 import { Database, type DatabaseOptions, type Meter } from './dynamodb/database.ts'
 import { deleteItem, getItem, putItem, updateItem } from './dynamodb/item-requests.ts'

@@ -1,9 +1,9 @@
-// The fields that several calls share. Each has its own error sentence, because the library's would repeat the value.
-
 import * as v from 'valibot'
-import { PRIORITY_MAX } from '../../engine/core/limits.ts'
-import { IDS_MAX } from '../../foundation/shared/bounds.ts'
-import { EPOCH_SECONDS_MAX } from '../../foundation/shared/epoch.ts'
+import { PRIORITY_MAX } from '../../../engine/core/limits.ts'
+import { IDS_MAX } from '../../../shared/bounds.ts'
+import { EPOCH_SECONDS_MAX } from '../../../shared/wire.ts'
+
+// The fields that several calls share. Each has its own error sentence, because the library's would repeat the value.
 
 export const integer = (min: number, max: number) => {
   const sentence = `must be an integer from ${min} to ${max}`
@@ -88,3 +88,11 @@ export const pageLimit = (max: number) =>
 const CURSOR_CHARACTERS_MAX = 256
 export const cursor = () =>
   described(text(1, CURSOR_CHARACTERS_MAX), 'Continues where an earlier page ended.')
+
+export const count = (description: string) =>
+  described(v.pipe(v.number(), v.integer(), v.minValue(0)), description)
+
+export const items = () => described(v.array(v.any()), 'The items’ own JSON, byte for byte.')
+
+export const time = (description: string) =>
+  described(v.number(), `${description} Epoch seconds with a fraction.`)

@@ -3,7 +3,7 @@
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import type { DetailType } from '../../../lambdas/background/announcements/event-names.ts'
+import type { DetailType } from '../../../lambdas/runtime/names.ts'
 import { type LocalStack, startLocalStack } from '../../../testing/index.ts'
 import type { Detail } from './a-bus.ts'
 import { expectDocumented } from './event-schemas.ts'

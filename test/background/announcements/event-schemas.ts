@@ -1,10 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import {
-  type DetailType,
-  detailTypes,
-} from '../../../lambdas/background/announcements/event-names.ts'
+import { type DetailType, detailTypes } from '../../../lambdas/runtime/names.ts'
 
 const folder = join(import.meta.dirname, '../../../docs/events')
 

@@ -1,7 +1,6 @@
 import type { DynamoDBStreamEvent } from 'aws-lambda'
 import { expect, it } from 'vitest'
-import { announceBatch } from '../../../lambdas/background/announcements/announce-batch.ts'
-import { announceHandler } from '../../../lambdas/background/announcements/announce-handler.ts'
+import { announceBatch, announceHandler } from '../../../lambdas/background/announce.ts'
 import { createLog } from '../../../lambdas/runtime/log.ts'
 import { aLane, aRecord, nowMs, tailOf } from '../../engine/core/a-record.ts'
 import { storedOf } from '../../engine/store/an-update.ts'

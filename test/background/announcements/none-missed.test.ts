@@ -4,8 +4,8 @@
 
 import type { DynamoDBRecord, DynamoDBStreamEvent } from 'aws-lambda'
 import { expect, test } from 'vitest'
-import { announceBatch } from '../../../lambdas/background/announcements/announce-batch.ts'
-import { detailTypes } from '../../../lambdas/background/announcements/event-names.ts'
+import { announceBatch } from '../../../lambdas/background/announce.ts'
+import { detailTypes } from '../../../lambdas/runtime/names.ts'
 import { compilePattern } from '../../../local/events/pattern.ts'
 import { seeded } from '../../../testing/random.ts'
 import { synthesised } from '../../infrastructure/synthesised.ts'

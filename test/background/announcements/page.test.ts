@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { detailTypes } from '../../../lambdas/background/announcements/event-names.ts'
+import { detailTypes } from '../../../lambdas/runtime/names.ts'
 import { eventSchemas, expectDocumented, problemsOf } from './event-schemas.ts'
 
 const docs = join(import.meta.dirname, '../../../docs')

@@ -1,9 +1,8 @@
 import fc from 'fast-check'
-import { defaultConfiguration } from '../../../lambdas/engine/core/configuration.ts'
-import { encodeItem, entryBytes } from '../../../lambdas/engine/core/entry.ts'
-import { ROOM_UNLIMITED } from '../../../lambdas/engine/core/limits.ts'
-import { noneMoved } from '../../../lambdas/engine/core/notes.ts'
-import { type Range, type Ranges, subtract, take } from '../../../lambdas/engine/core/ranges.ts'
+import { encodeItem, entryBytes } from '../../../engine/core/item.ts'
+import { noneScheduled } from '../../../engine/core/later.ts'
+import { ROOM_UNLIMITED } from '../../../engine/core/limits.ts'
+import { type Range, type Ranges, subtract, take } from '../../../engine/core/ranges.ts'
 import {
   freeIn,
   inFlightOf,
@@ -12,8 +11,9 @@ import {
   newLane,
   type QueueRecord,
   type Stretch,
-} from '../../../lambdas/engine/core/record.ts'
-import { noneScheduled } from '../../../lambdas/engine/core/scheduled.ts'
+} from '../../../engine/core/record.ts'
+import { noneMoved } from '../../../engine/core/repeated-pushes.ts'
+import { defaultConfiguration } from '../../../engine/core/settings.ts'
 
 /** Records for tests of decisions: by hand, and at random. */
 

@@ -3,20 +3,20 @@ import {
   type Append,
   appendOf,
   crossesSealLine,
+  findAppend,
   obstacleTo,
   startsAfterAppend,
   type TailLimits,
   tailBytesAllowed,
-} from '../../../lambdas/engine/core/append.ts'
-import { encodeReference } from '../../../lambdas/engine/core/entry.ts'
-import { findAppend } from '../../../lambdas/engine/core/find-append.ts'
+} from '../../../engine/core/append.ts'
+import { encodeReference } from '../../../engine/core/item.ts'
 import {
   LANES_MAX,
   LANES_PER_APPEND,
   ROOMY_TAIL,
   TAIL_SOFT_BYTES,
   TIGHT_TAIL,
-} from '../../../lambdas/engine/core/limits.ts'
+} from '../../../engine/core/limits.ts'
 import { aLane, anEntry, aRecord, tailOf } from './a-record.ts'
 
 const reference = encodeReference({

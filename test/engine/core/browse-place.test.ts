@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { itemId } from '../../../engine/core/keys.ts'
+import { lastNumbers } from '../../../engine/core/ranges.ts'
 import {
   type BrowseOrder,
   decodeCursor,
   encodeCursor,
   lanesFrom,
   placeOf,
-} from '../../../lambdas/engine/core/browse-place.ts'
-import { itemId } from '../../../lambdas/engine/core/keys.ts'
-import { lastNumbers } from '../../../lambdas/engine/core/ranges.ts'
+} from '../../../engine/core/views.ts'
 import { aLane, aRecord, range } from './a-record.ts'
 
 const orders = ['oldest', 'newest'] as const

@@ -1,13 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { planClaim } from '../../../lambdas/engine/core/claim.ts'
-import {
-  CLAIM_BLIND_ITEMS,
-  IN_FLIGHT_MAX,
-  LANES_AHEAD_NAMED,
-} from '../../../lambdas/engine/core/limits.ts'
-import type { PopCommand } from '../../../lambdas/engine/core/pop.ts'
-import type { QueueRecord } from '../../../lambdas/engine/core/record.ts'
-import { claimUpdate } from '../../../lambdas/engine/store/lock-updates.ts'
+import { CLAIM_BLIND_ITEMS, IN_FLIGHT_MAX, LANES_AHEAD_NAMED } from '../../../engine/core/limits.ts'
+import type { PopCommand } from '../../../engine/core/plan-pop.ts'
+import { planClaim } from '../../../engine/core/plan-pop.ts'
+import type { QueueRecord } from '../../../engine/core/record.ts'
+import { claimUpdate } from '../../../engine/requests/blind-updates.ts'
 import {
   applied,
   expectPlaceholdersUsed,

@@ -12,8 +12,8 @@ import {
   pushedAtMsOf,
   spanOf,
   tagOf,
-} from '../../../lambdas/engine/core/entry.ts'
-import { present } from '../../../lambdas/foundation/shared/present.ts'
+} from '../../../engine/core/item.ts'
+import { present } from '../../../shared/wire.ts'
 
 const times = fc.integer({ min: 0, max: 36 ** 8 - 1 })
 const texts = fc.string({ unit: 'grapheme' })

@@ -1,7 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { defaultConfiguration } from '../../../lambdas/engine/core/configuration.ts'
-import { encodeItem, type Item } from '../../../lambdas/engine/core/entry.ts'
+import {
+  type checkExpiry,
+  checkOutlasts,
+  expiresAtMsOf,
+} from '../../../engine/core/check-requests.ts'
 import {
   expiryOf,
   isOver,
@@ -9,14 +12,11 @@ import {
   passOver,
   sortOut,
   without,
-} from '../../../lambdas/engine/core/expiry.ts'
-import {
-  type checkExpiry,
-  checkOutlasts,
-  expiresAtMsOf,
-} from '../../../lambdas/engine/core/item-expiry.ts'
-import { numbersOf } from '../../../lambdas/engine/core/ranges.ts'
-import { freeIn, itemsIn, type Lane, stretchesOf } from '../../../lambdas/engine/core/record.ts'
+} from '../../../engine/core/expiry.ts'
+import { encodeItem, type Item } from '../../../engine/core/item.ts'
+import { numbersOf } from '../../../engine/core/ranges.ts'
+import { freeIn, itemsIn, type Lane, stretchesOf } from '../../../engine/core/record.ts'
+import { defaultConfiguration } from '../../../engine/core/settings.ts'
 import { aLane, aRecord, nowMs } from './a-record.ts'
 
 const pushed = { text: '1', pushedAtMs: 1_000_000 }

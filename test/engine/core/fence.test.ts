@@ -1,15 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fenced, isForgettable } from '../../../lambdas/engine/core/fence.ts'
+import { fenced, isForgettable } from '../../../engine/core/fence.ts'
+import { FORGET_AFTER_MS, HOUSEKEEPING_RETRY_MS, MARKS_KEPT } from '../../../engine/core/limits.ts'
+import { endLock } from '../../../engine/core/locks.ts'
 import {
-  FORGET_AFTER_MS,
-  HOUSEKEEPING_RETRY_MS,
-  MARKS_KEPT,
-} from '../../../lambdas/engine/core/limits.ts'
-import { endLock } from '../../../lambdas/engine/core/locks.ts'
-import { type Lane, markAfter, type QueueRecord } from '../../../lambdas/engine/core/record.ts'
-import { settle } from '../../../lambdas/engine/core/settling.ts'
-import { NEAR_MS, patiently } from '../../../lambdas/engine/core/timers.ts'
+  type Lane,
+  markAfter,
+  NEAR_MS,
+  patiently,
+  type QueueRecord,
+} from '../../../engine/core/record.ts'
+import { settle } from '../../../engine/core/settling.ts'
 import { checkRecount } from '../ledger.ts'
 import { aLane, aLock, anyRecord, aRecord, at, later, nowMs, range, tailOf } from './a-record.ts'
 

@@ -1,17 +1,17 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { encodeReference } from '../../../lambdas/engine/core/entry.ts'
 import {
   housekeepingDue,
+  movePointers,
   planHousekeeping,
   toOffload,
   toRecall,
   toTrim,
-} from '../../../lambdas/engine/core/housekeeping.ts'
-import { movePointers } from '../../../lambdas/engine/core/pointers.ts'
-import { endOf, type Lane, segmentOf } from '../../../lambdas/engine/core/record.ts'
+} from '../../../engine/core/housekeeping.ts'
+import { encodeReference } from '../../../engine/core/item.ts'
+import type { Run } from '../../../engine/core/record.ts'
+import { endOf, type Lane, segmentOf } from '../../../engine/core/record.ts'
 import { aLane, aRecord, range, tailOf } from './a-record.ts'
-import type { Run } from '../../../lambdas/engine/core/record.ts'
 
 const none = range(0, 0)
 const lane = (changes: Partial<Lane>): Lane => aLane({ segmentSize: 10, ...changes })

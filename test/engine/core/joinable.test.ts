@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { rowsToTakeBack } from '../../../lambdas/engine/core/joinable.ts'
-import { scheduledSortKey } from '../../../lambdas/engine/core/keys.ts'
-import { encodeScheduled, noneScheduled } from '../../../lambdas/engine/core/scheduled.ts'
+import { scheduledSortKey } from '../../../engine/core/keys.ts'
+import { encodeScheduled, noneScheduled } from '../../../engine/core/later.ts'
+import { rowsToTakeBack } from '../../../engine/core/plan-join.ts'
 import { aLane, anEntry, aRecord, nowMs } from './a-record.ts'
 
 const second = nowMs / 1_000 - 10

@@ -15,15 +15,15 @@ import {
   segmentObjectKey,
   segmentPartition,
   shardOf,
-} from '../../../lambdas/engine/core/keys.ts'
-import { PRIORITY_MAX, SHARDS } from '../../../lambdas/engine/core/limits.ts'
-import { fnv1a } from '../../../lambdas/foundation/fnv1a.ts'
+} from '../../../engine/core/keys.ts'
+import { PRIORITY_MAX, SHARDS } from '../../../engine/core/limits.ts'
 import {
   deadLetterQueueOf,
   isDeadLetterQueue,
   isQueueId,
   originOf,
-} from '../../../lambdas/foundation/queue-id.ts'
+} from '../../../shared/errors.ts'
+import { fnv1a } from '../../../shared/system.ts'
 
 describe('A queue id', () => {
   const cases: readonly [unknown, boolean][] = [

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { ENDED_KEPT, LOCKS_PER_WRITE } from '../../../lambdas/engine/core/limits.ts'
-import { standingOf } from '../../../lambdas/engine/core/lock-standing.ts'
+import { ENDED_KEPT, LOCKS_PER_WRITE } from '../../../engine/core/limits.ts'
 import {
   doneLocks,
   earliestExpiryMs,
@@ -11,14 +10,10 @@ import {
   foldDone,
   forOneWrite,
   liveLocks,
-} from '../../../lambdas/engine/core/locks.ts'
-import { countOf } from '../../../lambdas/engine/core/ranges.ts'
-import {
-  type Ending,
-  itemsIn,
-  type QueueRecord,
-  unsettledIn,
-} from '../../../lambdas/engine/core/record.ts'
+  standingOf,
+} from '../../../engine/core/locks.ts'
+import { countOf } from '../../../engine/core/ranges.ts'
+import { type Ending, itemsIn, type QueueRecord, unsettledIn } from '../../../engine/core/record.ts'
 import { aLane, aLock, anyRecord, aRecord, at, later, nowMs, range } from './a-record.ts'
 
 /** One lock of each state, so that each test proves that the others stay as they are. */

@@ -1,9 +1,4 @@
-import {
-  endOf,
-  type Lane,
-  type QueueRecord,
-  type Stretch,
-} from '../../../lambdas/engine/core/record.ts'
+import { endOf, type Lane, type QueueRecord, type Stretch } from '../../../engine/core/record.ts'
 
 /**
  * What happened between two records, found item by item: slow, and made without anything that

@@ -9,8 +9,8 @@ import {
   type Offset,
   type Place,
   withoutNotes,
-} from '../../../lambdas/engine/core/notes.ts'
-import { noteName } from '../../../lambdas/engine/core/stored-record.ts'
+} from '../../../engine/core/repeated-pushes.ts'
+import { noteName } from '../../../engine/core/stored-record.ts'
 import { aRecord, nowMs } from './a-record.ts'
 
 const hashes = fc.stringMatching(/^[\w-]{22}$/)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { itemId } from '../../../lambdas/engine/core/keys.ts'
-import { endPart, type PartialEnding } from '../../../lambdas/engine/core/partial.ts'
-import type { QueueRecord } from '../../../lambdas/engine/core/record.ts'
+import { itemId } from '../../../engine/core/keys.ts'
+import { endPart, type PartialEnding } from '../../../engine/core/locks.ts'
+import type { QueueRecord } from '../../../engine/core/record.ts'
 import { aLane, aLock, aRecord, at, later, nowMs, range } from './a-record.ts'
 
 const lock = aLock(later(9), at(0, 0, 4), at(3, 1, 3))

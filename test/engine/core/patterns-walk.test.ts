@@ -1,11 +1,12 @@
 import { expect, it } from 'vitest'
 import {
+  decodePatternsWalk,
   type PatternsWalk,
   WALK_AFTER_MS,
   walkEnded,
   walkNow,
-} from '../../../lambdas/engine/core/patterns-walk.ts'
-import { decodePatternsWalk, walkUpdate } from '../../../lambdas/engine/store/patterns-walk-row.ts'
+  walkUpdate,
+} from '../../../engine/upkeep/apply-patterns.ts'
 
 const none = decodePatternsWalk(undefined)
 const now = 1_000_000

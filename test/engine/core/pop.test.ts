@@ -1,21 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fenced } from '../../../lambdas/engine/core/fence.ts'
-import { IN_FLIGHT_MAX, LANES_AHEAD_NAMED } from '../../../lambdas/engine/core/limits.ts'
+import { fenced } from '../../../engine/core/fence.ts'
+import { IN_FLIGHT_MAX, LANES_AHEAD_NAMED } from '../../../engine/core/limits.ts'
 import {
   choose,
   type PopCommand,
   type PopTake,
   planPop,
   takeItems,
-} from '../../../lambdas/engine/core/pop.ts'
-import { numbersOf } from '../../../lambdas/engine/core/ranges.ts'
-import {
-  freeIn,
-  itemsIn,
-  lanesInOrder,
-  type QueueRecord,
-} from '../../../lambdas/engine/core/record.ts'
+} from '../../../engine/core/plan-pop.ts'
+import { numbersOf } from '../../../engine/core/ranges.ts'
+import { freeIn, itemsIn, lanesInOrder, type QueueRecord } from '../../../engine/core/record.ts'
 import { checkRecount } from '../ledger.ts'
 import { aLane, aLock, anyRecord, aRecord, at, later, nowMs, tailOf } from './a-record.ts'
 

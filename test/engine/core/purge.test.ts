@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { purgeStep } from '../../../lambdas/engine/core/purge.ts'
-import { countOf, normalised, subtract } from '../../../lambdas/engine/core/ranges.ts'
+import { purgeStep } from '../../../engine/core/named-items.ts'
+import { countOf, normalised, subtract } from '../../../engine/core/ranges.ts'
 import {
   endOf,
   isDone,
   itemsIn,
   type QueueRecord,
   unsettledIn,
-} from '../../../lambdas/engine/core/record.ts'
+} from '../../../engine/core/record.ts'
 import { aLane, aLock, anyRecord, aRecord, at, later, nowMs, range, tailOf } from './a-record.ts'
 
 function purged(record: QueueRecord, priority?: number) {

@@ -1,19 +1,14 @@
 import { expect, it } from 'vitest'
-import { defaultConfiguration } from '../../../lambdas/engine/core/configuration.ts'
 import {
   configurationBy,
+  decodeConfiguration,
+  defaultConfiguration,
+  encodeConfiguration,
   noQueuePatterns,
   queuePatternsFrom,
   repatterned,
-} from '../../../lambdas/engine/core/queue-patterns.ts'
-import {
-  decodeConfiguration,
-  encodeConfiguration,
-} from '../../../lambdas/engine/core/stored-configuration.ts'
-import {
-  decodeQueuePatterns,
-  encodeQueuePatterns,
-} from '../../../lambdas/engine/store/queue-patterns-row.ts'
+} from '../../../engine/core/settings.ts'
+import { decodeQueuePatterns, encodeQueuePatterns } from '../../../engine/driver/queue-settings.ts'
 
 const patterns = {
   revision: 3,

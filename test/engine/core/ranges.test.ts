@@ -13,7 +13,7 @@ import {
   take,
   unflatten,
   union,
-} from '../../../lambdas/engine/core/ranges.ts'
+} from '../../../engine/core/ranges.ts'
 
 const r = (...pairs: [number, number][]): Range[] => pairs.map(([from, to]) => ({ from, to }))
 

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { encodeEnded } from '../../../lambdas/engine/core/ended-locks.ts'
-import { numbersOf } from '../../../lambdas/engine/core/ranges.ts'
+import { numbersOf } from '../../../engine/core/ranges.ts'
 import {
   deliveriesOf,
   endOf,
@@ -10,8 +9,8 @@ import {
   markAfter,
   type QueueRecord,
   unsettledIn,
-} from '../../../lambdas/engine/core/record.ts'
-import { decodeRecord } from '../../../lambdas/engine/core/stored-record.ts'
+} from '../../../engine/core/record.ts'
+import { decodeRecord, encodeEnded } from '../../../engine/core/stored-record.ts'
 import { storedOf } from '../store/an-update.ts'
 import { aLane, aLock, anyRecord, aRecord, at, later, range, tailOf } from './a-record.ts'
 

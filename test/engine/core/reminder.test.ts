@@ -1,11 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { QueueRecord } from '../../../lambdas/engine/core/record.ts'
-import {
-  announced,
-  dueMs,
-  remind,
-  waitsForSomebody,
-} from '../../../lambdas/engine/core/reminder.ts'
+import { announced, dueMs, remind, waitsForSomebody } from '../../../engine/core/fence.ts'
+import type { QueueRecord } from '../../../engine/core/record.ts'
 import { aLane, aLock, aRecord, at, later, nowMs, tailOf } from './a-record.ts'
 
 const MINUTE_MS = 60_000

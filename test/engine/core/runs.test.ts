@@ -1,24 +1,20 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { encodeReference, spanOf } from '../../../lambdas/engine/core/entry.ts'
-import { LANES_MAX } from '../../../lambdas/engine/core/limits.ts'
-import { countOf, numbersOf } from '../../../lambdas/engine/core/ranges.ts'
-import type { Lane } from '../../../lambdas/engine/core/record.ts'
 import {
   LANE_RUNS_MAX,
   RUNS_MAX,
   runsAfter,
   runsLeft,
   stayingSegments,
-} from '../../../lambdas/engine/core/runs.ts'
-import { sealed } from '../../../lambdas/engine/core/seal.ts'
-import { isInS3, longestInS3, storedIn } from '../../../lambdas/engine/core/stored-in.ts'
-import { encodeLane } from '../../../lambdas/engine/core/stored-lane.ts'
+} from '../../../engine/core/housekeeping.ts'
+import { encodeReference, spanOf } from '../../../engine/core/item.ts'
+import { LANES_MAX } from '../../../engine/core/limits.ts'
+import { isInS3, longestInS3, sealed, storedIn } from '../../../engine/core/plan-seal.ts'
+import { countOf, numbersOf } from '../../../engine/core/ranges.ts'
+import type { Lane, Run } from '../../../engine/core/record.ts'
+import { decodeRuns, encodeLane, encodeRuns } from '../../../engine/core/stored-record.ts'
 import { valueSize } from '../../../testing/simulated/dynamodb/item-size.ts'
 import { aLane, anEntry, aRecord, range, tailOf } from './a-record.ts'
-import type { Run } from '../../../lambdas/engine/core/record.ts'
-import { encodeRuns } from '../../../lambdas/engine/core/stored-record.ts'
-import { decodeRuns } from '../../../lambdas/engine/core/stored-record.ts'
 
 const batch = (storage: 'rows' | 's3', count: number): string =>
   encodeReference({ storage, batch: 'batch-00', count, partItems: 100, partBytes: [9] })

@@ -1,14 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { encodeReference, entryBytes } from '../../../lambdas/engine/core/entry.ts'
-import { DELIVERY_PIECES_MAX } from '../../../lambdas/engine/core/limits.ts'
-import {
-  countOf,
-  intersect,
-  normalised,
-  numbersOf,
-  subtract,
-} from '../../../lambdas/engine/core/ranges.ts'
+import { encodeReference, entryBytes } from '../../../engine/core/item.ts'
+import { DELIVERY_PIECES_MAX } from '../../../engine/core/limits.ts'
+import { countOf, intersect, normalised, numbersOf, subtract } from '../../../engine/core/ranges.ts'
 import {
   deliveriesOf,
   endOf,
@@ -16,14 +10,14 @@ import {
   type QueueRecord,
   type Stretch,
   unsettledIn,
-} from '../../../lambdas/engine/core/record.ts'
+} from '../../../engine/core/record.ts'
 import {
   bury,
   dropSettledTail,
   giveBack,
   pruneTail,
   settle,
-} from '../../../lambdas/engine/core/settling.ts'
+} from '../../../engine/core/settling.ts'
 import { aLane, anyRecord, aRecord, at, range, tailOf } from './a-record.ts'
 
 const laneOf = (record: QueueRecord, priority = 0) => {

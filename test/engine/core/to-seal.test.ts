@@ -1,11 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { LANES_MAX, ROWS_PER_SEAL, SEALS_BEHIND_MAX } from '../../../lambdas/engine/core/limits.ts'
-import {
-  decodeScheduled,
-  encodeScheduled,
-  noneScheduled,
-} from '../../../lambdas/engine/core/scheduled.ts'
-import { placesAlong, placesToSeal, SEALS_OF_ID } from '../../../lambdas/engine/core/to-seal.ts'
+import { decodeScheduled, encodeScheduled, noneScheduled } from '../../../engine/core/later.ts'
+import { LANES_MAX, ROWS_PER_SEAL, SEALS_BEHIND_MAX } from '../../../engine/core/limits.ts'
+import { placesAlong, placesToSeal, SEALS_OF_ID } from '../../../engine/core/plan-seal.ts'
 import { aLane, anEntry, aRecord, nowMs } from './a-record.ts'
 
 const nowSecond = nowMs / 1_000

@@ -1,18 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { hasFree } from '../../../lambdas/engine/core/flags.ts'
-import { endExpired, endLock, foldDone } from '../../../lambdas/engine/core/locks.ts'
-import { purgeStep } from '../../../lambdas/engine/core/purge.ts'
-import {
-  freeIn,
-  type QueueRecord,
-  stretchesOf,
-  withLane,
-} from '../../../lambdas/engine/core/record.ts'
-import { announced, remind } from '../../../lambdas/engine/core/reminder.ts'
-import { againAfter } from '../../../lambdas/engine/core/retry.ts'
-import { bury, settle } from '../../../lambdas/engine/core/settling.ts'
-import { type Transition, transitionsOf } from '../../../lambdas/engine/core/transitions.ts'
+import { announced, hasFree, remind } from '../../../engine/core/fence.ts'
+import { endExpired, endLock, foldDone } from '../../../engine/core/locks.ts'
+import { purgeStep } from '../../../engine/core/named-items.ts'
+import { freeIn, type QueueRecord, stretchesOf, withLane } from '../../../engine/core/record.ts'
+import { againAfter, bury, settle } from '../../../engine/core/settling.ts'
+import { type Transition, transitionsOf } from '../../../engine/core/views.ts'
 import { aLane, aLock, anyRecord, aRecord, at, later, nowMs, range, tailOf } from './a-record.ts'
 import { naiveTransitions } from './naive-transitions.ts'
 

@@ -1,13 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { countOf, numbersOf } from '../../../lambdas/engine/core/ranges.ts'
-import {
-  countIn,
-  etagOf,
-  laneView,
-  lockedNow,
-  visibleIn,
-} from '../../../lambdas/engine/core/views.ts'
+import { countOf, numbersOf } from '../../../engine/core/ranges.ts'
+import { countIn, etagOf, laneView, lockedNow, visibleIn } from '../../../engine/core/views.ts'
 import { aLane, aLock, anyRecord, aRecord, at, later, nowMs, range, tailOf } from './a-record.ts'
 
 const lane = aLane({

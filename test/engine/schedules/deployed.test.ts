@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { DeployedSchedule, Queues } from '../../../lambdas/engine/queues.ts'
+import type { DeployedSchedule, Queues } from '../../../engine/queues.ts'
 import { onSimulated, type Stage } from '../stage.ts'
 import { drain, textsOf } from '../traffic.ts'
 import { freezeAtTransaction, timedOut, unsent } from '../wire.ts'

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { dueOccurrences } from '../../../lambdas/engine/core/due-occurrences.ts'
-import { MISSED_AFTER_MS, MISSED_ALL_MAX } from '../../../lambdas/engine/core/limits.ts'
-import type { Schedule } from '../../../lambdas/engine/core/schedule.ts'
-import { intervalTimes, withinBounds } from '../../../lambdas/engine/core/schedule-times.ts'
+import { MISSED_AFTER_MS, MISSED_ALL_MAX } from '../../../engine/core/limits.ts'
+import type { Schedule } from '../../../engine/core/schedule.ts'
+import { dueOccurrences, intervalTimes, withinBounds } from '../../../engine/core/schedule.ts'
 
 const MINUTE_MS = 60_000
 

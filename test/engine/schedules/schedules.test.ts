@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { shardOf } from '../../../lambdas/engine/core/keys.ts'
-import { SCHEDULES_MAX } from '../../../lambdas/engine/core/limits.ts'
+import { shardOf } from '../../../engine/core/keys.ts'
+import { SCHEDULES_MAX } from '../../../engine/core/limits.ts'
 import { useEmbedded } from '../stage.ts'
 import { bulky, drain, expectCode, lockItems, named, popItems, push, textsOf } from '../traffic.ts'
 

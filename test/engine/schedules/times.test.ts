@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Timing } from '../../../lambdas/engine/core/schedule.ts'
-import { timesOf } from '../../../lambdas/engine/operations/scheduling/times-of.ts'
+import type { Timing } from '../../../engine/core/schedule.ts'
+import { timesOf } from '../../../engine/verbs/push-due.ts'
 
 const ms = (iso: string): number => Date.parse(iso)
 const iso = (time: number | undefined): string | undefined =>

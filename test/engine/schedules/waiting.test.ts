@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { scheduleBody } from '../../../lambdas/http/endpoints/schedule-answers.ts'
+import { scheduleBody } from '../../../lambdas/http/bodies.ts'
 import { onSimulated } from '../stage.ts'
 import { drain, named, popItems, push } from '../traffic.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isPatient } from '../../../lambdas/engine/core/timers.ts'
+import { isPatient } from '../../../engine/core/record.ts'
 import { WakeWorld } from '../wake-world.ts'
 
 const SECOND_MS = 1_000

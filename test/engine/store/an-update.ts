@@ -1,13 +1,13 @@
 import { expect } from 'vitest'
-import type { QueueRecord } from '../../../lambdas/engine/core/record.ts'
-import { encodeLane } from '../../../lambdas/engine/core/stored-lane.ts'
-import { encodeLock } from '../../../lambdas/engine/core/stored-lock.ts'
+import type { Expression } from '../../../aws/table.ts'
+import type { QueueRecord } from '../../../engine/core/record.ts'
 import {
+  encodeLane,
+  encodeLock,
   encodeReminder,
   noteName,
   type StoredRecord,
-} from '../../../lambdas/engine/core/stored-record.ts'
-import type { Expression } from '../../../lambdas/foundation/expression.ts'
+} from '../../../engine/core/stored-record.ts'
 import { SimulatedStore } from '../../../testing/simulated/simulated-store.ts'
 
 export type Built = ReturnType<Expression['build']>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { appendOf, withGuards } from '../../../lambdas/engine/core/append.ts'
-import { hashOf } from '../../../lambdas/engine/core/hash.ts'
+import { appendOf, withGuards } from '../../../engine/core/append.ts'
+import { hashOf } from '../../../engine/core/keys.ts'
 import {
   KEYS_PER_APPEND,
   LANES_MAX,
@@ -8,15 +8,15 @@ import {
   NOTE_MARKS_KEPT,
   PRIORITY_MAX,
   ROOMY_TAIL,
-} from '../../../lambdas/engine/core/limits.ts'
-import { markOf } from '../../../lambdas/engine/core/notes.ts'
-import { newLane } from '../../../lambdas/engine/core/record.ts'
-import { decodeRecord } from '../../../lambdas/engine/core/stored-record.ts'
+} from '../../../engine/core/limits.ts'
+import { newLane } from '../../../engine/core/record.ts'
+import { markOf } from '../../../engine/core/repeated-pushes.ts'
+import { decodeRecord } from '../../../engine/core/stored-record.ts'
 import {
   appendUpdate,
   newRecord,
   wideAppendUpdate,
-} from '../../../lambdas/engine/store/append-update.ts'
+} from '../../../engine/requests/append-update.ts'
 import { aLane, anEntry, aRecord, later, nowMs, tailOf } from '../core/a-record.ts'
 import { applied, expectPlaceholdersUsed, expectWithinLimits, storedOf } from './an-update.ts'
 

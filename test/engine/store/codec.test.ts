@@ -2,7 +2,7 @@ import type Zlib from 'node:zlib'
 import { zstdCompressSync } from 'node:zlib'
 import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
-import { pack, unpack } from '../../../lambdas/engine/store/codec.ts'
+import { pack, unpack } from '../../../engine/requests/segment-rows.ts'
 
 describe('Packed entries', () => {
   it('come back as they were, compressed or not.', () => {

@@ -1,14 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { appendOf } from '../../../lambdas/engine/core/append.ts'
-import { fenced } from '../../../lambdas/engine/core/fence.ts'
-import { IDEMPOTENCY_TTL_SECONDS, ROOMY_TAIL } from '../../../lambdas/engine/core/limits.ts'
-import { endLock } from '../../../lambdas/engine/core/locks.ts'
-import { withAppended } from '../../../lambdas/engine/core/moving.ts'
-import { takeOut } from '../../../lambdas/engine/core/named.ts'
-import { encodeNote, noteBytes } from '../../../lambdas/engine/core/notes.ts'
-import { planPop, takeItems } from '../../../lambdas/engine/core/pop.ts'
-import { purgeStep } from '../../../lambdas/engine/core/purge.ts'
+import { appendOf } from '../../../engine/core/append.ts'
+import { fenced } from '../../../engine/core/fence.ts'
+import { IDEMPOTENCY_TTL_SECONDS, ROOMY_TAIL } from '../../../engine/core/limits.ts'
+import { endLock } from '../../../engine/core/locks.ts'
+import { withAppended } from '../../../engine/core/moved-items.ts'
+import { purgeStep, takeOut } from '../../../engine/core/named-items.ts'
+import { planPop, takeItems } from '../../../engine/core/plan-pop.ts'
+import { planSeal, type Seal, sealed } from '../../../engine/core/plan-seal.ts'
 import {
   itemsIn,
   type Lane,
@@ -16,11 +15,11 @@ import {
   type QueueRecord,
   withLane,
   withoutLane,
-} from '../../../lambdas/engine/core/record.ts'
-import { planSeal, type Seal, sealed } from '../../../lambdas/engine/core/seal.ts'
-import { settle } from '../../../lambdas/engine/core/settling.ts'
-import { decodeRecord } from '../../../lambdas/engine/core/stored-record.ts'
-import { fencedUpdate } from '../../../lambdas/engine/store/fenced-update.ts'
+} from '../../../engine/core/record.ts'
+import { encodeNote, noteBytes } from '../../../engine/core/repeated-pushes.ts'
+import { settle } from '../../../engine/core/settling.ts'
+import { decodeRecord } from '../../../engine/core/stored-record.ts'
+import { fencedUpdate } from '../../../engine/requests/fenced-update.ts'
 import { aLane, aLock, anyRecord, aRecord, at, later, nowMs, tailOf } from '../core/a-record.ts'
 import { applied, expectPlaceholdersUsed, expectWithinLimits, storedOf } from './an-update.ts'
 

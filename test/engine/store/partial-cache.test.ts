@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { PartialCache } from '../../../lambdas/engine/store/partial-cache.ts'
+import { PartialCache } from '../../../engine/requests/item-reader.ts'
 
 /** A list of texts that count 1,064 bytes each. */
 const list = (from: number, to: number): Map<number, string> =>

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { encodeReference } from '../../../lambdas/engine/core/entry.ts'
-import { newLane } from '../../../lambdas/engine/core/record.ts'
-import { Places } from '../../../lambdas/engine/store/places.ts'
+import { encodeReference } from '../../../engine/core/item.ts'
+import { newLane } from '../../../engine/core/record.ts'
+import { Places } from '../../../engine/requests/item-reader.ts'
 
 const lanes = ['abcdefgh', 'ijklmnop'].flatMap((epoch) => [
   newLane({ priority: 0, epoch, segmentSize: 100 }),

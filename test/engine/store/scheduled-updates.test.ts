@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { noneScheduled } from '../../../lambdas/engine/core/scheduled.ts'
-import { recordUpdate } from '../../../lambdas/engine/store/record-update.ts'
-import { take, takeKeptRoom } from '../../../lambdas/engine/store/scheduled-updates.ts'
-import { Expression } from '../../../lambdas/foundation/expression.ts'
+import { Expression } from '../../../aws/table.ts'
+import { noneScheduled } from '../../../engine/core/later.ts'
+import { recordUpdate } from '../../../engine/requests/blind-updates.ts'
+import { take, takeKeptRoom } from '../../../engine/requests/later-rows.ts'
 import { aLane, aRecord } from '../core/a-record.ts'
 import { applied, storedOf } from './an-update.ts'
 

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { patiently } from '../../../lambdas/engine/core/timers.ts'
-import { recordUpdate } from '../../../lambdas/engine/store/record-update.ts'
-import { checkAtUpdate, lowerCheckAt } from '../../../lambdas/engine/store/timer-update.ts'
+import { patiently } from '../../../engine/core/record.ts'
+import {
+  checkAtUpdate,
+  lowerCheckAt,
+  recordUpdate,
+} from '../../../engine/requests/blind-updates.ts'
 import { aLane, aRecord, later, nowMs } from '../core/a-record.ts'
 import { applied, expectPlaceholdersUsed, storedOf } from './an-update.ts'
 

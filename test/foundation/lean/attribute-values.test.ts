@@ -1,7 +1,7 @@
 import { marshall, NumberValueImpl, unmarshall } from '@aws-sdk/util-dynamodb'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fromAttributes, toAttributes } from '../../../lambdas/foundation/lean/attribute-values.ts'
+import { fromAttributes, toAttributes } from '../../../aws/attribute-values.ts'
 
 const bytes = fc.uint8Array({ minLength: 1, maxLength: 8 })
 const value = fc.letrec((tie) => ({

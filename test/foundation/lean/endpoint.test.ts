@@ -1,7 +1,7 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { describe, expect, it } from 'vitest'
-import { endpointOf } from '../../../lambdas/foundation/lean/endpoint.ts'
-import { createLeanDynamodb } from '../../../lambdas/foundation/lean/lean-dynamodb.ts'
+import { createLeanDynamodb } from '../../../aws/lean-client.ts'
+import { endpointOf } from '../../../aws/signing.ts'
 import { setEnvironment } from '../../support/environment.ts'
 
 /** Of every partition, and some that there are not yet. */

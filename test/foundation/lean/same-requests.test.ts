@@ -15,8 +15,8 @@ import {
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb'
 import { describe, expect, it } from 'vitest'
-import { createLeanDynamodb } from '../../../lambdas/foundation/lean/lean-dynamodb.ts'
-import type { RequestHandler } from '../../../lambdas/foundation/network/request-handler.ts'
+import type { RequestHandler } from '../../../aws/connections.ts'
+import { createLeanDynamodb } from '../../../aws/lean-client.ts'
 
 type Sent = { readonly headers: Record<string, string>; readonly body: string }
 

@@ -1,7 +1,7 @@
 import { SignatureV4 } from '@smithy/signature-v4'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { Signer } from '../../../lambdas/foundation/lean/signature.ts'
+import { Signer } from '../../../aws/signing.ts'
 import { Sha256 } from './sha256.ts'
 
 const text = fc.string({ minLength: 1, unit: 'grapheme-ascii' }).filter((one) => one.trim() === one)

@@ -4,14 +4,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { crc32 } from 'node:zlib'
 import { GetCommand } from '@aws-sdk/lib-dynamodb'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { Dynamo } from '../../../lambdas/foundation/dynamo.ts'
-import type { Credentials } from '../../../lambdas/foundation/lean/credentials.ts'
-import {
-  createLeanDynamodb,
-  type LeanDynamodbOptions,
-} from '../../../lambdas/foundation/lean/lean-dynamodb.ts'
-import { createRequestHandler } from '../../../lambdas/foundation/network/request-handler.ts'
-import { failureOf } from '../../../lambdas/foundation/outcome.ts'
+import { createRequestHandler } from '../../../aws/connections.ts'
+import { Dynamo } from '../../../aws/dynamo.ts'
+import { failureOf } from '../../../aws/failures.ts'
+import { createLeanDynamodb, type LeanDynamodbOptions } from '../../../aws/lean-client.ts'
+import type { Credentials } from '../../../aws/signing.ts'
 import { setEnvironment } from '../../support/environment.ts'
 import { startServer } from '../network/a-server.ts'
 

@@ -2,13 +2,8 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import {
-  type Blame,
-  blameOf,
-  deliver,
-  type Outcome,
-} from '../../../lambdas/foundation/shared/linger/deliver.ts'
-import type { Load } from '../../../lambdas/foundation/shared/linger/line.ts'
+import type { Load } from '../../../shared/linger.ts'
+import { type Blame, blameOf, deliver, type Outcome } from '../../../shared/linger.ts'
 
 type Call = {
   readonly name: number

@@ -9,7 +9,7 @@ import {
   newLine,
   nextStep,
   type Waiting,
-} from '../../../lambdas/foundation/shared/linger/line.ts'
+} from '../../../shared/linger.ts'
 
 const batching: Batching = { waitMs: 5, itemsMax: 10, bytesMax: 1_000 }
 const one: Load = { items: 1, bytes: 100 }

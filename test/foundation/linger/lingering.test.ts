@@ -2,12 +2,8 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { blameOf } from '../../../lambdas/foundation/shared/linger/deliver.ts'
-import type { Batching } from '../../../lambdas/foundation/shared/linger/line.ts'
-import {
-  Lingering,
-  UNANSWERED_BYTES_MAX,
-} from '../../../lambdas/foundation/shared/linger/lingering.ts'
+import type { Batching } from '../../../shared/linger.ts'
+import { blameOf, Lingering, UNANSWERED_BYTES_MAX } from '../../../shared/linger.ts'
 import { createVirtualTime } from '../../../testing/simulated/virtual-time.ts'
 
 const load = { items: 1, bytes: 10 }

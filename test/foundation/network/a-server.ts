@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
-import type { SdkRequest } from '../../../lambdas/foundation/network/outgoing.ts'
+import type { SdkRequest } from '../../../aws/connections.ts'
 
 export type AServer = {
   readonly port: number

@@ -3,7 +3,7 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { createRequestHandler } from '../../../lambdas/foundation/network/request-handler.ts'
+import { createRequestHandler } from '../../../aws/connections.ts'
 import { requestTo } from './a-server.ts'
 import type { Told } from './server-thread.ts'
 

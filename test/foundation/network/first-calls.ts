@@ -1,9 +1,9 @@
 // One call of each kind for which a lost answer matters, as the first after a pause.
 
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
-import { createQueues, type Queues } from '../../../lambdas/engine/queues.ts'
-import { createLeanDynamodb } from '../../../lambdas/foundation/lean/lean-dynamodb.ts'
-import { createRequestHandler } from '../../../lambdas/foundation/network/request-handler.ts'
+import { createRequestHandler } from '../../../aws/connections.ts'
+import { createLeanDynamodb } from '../../../aws/lean-client.ts'
+import { createQueues, type Queues } from '../../../engine/queues.ts'
 import { connectEmbedded, type StoreEndpoints } from '../../../testing/embedded.ts'
 
 /** And the names of their queues. */

@@ -15,11 +15,8 @@ import {
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { HttpRequest } from '@smithy/core/protocols'
 import { afterEach, describe, expect, it } from 'vitest'
-import {
-  createRequestHandler,
-  type RequestHandlerOptions,
-} from '../../../lambdas/foundation/network/request-handler.ts'
-import { type Failure, failureOf } from '../../../lambdas/foundation/outcome.ts'
+import { createRequestHandler, type RequestHandlerOptions } from '../../../aws/connections.ts'
+import { type Failure, failureOf } from '../../../aws/failures.ts'
 import { freeze } from '../../support/freeze.ts'
 import { loopbackCertificate, loopbackKey } from '../../support/loopback-certificate.ts'
 import { requestTo, startServer } from './a-server.ts'

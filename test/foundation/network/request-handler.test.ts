@@ -4,13 +4,13 @@ import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { SdkRequest } from '../../../lambdas/foundation/network/outgoing.ts'
+import type { SdkRequest } from '../../../aws/connections.ts'
 import {
   createRequestHandler,
   type RequestHandler,
   type RequestHandlerOptions,
-} from '../../../lambdas/foundation/network/request-handler.ts'
-import { failureOf } from '../../../lambdas/foundation/outcome.ts'
+} from '../../../aws/connections.ts'
+import { failureOf } from '../../../aws/failures.ts'
 import { loopbackCertificate, loopbackKey } from '../../support/loopback-certificate.ts'
 import { type AServer, requestTo, startServer } from './a-server.ts'
 

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { Socket } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { Sockets } from '../../../lambdas/foundation/network/sockets.ts'
+import { Sockets } from '../../../aws/connections.ts'
 import { type AServer, startServer } from './a-server.ts'
 
 const IDLE_MS_MAX = 4_000

@@ -1,4 +1,4 @@
-import type { HttpErrorCode } from '../../../lambdas/http/error-table.ts'
+import type { HttpErrorCode } from '../../../lambdas/http/answer.ts'
 import type { CallOptions } from '../call.ts'
 
 /** A request that is wrong in one way, and what it must be told. */

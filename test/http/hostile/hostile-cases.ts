@@ -1,7 +1,7 @@
 // Requests that are wrong, each in one way, and the error each must get. They need a queue with
 // items, a configuration at revision 0 and a live lock, and leave it as it was.
 
-import { errorTable } from '../../../lambdas/http/error-table.ts'
+import { errorTable } from '../../../lambdas/http/answer.ts'
 import type { Call } from '../call.ts'
 import { bodyCases } from './bodies.ts'
 import type { HostileCase } from './hostile-case.ts'

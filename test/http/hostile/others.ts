@@ -1,4 +1,4 @@
-import type { HttpErrorCode } from '../../../lambdas/http/error-table.ts'
+import type { HttpErrorCode } from '../../../lambdas/http/answer.ts'
 import {
   type CallName,
   calls,

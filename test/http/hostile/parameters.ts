@@ -1,5 +1,5 @@
-import type { HttpErrorCode } from '../../../lambdas/http/error-table.ts'
-import { codeOf } from '../../../lambdas/http/request-error.ts'
+import type { HttpErrorCode } from '../../../lambdas/http/answer.ts'
+import { codeOf } from '../../../lambdas/http/answer.ts'
 import { type CallName, callNames, type HostileCase, short, words, wrong } from './hostile-case.ts'
 
 export const numbers = [

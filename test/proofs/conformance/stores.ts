@@ -1,10 +1,7 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DeleteObjectsCommand, S3Client } from '@aws-sdk/client-s3'
 import { BatchWriteCommand, DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb'
-import {
-  createLeanDynamodb,
-  type LeanDynamodb,
-} from '../../../lambdas/foundation/lean/lean-dynamodb.ts'
+import { createLeanDynamodb, type LeanDynamodb } from '../../../aws/lean-client.ts'
 import { credentialsOf } from '../../../local/stores/store-environment.ts'
 import { REGION } from '../../../local/template/identities.ts'
 import { type Embedded, startQueues } from '../../../testing/index.ts'

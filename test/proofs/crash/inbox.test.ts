@@ -2,7 +2,7 @@
 // another one. What it had sent is carried out, or is not, or comes only after that.
 
 import { describe, expect, it } from 'vitest'
-import type { InboxMessage } from '../../../lambdas/engine/queues.ts'
+import type { InboxMessage } from '../../../engine/queues.ts'
 import { message, refused } from '../../engine/messages.ts'
 import { openSimulated, type Stage } from '../../engine/stage.ts'
 import { drain, named, textsOf } from '../../engine/traffic.ts'

@@ -1,5 +1,5 @@
-import type { ConfigurationChange } from '../../../lambdas/engine/core/configuration.ts'
-import type { PopRequest } from '../../../lambdas/engine/queues.ts'
+import type { ConfigurationChange } from '../../../engine/core/settings.ts'
+import type { PopRequest } from '../../../engine/queues.ts'
 import type { Command } from '../world/actors/callers/command.ts'
 import { queue, type Step } from './scenario.ts'
 

@@ -1,4 +1,4 @@
-import { deadLetterQueueOf } from '../../../lambdas/foundation/queue-id.ts'
+import { deadLetterQueueOf } from '../../../shared/errors.ts'
 import { cold, queue, type Scenario, type Step } from './scenario.ts'
 import {
   acknowledge,

@@ -27,7 +27,7 @@ import { openJournal, readJournals } from './records.ts'
 const seed = Number(process.env.PUSHPOP_SEED ?? Math.floor(Math.random() * 1e6))
 const killsMin = Number(process.env.PUSHPOP_KILLS ?? 100)
 const engine =
-  process.env.PUSHPOP_ENGINE ?? new URL('../../../lambdas/engine/queues.ts', import.meta.url).href
+  process.env.PUSHPOP_ENGINE ?? new URL('../../../engine/queues.ts', import.meta.url).href
 
 const DYNAMODB_KILLS = 4
 const TTL_SECONDS = 1

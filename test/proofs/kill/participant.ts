@@ -2,7 +2,7 @@
 // start fast, so it imports nothing but the engine and its clients.
 
 import { flushCompileCache } from 'node:module'
-import type { PoppedItem as EngineItem, Queues } from '../../../lambdas/engine/queues.ts'
+import type { PoppedItem as EngineItem, Queues } from '../../../engine/queues.ts'
 import { connectEmbedded, type StoreEndpoints } from '../../../testing/embedded.ts'
 import { Random } from '../../../testing/random.ts'
 import { watchBackground } from '../linearisability/background.ts'

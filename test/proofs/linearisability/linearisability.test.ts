@@ -29,7 +29,7 @@ const seed = Number(process.env.PUSHPOP_SEED ?? Math.floor(Math.random() * 1e6))
 const historyCount = Number(process.env.PUSHPOP_HISTORIES ?? 40)
 const shortCount = Math.ceil(historyCount / 6)
 const engine =
-  process.env.PUSHPOP_ENGINE ?? new URL('../../../lambdas/engine/queues.ts', import.meta.url).href
+  process.env.PUSHPOP_ENGINE ?? new URL('../../../engine/queues.ts', import.meta.url).href
 
 const WORKERS = 6
 /** As many as two cores keep busy while each history still has all of its workers in it. */

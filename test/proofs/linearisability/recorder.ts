@@ -10,7 +10,7 @@ import type {
   PushRequest,
   Queues,
   SettleRequest,
-} from '../../../lambdas/engine/queues.ts'
+} from '../../../engine/queues.ts'
 import type { Call } from './checker.ts'
 import { failureOf } from './failure.ts'
 import type {

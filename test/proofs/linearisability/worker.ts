@@ -1,7 +1,7 @@
 // One of the processes that use the same queues at the same time: its own clients, its own engine,
 // its own memory, and a clock that may be wrong. The test tells it which queue to play on.
 
-import type { Queues } from '../../../lambdas/engine/queues.ts'
+import type { Queues } from '../../../engine/queues.ts'
 import { connectEmbedded, type StoreEndpoints } from '../../../testing/embedded.ts'
 import { Random } from '../../../testing/random.ts'
 import { serveQuestions, settingOfWorker } from '../../support/worker-process.ts'

@@ -1,6 +1,6 @@
 import { QueryCommand } from '@aws-sdk/lib-dynamodb'
 import { expect, it } from 'vitest'
-import { TAIL_SOFT_BYTES } from '../../../lambdas/engine/core/limits.ts'
+import { TAIL_SOFT_BYTES } from '../../../engine/core/limits.ts'
 import { onSimulated, openSimulated, Stage } from '../../engine/stage.ts'
 import { codeOf, drain, lockItems, named, pushOneByOne, textsOf } from '../../engine/traffic.ts'
 import { throttled, timedOut } from '../../engine/wire.ts'

@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: patches are text of source code
 import { type Mutant, mutant, simulation, test } from './mutant.ts'
 
-const appendUpdate = 'engine/store/append-update.ts'
+const appendUpdate = 'engine/requests/append-update.ts'
 const racesTest = 'test/proofs/mutants/races.test.ts'
 const capacityTest = 'test/engine/capacity.test.ts'
 
@@ -15,7 +15,7 @@ export const appendMutants: readonly Mutant[] = [
   mutant('append-takes-no-room', '§6.5 counts equal a recount',
     [appendUpdate, "update.add('room', -roomTaken)", ''], simulation(300)),
   mutant('push-beyond-the-capacity-says-try-again', 'an error says whether a repetition helps',
-    ['engine/operations/lanes/queue-full.ts', 'items > capacity', 'items < 0'],
+    ['engine/storing/make-lanes.ts', 'items > capacity', 'items < 0'],
     test(capacityTest, 'never fit')),
   mutant('capacity-ignored', '§4 an append says that there is room',
     [appendUpdate,
@@ -43,17 +43,17 @@ export const appendMutants: readonly Mutant[] = [
   mutant('wide-append-without-born', '§5.2 all lanes only under a full compare',
     [appendUpdate, 'update.condition(`born=${update.value(seen.born)}`)', ''], test(racesTest)),
   mutant('batch-of-an-open-push-deleted', '§5.5 it may still land',
-    ['engine/operations/lanes/entries.ts',
+    ['engine/storing/write-entries.ts',
      "if (!(error instanceof QueueError) || error.outcome === 'unknown') return",
      'if (!(error instanceof QueueError)) return'], simulation(300)),
   mutant('times-of-any-length', 'a time in a stored text has eight digits',
-    ['engine/core/time-digits.ts', '!Number.isInteger(whole) || whole >= TIMES_END_MS', 'false'],
+    ['engine/core/item.ts', '!Number.isInteger(whole) || whole >= TIMES_END_MS', 'false'],
     test('test/engine/core/entry.test.ts', 'eight digits')),
   mutant('clock-with-fractions', 'a time in a stored text has eight digits',
-    ['foundation/system.ts', 'Math.floor(clock.nowMs())', 'clock.nowMs()'],
+    ['shared/system.ts', 'Math.floor(clock.nowMs())', 'clock.nowMs()'],
     test('test/engine/clock.test.ts', 'with fractions')),
   mutant('full-by-memory', '§5.7 refusals come from ALL_OLD or a strong read',
-    ['engine/operations/pushing/append.ts',
+    ['engine/verbs/send-append.ts',
      'const isAlone = attempt === 1',
      `if (record !== undefined && record.room < addition.items) throw queueFull(record, addition.items)
 const isAlone = attempt === 1`], test(capacityTest, 'Room returns')),

@@ -1,11 +1,11 @@
 import { type Mutant, mutant, simulation, test } from './mutant.ts'
 
-const runs = 'engine/core/runs.ts'
-const storedIn = 'engine/core/stored-in.ts'
-const seal = 'engine/core/seal.ts'
+const runs = 'engine/core/housekeeping.ts'
+const storedIn = 'engine/core/plan-seal.ts'
+const seal = 'engine/core/plan-seal.ts'
 const runsTest = 'test/engine/core/runs.test.ts'
 const append = 'engine/core/append.ts'
-const batchParts = 'engine/store/batch-parts.ts'
+const batchParts = 'engine/requests/batches.ts'
 const requestsTest = 'test/engine/requests.test.ts'
 const sideBySideTest = 'test/engine/side-by-side.test.ts'
 const housekeepTest = 'test/engine/housekeep.test.ts'
@@ -62,7 +62,7 @@ export const batchMutants: readonly Mutant[] = [
     [storedIn, "place === 'unknown' || place === 'batches'", "place === 'unknown'"],
     simulation(300, 'segments')),
   mutant('a-load-that-s3-refuses-not-told', '0033 every failed load is counted',
-    ['engine/operations/attempts/missing-items.ts',
+    ['engine/driver/attempts.ts',
      'if (record !== undefined) engine.items.stillThere(record)',
      'if (record === undefined) return current'], test('test/engine/store/segment-watch.test.ts')),
   mutant('each-part-of-a-batch-by-a-get-of-its-own', '0033 a GET brings the parts that follow',
@@ -80,14 +80,14 @@ export const batchMutants: readonly Mutant[] = [
   mutant('a-crowd-leaves-references-to-the-line-of-items', '0033 the tail of a deep queue holds few references',
     [append, '|| crossesBulkLine(record, bytes)', ''], test(requestsTest, 'of many producers')),
   mutant('a-settled-batch-kept-in-s3', '0033 an object goes once all of its batch is settled',
-    ['engine/operations/lanes/segment-work.ts',
+    ['engine/storing/keep-segments.ts',
      'await deleteBatchParts(engine, queue, reference, spent)',
      "if (reference.storage === 'rows') await deleteBatchParts(engine, queue, reference, spent)"],
     test(housekeepTest)),
   mutant('refused-batches-deleted-one-by-one', '0006 a refused push is answered soon',
-    ['engine/operations/lanes/entries.ts', 'DROPPED_AT_ONCE = 16', 'DROPPED_AT_ONCE = 1'],
+    ['engine/storing/write-entries.ts', 'DROPPED_AT_ONCE = 16', 'DROPPED_AT_ONCE = 1'],
     test(sideBySideTest, 'that is refused deletes its batches')),
   mutant('joined-batches-written-one-by-one', '0039 a pop joins what is due first, and soon',
-    ['engine/operations/later/entries-to-join.ts', 'LANES_AT_ONCE = 8', 'LANES_AT_ONCE = 1'],
+    ['engine/storing/write-entries.ts', 'LANES_AT_ONCE = 8', 'LANES_AT_ONCE = 1'],
     test(sideBySideTest, 'A join to many priorities')),
 ]

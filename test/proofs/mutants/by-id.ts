@@ -1,9 +1,9 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: patches are text of source code
 import { type Mutant, mutant, simulation, test } from './mutant.ts'
 
-const named = 'engine/core/named.ts'
-const fencedUpdate = 'engine/store/fenced-update.ts'
-const byId = 'engine/operations/attempts/by-id.ts'
+const named = 'engine/core/named-items.ts'
+const fencedUpdate = 'engine/requests/fenced-update.ts'
+const byId = 'engine/verbs/cancel.ts'
 const cancelTest = 'test/engine/cancel.test.ts'
 const updateTest = 'test/engine/store/fenced-update.test.ts'
 const retriesTest = 'test/engine/by-id-retries.test.ts'
@@ -22,7 +22,7 @@ export const byIdMutants: readonly Mutant[] = [
     [named, 'record.timed || [...settled.lanes.values()].some(hasGapAhead)', 'record.timed && hasGapAhead !== undefined'],
     test('test/engine/formats.test.ts')),
   mutant('redrive-leaves-gaps', '0037 a plain redrive is for engines of every age',
-    ['engine/operations/moving/redrive.ts', 'isNamed ? takeOut', 'isNamed || !isNamed ? takeOut'],
+    ['engine/verbs/redrive.ts', 'isNamed ? takeOut', 'isNamed || !isNamed ? takeOut'],
     test('test/engine/formats.test.ts')),
   mutant('take-out-what-a-claim-has-locked', '0037 a claim that has come past the item has it',
     [fencedUpdate, "if (takenOut !== undefined) update.condition(`${path('f')}<=${update.value(takenOut)}`)", ''],
@@ -31,7 +31,7 @@ export const byIdMutants: readonly Mutant[] = [
     [fencedUpdate, '.find(({ to }) => to > after.frontier)', '[0]'],
     test(updateTest)),
   mutant('claim-runs-into-a-gap', '0037 a claim takes numbers in a row',
-    ['engine/core/claim.ts', 'const end = first.to',
+    ['engine/core/plan-pop.ts', 'const end = first.to',
      'const end = (free.at(-1) as { to: number }).to'], test(cancelTest), simulation(300)),
   mutant('head-passes-the-frontier', '§6.5 head ≤ frontier ≤ end',
     ['engine/core/settling.ts', 'frontier: Math.max(lane.frontier, head),', ''], simulation(300)),
@@ -60,10 +60,10 @@ export const byIdMutants: readonly Mutant[] = [
     [fencedUpdate, 'if (guards.tailBytesMax !== undefined) update.condition(`b<=${update.value(guards.tailBytesMax)}`)', ''],
     test(updateTest)),
   mutant('move-ignores-the-capacity', 'items are new to another queue',
-    ['engine/operations/moving/append-moved.ts', 'moveLanesBeside(engine, change, to, lanes, { makeRoom })', 'moveLanesBeside(engine, change, to, lanes)'],
+    ['engine/verbs/move.ts', 'moveLanesBeside(engine, change, to, lanes, { makeRoom })', 'moveLanesBeside(engine, change, to, lanes)'],
     test(moveTest)),
   mutant('new-id-of-the-wrong-end', 'a new id leads to its item',
-    ['engine/operations/moving/find-moved.ts',
+    ['engine/verbs/move.ts',
      'reduce((end, entry) => end - spanOf(entry), endOf(lane))', 'reduce((end) => end, endOf(lane))'],
     test(moveTest)),
   mutant('retry-counted-as-held', 'nobody holds what waits for its retry',
@@ -76,10 +76,10 @@ export const byIdMutants: readonly Mutant[] = [
     [named, '|| locks.size > LOCKS_PER_WRITE', '|| LOCKS_PER_WRITE < 0'],
     test(retriesTest, 'room')),
   mutant('move-to-where-it-is', 'what is there already keeps its place and its id',
-    ['engine/operations/moving/move-waiting.ts', 'item.priority === (priority ?? item.priority)',
+    ['engine/verbs/move.ts', 'item.priority === (priority ?? item.priority)',
      'item.priority === priority'], test(moveTest, 'already')),
   mutant('redrive-passes-over-what-waits', 'a redrive by ids takes what a cancel would',
-    ['engine/operations/moving/redrive.ts', 'named ? waitingIn(record, lane, named, nowMs) :',
+    ['engine/verbs/redrive.ts', 'named ? waitingIn(record, lane, named, nowMs) :',
      'named && !waitingIn(record, lane, named, nowMs) ? [] :'], test(retriesTest, 'redriven')),
   mutant('gaps-that-say-try-again', 'an error says whether a repetition helps',
     [named, 'gapsIn(draft) > GAPS_MAX ? { isFinal: true } : {}', '{}'],

@@ -1,11 +1,11 @@
 import { type Mutant, mutant, simulation, test } from './mutant.ts'
 
-const worker = 'consumer/core/worker.ts'
-const lot = 'consumer/core/lot.ts'
-const verdicts = 'consumer/core/verdicts.ts'
-const rota = 'consumer/core/rota.ts'
-const many = 'consumer/core/work-many.ts'
-const onTable = 'consumer/consume-many.ts'
+const worker = 'shared/worker/worker.ts'
+const lot = 'shared/worker/batch.ts'
+const verdicts = 'shared/worker/batch.ts'
+const rota = 'shared/worker/many.ts'
+const many = 'shared/worker/many.ts'
+const onTable = 'lambdas/consumer/index.ts'
 const clientWorker = '../client/consume/worker.ts'
 const clientLot = '../client/consume/lot.ts'
 const runTest = 'test/consumer/run.test.ts'
@@ -67,7 +67,7 @@ export const consumerMutants: readonly Mutant[] = [
   mutant('consume-looks-at-anything-thrown', 'a run outlives whatever its handler throws',
     [clientLot, 'readable(error)', 'error'], test(clientTest, 'nobody can look at')),
   mutant('late-extension-without-its-error', 'everything that fails is an error with a code',
-    ['foundation/shared/hold-lock.ts', 'over.abort(late(ms))', "over.abort('no answer')"],
+    ['shared/hold-lock.ts', 'over.abort(late(ms))', "over.abort('no answer')"],
     test(runTest, 'if no answer comes'), test('test/client/late-extension.test.ts')),
   mutant('consumer-goes-on-behind-a-failure', 'an exclusive queue keeps its order',
     [lot, '!passesBy(settings) && verdicts.some(({ back }) => back.length > 0)',

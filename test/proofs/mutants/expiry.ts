@@ -3,36 +3,36 @@ import { type Mutant, mutant, simulation, test } from './mutant.ts'
 const expiryTest = 'test/engine/expiry.test.ts'
 const racesTest = 'test/engine/expiry-races.test.ts'
 const core = 'engine/core/expiry.ts'
-const passOver = 'engine/operations/popping/pass-over.ts'
-const timesOfRedriven = 'engine/operations/moving/times-of-redriven.ts'
-const moveDead = 'engine/operations/moving/move-dead.ts'
+const passOver = 'engine/verbs/pop-take.ts'
+const timesOfRedriven = 'engine/verbs/move.ts'
+const moveDead = 'engine/storing/move-across.ts'
 const pieces = 'test/engine/dead-in-pieces.test.ts'
-const forRoom = 'engine/operations/moving/expire-for-room.ts'
+const forRoom = 'engine/storing/make-room.ts'
 
 /** Items that expire: never handed out after that, never lost before. */
 // biome-ignore format: a mutant is a row
 export const expiryMutants: readonly Mutant[] = [
   mutant('expired-handed-out-by-a-pop', '0040 every pop that hands items out looks',
-    ['engine/operations/popping/pop.ts', 'record.timed ? takeLiving(', 'record.timed === undefined ? takeLiving('],
+    ['engine/verbs/pop.ts', 'record.timed ? takeLiving(', 'record.timed === undefined ? takeLiving('],
     test(expiryTest, 'by a pop'), simulation(300, 'expiring')),
   mutant('expired-handed-out-by-a-claim', '0040 a claim takes expired items out before it answers',
-    ['engine/operations/popping/claim.ts', 'now.timed ? sortAll', 'now.timed === undefined ? sortAll'],
+    ['engine/verbs/pop-claim.ts', 'now.timed ? sortAll', 'now.timed === undefined ? sortAll'],
     test(expiryTest, 'by a claim')),
   mutant('delivery-told-by-a-later-record', 'deliveries are counted by the record that was claimed',
-    ['engine/operations/popping/claim.ts', 'outcomeOf(engine, now, claim, { stretches: kept', 'outcomeOf(engine, left, claim, { stretches: kept'],
+    ['engine/verbs/pop-claim.ts', 'outcomeOf(engine, now, claim, { stretches: kept', 'outcomeOf(engine, left, claim, { stretches: kept'],
     test(racesTest, 'as it was')),
   mutant('passing-over-counts-as-an-attempt', '0040 a pop on its way through expired items does not starve',
-    ['engine/operations/attempts/attempts.ts', "run.isExtra = 'isExtra' in decision && decision.isExtra === true", ''],
+    ['engine/driver/attempts.ts', "run.isExtra = 'isExtra' in decision && decision.isExtra === true", ''],
     test(racesTest, 'more behind them')),
   mutant('lost-passes-have-no-bound', '0040 no call is endless on its way through expired items',
     [passOver, '  passing.passes += 1\n', ''], test(racesTest, 'more behind them')),
   mutant('slow-reads-pass-over-nothing-for-long', '0040 nobody begins at the same expired item for ever',
     [passOver, 'found.isFull || isSlow || looks', 'found.isFull || looks'], test(expiryTest, 'bit by bit')),
   mutant('expires-in-thousands-of-years', '0040 milliseconds are not taken for seconds',
-    ['engine/core/push-request.ts', 'checkAhead(expiresAtMs, nowMs', 'checkAhead(0, nowMs'],
+    ['engine/core/check-requests.ts', 'checkAhead(expiresAtMs, nowMs', 'checkAhead(0, nowMs'],
     test(expiryTest, 'at a time in 2286')),
   mutant('a-plain-push-expires-in-thousands-of-years', '0040 milliseconds are not taken for seconds',
-    ['engine/operations/pushing/push.ts', 'checkTimesAhead(request.items, engine.clock.nowMs())', ''],
+    ['engine/verbs/push.ts', 'checkTimesAhead(request.items, engine.clock.nowMs())', ''],
     test(expiryTest, 'at a time in 2286')),
   mutant('expires-a-moment-late', '0040 from that moment on nobody gets it',
     [core, 'expiresAtMs <= nowMs', 'expiresAtMs < nowMs'], test(expiryTest, 'of the process that pops')),
@@ -52,16 +52,16 @@ export const expiryMutants: readonly Mutant[] = [
     [passOver, 'passOver(endExpired(record, nowMs), over)', 'passOver(plan.draft, over)'],
     test(expiryTest, 'acknowledges nothing')),
   mutant('a-run-goes-home-before-the-end', '0040 "more" is not "empty"',
-    ['consumer/core/worker.ts', "popped.more ? 'further' : 'empty'", "popped.more ? 'empty' : 'empty'"],
+    ['shared/worker/worker.ts', "popped.more ? 'further' : 'empty'", "popped.more ? 'empty' : 'empty'"],
     test('test/consumer/run.test.ts', 'behind expired')),
   mutant('error-after-a-claim-that-acknowledged', '§6.6 a definite error changed nothing',
-    ['engine/operations/popping/pop.ts', 'throw passing.itemsAcknowledged === undefined ? error : changedAllTheSame(error)', 'throw error'],
+    ['engine/verbs/pop.ts', 'throw passing.itemsAcknowledged === undefined ? error : changedAllTheSame(error)', 'throw error'],
     test(expiryTest, 'says that this is unknown')),
   mutant('full-queue-keeps-what-has-expired', '0040 a full queue takes out what has expired',
     [forRoom, 'if (!record.timed) return false', 'if (record.timed) return false'],
     test(expiryTest, 'is at the front')),
   mutant('what-has-expired-takes-the-room-of-moves', '0040 a full queue takes out what has expired at the front',
-    ['engine/operations/moving/append-moved.ts', '{ makeRoom })', '{ makeRoom: async (_, target) => target })'],
+    ['engine/verbs/move.ts', '{ makeRoom })', '{ makeRoom: async (_, target) => target })'],
     test(expiryTest, 'that move there from another queue'),
     test('test/engine/kept-room.test.ts', 'find the room that due items leave')),
   mutant('room-made-behind-what-lives', '§6.3 a pop never passes over a visible item',
@@ -76,7 +76,7 @@ export const expiryMutants: readonly Mutant[] = [
     [timesOfRedriven, 'record?.configuration ?? (await firstConfiguration(engine, to))', 'record?.configuration ?? {}'],
     test(expiryTest, 'expires by its prefix')),
   mutant('moved-out-of-the-dead-is-over', '0040 a move out of the dead letters is as a redrive',
-    ['engine/core/moving.ts', 'moved ? { text, pushedAtMs, ...redriven } : item', 'moved ? { text, pushedAtMs } : item'], test(expiryTest, 'a move by id is')),
+    ['engine/core/moved-items.ts', 'moved ? { text, pushedAtMs, ...redriven } : item', 'moved ? { text, pushedAtMs } : item'], test(expiryTest, 'a move by id is')),
   mutant('everything-redriven-is-marked', '§11 who does not use it does not pay',
     [timesOfRedriven, 'itemTtlSeconds === undefined ? {}', 'itemTtlSeconds === 0 ? {}'],
     test(expiryTest, 'leaves no mark')),
@@ -86,9 +86,9 @@ export const expiryMutants: readonly Mutant[] = [
   mutant('more-in-flight-than-may-be', '§8 a record stays below its bound',
     [core, 'if (passed + entries.length === together) return sorted(true)', ''], test(expiryTest, 'than may be in flight')),
   mutant('sleeps-beside-expired-items', '0040 the move that lets pops go on is an event',
-    ['engine/core/flags.ts', 'letsExpireAgain(before, after) || mayLetLockAgain(before, after)', 'mayLetLockAgain(before, after)'], test(expiryTest, 'room for the dead')),
+    ['engine/core/fence.ts', 'letsExpireAgain(before, after) || mayLetLockAgain(before, after)', 'mayLetLockAgain(before, after)'], test(expiryTest, 'room for the dead')),
   mutant('announces-no-way-past-the-dead', '0040 the move that lets pops go on is an event',
-    ['engine/core/transitions.ts', 'letsExpireAgain(before, after) || letsLockAgain(before, after)', 'letsLockAgain(before, after)'], test(expiryTest, 'room for the dead')),
+    ['engine/core/views.ts', 'letsExpireAgain(before, after) || letsLockAgain(before, after)', 'letsLockAgain(before, after)'], test(expiryTest, 'room for the dead')),
   mutant('dead-one-stretch-a-transaction', '0040 housekeeping comes to an end',
     [moveDead, 'take([first, ...(end < 0 ? others : others.slice(0, end))]', 'take([first]'],
     test(pieces, 'go together')),
@@ -103,9 +103,9 @@ export const expiryMutants: readonly Mutant[] = [
     ['engine/core/record.ts', 'timed: record.timed || configuration.itemTtlSeconds !== undefined,', ''],
     test(expiryTest, 'marks its record')),
   mutant('first-record-without-the-mark', 'formats: an engine that does not know leaves it alone',
-    ['engine/store/append-update.ts', '|| configuration.itemTtlSeconds !== undefined', ''],
+    ['engine/requests/append-update.ts', '|| configuration.itemTtlSeconds !== undefined', ''],
     test(expiryTest, 'of its prefix')),
   mutant('key-forgets-the-expiry', '§7 the same key with other items',
-    ['engine/operations/pushing/calls.ts', ', ...expiryText(item)', ''],
+    ['engine/verbs/push-calls.ts', ', ...expiryText(item)', ''],
     test(expiryTest, 'is the same push')),
 ]

@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: patches are text of source code
 import { type Mutant, mutant, simulation, test } from './mutant.ts'
 
-const fencedUpdate = 'engine/store/fenced-update.ts'
+const fencedUpdate = 'engine/requests/fenced-update.ts'
 const fence = 'engine/core/fence.ts'
 const racesTest = 'test/proofs/mutants/races.test.ts'
 const turnsTest = 'test/engine/turns.test.ts'
@@ -74,11 +74,11 @@ export const fenceMutants: readonly Mutant[] = [
     simulation(300)),
   mutant('tries-with-what-it-saw-before-its-pause',
     '§6.7 someone always gets through, and no kind of request starves',
-    ['engine/operations/attempts/attempts.ts', 'run.losses >= looksFrom', 'run.losses < 0'],
+    ['engine/driver/attempts.ts', 'run.losses >= looksFrom', 'run.losses < 0'],
     test(turnsTest, 'a configuration')),
   mutant('holds-claims-that-are-not-there-and-does-not-look-again',
     '§6.7 someone always gets through, and no kind of request starves',
-    ['engine/operations/attempts/hold.ts',
+    ['engine/driver/engine.ts',
      'if (record.locks.size === 0) return readRecord(engine, record.queue)',
      'if (record.locks.size === 0) return record'], test(turnsTest, 'a purge')),
 ]

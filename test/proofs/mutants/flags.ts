@@ -1,13 +1,13 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: patches are text of source code
 import { type Mutant, mutant, simulation, test } from './mutant.ts'
 
-const appendUpdate = 'engine/store/append-update.ts'
+const appendUpdate = 'engine/requests/append-update.ts'
 const fence = 'engine/core/fence.ts'
-const dryUpdate = 'engine/store/dry-update.ts'
-const fencedUpdate = 'engine/store/fenced-update.ts'
-const take = 'engine/operations/popping/take.ts'
-const purge = 'engine/operations/settling/purge.ts'
-const marks = 'engine/core/flags.ts'
+const dryUpdate = 'engine/requests/blind-updates.ts'
+const fencedUpdate = 'engine/requests/fenced-update.ts'
+const take = 'engine/verbs/pop-take.ts'
+const purge = 'engine/verbs/purge.ts'
+const marks = 'engine/core/fence.ts'
 const room = 'test/engine/room-in-flight.test.ts'
 
 /** The marks that events are made of: what is missed here is an event that never comes. */
@@ -36,7 +36,7 @@ export const flagMutants: readonly Mutant[] = [
      "if (bringsBack) update.removes.push('dry')",
      "if (!after.dry || bringsBack) update.removes.push('dry')"], simulation(600)),
   mutant('claim-of-the-last-leaves-no-mark', 'who takes the last leaves the mark',
-    ['engine/operations/popping/claim.ts',
+    ['engine/verbs/pop-claim.ts',
      'const known = await leaveDryQuietly(engine, left)',
      'const known = true'], simulation(200)),
   mutant('pop-of-the-last-leaves-no-mark', 'who takes the last leaves the mark',
@@ -63,7 +63,7 @@ export const flagMutants: readonly Mutant[] = [
      'letsExpireAgain(before, after) || mayLetLockAgain(before, after)',
      'letsExpireAgain(before, after)'], test(room, 'when the first of the dead have moved'), simulation(10, 'crowded')),
   mutant('announces-no-room-in-flight', 'every transition wakes the stream',
-    ['engine/core/transitions.ts',
+    ['engine/core/views.ts',
      'letsExpireAgain(before, after) || letsLockAgain(before, after)',
      'letsExpireAgain(before, after)'], test(room, 'when the first of the dead have moved')),
   mutant('marks-room-in-flight-by-what-the-writer-saw', 'every transition wakes the stream',

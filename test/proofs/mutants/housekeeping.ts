@@ -1,13 +1,13 @@
 import { type Mutant, mutant, simulation, test } from './mutant.ts'
 
 const housekeeping = 'engine/core/housekeeping.ts'
-const pointers = 'engine/core/pointers.ts'
-const segmentRound = 'engine/operations/lanes/segment-round.ts'
-const segmentWork = 'engine/operations/lanes/segment-work.ts'
-const move = 'engine/operations/moving/move.ts'
-const forget = 'engine/operations/sweeping/forget.ts'
+const pointers = 'engine/core/housekeeping.ts'
+const segmentRound = 'engine/storing/keep-segments.ts'
+const segmentWork = 'engine/storing/keep-segments.ts'
+const move = 'engine/storing/move-across.ts'
+const forget = 'engine/upkeep/sweep.ts'
 const storedRecord = 'engine/core/stored-record.ts'
-const storedLane = 'engine/core/stored-lane.ts'
+const storedLane = 'engine/core/stored-record.ts'
 const smallTest = 'test/engine/small-segments.test.ts'
 const racesTest = 'test/proofs/mutants/races.test.ts'
 
@@ -56,7 +56,7 @@ async act() {
       `import { attempts } from '../attempts/attempts.ts'
 import { commit } from '../attempts/commit.ts'`]], simulation(300, 'segments')),
   mutant('recall-into-the-keys-of-the-originals', '§5.1 a recall copies to rows of another key',
-    ['engine/store/segment-rows.ts',
+    ['engine/requests/segment-rows.ts',
      'sk: recalledSortKey(from, from + run.length)',
      'sk: chunkSortKey(from, from + run.length)'], test(racesTest)),
   mutant('originals-deleted-with-the-recalled', '§5.1 a recall copies to rows of another key',
@@ -150,7 +150,7 @@ if (committed.kind === 'committed') await engine.dynamo.update(recordKey(to), ap
       'AND v=:v AND a=:a AND c=:c AND n=:n`'],
      [forget, "':born': record.born,", '']], test(racesTest)),
   mutant('no-timer-where-housekeeping-failed', '§4 a run that cannot finish sets checkAt',
-    ['engine/operations/lanes/housekeep-record.ts',
+    ['engine/storing/make-lanes.ts',
      'await lookAgain(engine, queue) return report',
      'return report'], test('test/engine/housekeep.test.ts', 'that S3 refuses leaves a timer')),
   mutant('segment-size-of-the-configuration',
@@ -167,7 +167,7 @@ head: stored.h,`],
       'export function decodeLane(priority: number, stored: StoredLane, sizeNow: number): Lane {']],
     simulation(300)),
   mutant('moves-that-keep-pushes-out', '§7 under contention each kind of request gets its turn',
-    ['engine/operations/moving/move-lanes.ts', 'await standBack(engine, startedMs)', ''],
+    ['engine/storing/move-across.ts', 'await standBack(engine, startedMs)', ''],
     test('test/engine/transaction-conflicts.test.ts', 'Between two transactions')),
   mutant('capacity-hides-that-a-dead-letter-tail-is-full', '§6.7 every queue drains',
     [move,

@@ -1,17 +1,17 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: patches are text of source code
 import { type Mutant, mutant, simulation, test } from './mutant.ts'
 
-const appendUpdate = 'engine/store/append-update.ts'
-const fencedUpdate = 'engine/store/fenced-update.ts'
+const appendUpdate = 'engine/requests/append-update.ts'
+const fencedUpdate = 'engine/requests/fenced-update.ts'
 const append = 'engine/core/append.ts'
-const findAppend = 'engine/core/find-append.ts'
-const notes = 'engine/core/notes.ts'
-const seal = 'engine/operations/lanes/seal.ts'
-const forget = 'engine/operations/sweeping/forget.ts'
-const answers = 'engine/operations/pushing/first-answers.ts'
-const pushes = 'engine/operations/pushing/append-pushes.ts'
-const failing = 'engine/operations/pushing/failing.ts'
-const appendOperation = 'engine/operations/pushing/append.ts'
+const findAppend = 'engine/core/append.ts'
+const notes = 'engine/core/repeated-pushes.ts'
+const seal = 'engine/storing/seal.ts'
+const forget = 'engine/upkeep/sweep.ts'
+const answers = 'engine/verbs/push-calls.ts'
+const pushes = 'engine/verbs/push.ts'
+const failing = 'engine/verbs/push.ts'
+const appendOperation = 'engine/verbs/send-append.ts'
 const strainTest = 'test/engine/keyed-strain.test.ts'
 const keyTest = 'test/engine/idempotent-push.test.ts'
 const pushesTest = 'test/engine/append-pushes.test.ts'
@@ -71,7 +71,7 @@ export const keyMutants: readonly Mutant[] = [
     [findAppend, 'if (note === undefined || !isSameNote(note, sent)) continue', 'if (note === undefined || sent !== undefined) continue'],
     test(keyTest, 'answer lost')),
   mutant('first-push-with-its-note-in-a-new-record', rule,
-    ['engine/operations/pushing/append.ts', 'if (appending.newBy !== undefined) return again(asStored(record))', ''],
+    ['engine/verbs/send-append.ts', 'if (appending.newBy !== undefined) return again(asStored(record))', ''],
     simulation(300)),
   mutant('key-blocked-by-an-expired-note', '0005 a key is remembered for a day',
     [pushes, 'if (isExpiredIn(engine, newBy, pending(group))) {', 'if (group.length === 0) {'],
@@ -80,7 +80,7 @@ export const keyMutants: readonly Mutant[] = [
     [answers, 'row === undefined || isOver(row.ttl, clock.nowMs())', 'row === undefined'],
     test(keyTest, 'is forgotten after its time')),
   mutant('receipt-of-an-expired-note-over-its-successor', '0005 a key is remembered for a day',
-    ['engine/store/receipt-rows.ts', 'isOver(ttl - CLOCKS_APART_SECONDS, nowMs)', 'ttl === nowMs'],
+    ['engine/core/repeated-pushes.ts', 'isOver(ttl - CLOCKS_APART_SECONDS, nowMs)', 'ttl === nowMs'],
     test(keyTest, 'remembered the record for long')),
   mutant('receipts-asked-for-twice-in-one-batch', rule,
     [answers, '[...new Set(hashes)].map', 'hashes.map'],
@@ -92,32 +92,32 @@ export const keyMutants: readonly Mutant[] = [
     [appendUpdate, 'comesAfter(update, sequence.first)', 'comesAfter(update, sequence.last)'],
     test(pushesTest, 'some of the messages')),
   mutant('messages-overtake-one-there-is-no-room-for', '0005 a message of the inbox is applied once',
-    ['engine/operations/pushing/calls.ts',
+    ['engine/verbs/push-calls.ts',
      "push.sequence !== undefined && outcome?.kind === 'failed'", 'false && push && outcome'],
     test(pushesTest, 'overtakes')),
   mutant('a-key-twice-in-one-append', rule,
-    ['engine/operations/pushing/calls.ts', 'keys.has(keyHash) ||', ''],
+    ['engine/verbs/push-calls.ts', 'keys.has(keyHash) ||', ''],
     test(pushesTest, 'same key')),
   mutant('append-in-doubt-not-known-by-its-receipt', '§5.5 a lost answer is never guessed',
-    ['engine/operations/pushing/landed.ts', 'if (receipt?.tag === sent.tag) {', 'if (receipt?.tag === undefined && receipt !== undefined) {'],
+    ['engine/verbs/push-calls.ts', 'if (receipt?.tag === sent.tag) {', 'if (receipt?.tag === undefined && receipt !== undefined) {'],
     test(pushesTest, 'become a receipt meanwhile')),
   mutant('append-in-doubt-whose-note-has-moved-taken-for-lost', '§5.5 a lost answer is never guessed',
-    ['engine/operations/pushing/landed.ts', 'if (receipt?.tag === sent.tag) {', "if (receipt?.tag === sent.tag && sent.tag === '') {"],
+    ['engine/verbs/push-calls.ts', 'if (receipt?.tag === sent.tag) {', "if (receipt?.tag === sent.tag && sent.tag === '') {"],
     simulation(600, 'lost')),
   mutant('append-in-doubt-taken-for-lost-by-its-successor', '§5.5 a lost answer is never guessed',
-    ['engine/operations/pushing/landed.ts', 'if (placed === undefined && isReplaced) {', 'if (placed !== undefined && isReplaced) {'],
+    ['engine/verbs/push-calls.ts', 'if (placed === undefined && isReplaced) {', 'if (placed !== undefined && isReplaced) {'],
     test(strainTest, 'was pushed anew')),
   mutant('append-in-doubt-taken-for-lost-without-its-receipt', '§5.5 a lost answer is never guessed',
-    ['engine/operations/pushing/landed.ts', '(found === undefined || found.ttl > ttl)', '(found !== undefined && found.ttl > ttl)'],
+    ['engine/verbs/push-calls.ts', '(found === undefined || found.ttl > ttl)', '(found !== undefined && found.ttl > ttl)'],
     test(strainTest, 'has deleted its receipt')),
   mutant('pushes-in-doubt-told-by-the-last-note-alone', '§5.5 a lost answer is never guessed',
     [findAppend, 'placed = placedBy(append, decodeNote(sent), found, record, placed)', 'placed = placedBy(append, decodeNote(sent), found, record)'],
     test(pushesTest, 'keys are notes')),
   mutant('append-told-by-notes-alone', 'one key has one answer',
-    ['engine/operations/pushing/appending.ts', 'placed?.size === addition.lanes.size', 'placed !== undefined'],
+    ['engine/verbs/send-append.ts', 'placed?.size === addition.lanes.size', 'placed !== undefined'],
     test('test/engine/append-pushes.test.ts', 'one of each')),
   mutant('pushes-in-doubt-told-by-the-last-receipt-alone', '§5.5 a lost answer is never guessed',
-    ['engine/operations/pushing/landed.ts', 'placesIn(receipt), record, placed)', 'placesIn(receipt), record)'],
+    ['engine/verbs/push-calls.ts', 'placesIn(receipt), record, placed)', 'placesIn(receipt), record)'],
     test(pushesTest, 'keys are receipts')),
   mutant('append-in-doubt-taken-for-its-twin', '§5.5 a lost answer is never guessed',
     [notes, 'recorded.slice(0, PLACES_AT) === sent.slice(0, PLACES_AT)', 'recorded.slice(0, TAG_AT) === sent.slice(0, TAG_AT)'],
@@ -132,7 +132,7 @@ export const keyMutants: readonly Mutant[] = [
     [appendOperation, 'now === undefined || !isStillNew(appending, now)', 'now === undefined'],
     test(keyTest, 'has the last room')),
   mutant('wide-keyed-push-refused-from-memory', 'rule 7: memory leads to a write that checks it',
-    ['engine/operations/pushing/appending.ts', 'isCurrent: newBy !== remembered', 'isCurrent: true'],
+    ['engine/verbs/send-append.ts', 'isCurrent: newBy !== remembered', 'isCurrent: true'],
     test(strainTest, 'only remembers')),
   mutant('alone-by-a-record-read-for-the-push', rule,
     [appendOperation, 'remembered !== undefined && isNext(remembered, after)', 'record !== undefined && isNext(record, after)'],
@@ -153,13 +153,13 @@ export const keyMutants: readonly Mutant[] = [
     [notes, 'isOver(ttlOf(note) + CLOCKS_APART_SECONDS, nowMs)', 'isOver(ttlOf(note), nowMs)'],
     test(strainTest, 'clock is ahead')),
   mutant('late-receipt-over-its-successor', '0005 a key is remembered for a day',
-    ['engine/store/receipt-rows.ts', "'attribute_not_exists(pk) OR #ttl<=:ttl'", "'attribute_not_exists(pk) OR #ttl<>:ttl'"],
+    ['engine/core/repeated-pushes.ts', "'attribute_not_exists(pk) OR #ttl<=:ttl'", "'attribute_not_exists(pk) OR #ttl<>:ttl'"],
     test(strainTest, 'wakes after')),
   mutant('receipt-sent-again-over-its-successor', '0005 a key is remembered for a day',
     [seal, 'engine.dynamo.until(withoutSuccessorUntilMs(others))', 'engine.dynamo'],
     test(strainTest, 'sleeps over')),
   mutant('deadline-put-off-by-a-later-one', 'what is sent too late helps nobody',
-    ['foundation/dynamo.ts', 'Math.min(deadlineMs, this.#deadlineMs)', 'deadlineMs'],
+    ['aws/dynamo.ts', 'Math.min(deadlineMs, this.#deadlineMs)', 'deadlineMs'],
     test('test/foundation/dynamo.test.ts', 'earlier of two')),
   mutant('notes-kept-for-ever', 'who does not use keys does not pay for them',
     [seal, 'if (hasOldNotes(record, engine.clock.nowMs())) await', 'if (record === undefined) await'],

@@ -5,36 +5,36 @@ const later = 'test/engine/later.test.ts'
 const byIdTest = 'test/engine/later-by-id.test.ts'
 const rowsTest = 'test/engine/later-rows.test.ts'
 const manyRowsTest = 'test/engine/later-many-rows.test.ts'
-const scheduled = 'engine/core/scheduled.ts'
-const updates = 'engine/store/scheduled-updates.ts'
-const coreJoin = 'engine/core/join.ts'
-const join = 'engine/operations/later/join.ts'
-const writeJoin = 'engine/operations/later/write-join.ts'
-const takeScheduled = 'engine/operations/later/take-scheduled.ts'
-const listing = 'engine/operations/later/list-scheduled.ts'
-const seal = 'engine/operations/later/seal-later.ts'
+const scheduled = 'engine/core/later.ts'
+const updates = 'engine/requests/later-rows.ts'
+const coreJoin = 'engine/core/plan-join.ts'
+const join = 'engine/storing/join-due.ts'
+const writeJoin = 'engine/storing/join-due.ts'
+const takeScheduled = 'engine/verbs/take-later.ts'
+const listing = 'engine/verbs/list-items.ts'
+const seal = 'engine/storing/copy-later.ts'
 const repeatedTest = 'test/engine/later-repeated.test.ts'
 const withoutLaneTest = 'test/engine/later-without-lane.test.ts'
 const purgeTest = 'test/engine/later-purge.test.ts'
 const blockedTest = 'test/engine/later-blocked-rows.test.ts'
 const purgeBatchesTest = 'test/engine/later-purge-batches.test.ts'
-const purgeScheduled = 'engine/operations/later/purge-scheduled.ts'
-const joinable = 'engine/core/joinable.ts'
-const dropPurged = 'engine/operations/later/drop-purged.ts'
-const rows = 'engine/store/scheduled-rows.ts'
-const toSeal = 'engine/core/to-seal.ts'
-const placement = 'engine/operations/later/placement.ts'
-const takeBack = 'engine/operations/later/take-back.ts'
+const purgeScheduled = 'engine/verbs/purge.ts'
+const joinable = 'engine/core/plan-join.ts'
+const dropPurged = 'engine/storing/copy-later.ts'
+const rows = 'engine/requests/later-rows.ts'
+const toSeal = 'engine/core/plan-seal.ts'
+const placement = 'engine/verbs/place-later.ts'
+const takeBack = 'engine/storing/copy-later.ts'
 const orderTest = 'test/engine/later-order.test.ts'
 const joinableTest = 'test/engine/core/joinable.test.ts'
 const toSealTest = 'test/engine/core/to-seal.test.ts'
 const doubtTest = 'test/engine/later-doubt.test.ts'
 const rememberedTest = 'test/engine/later-remembered.test.ts'
-const joinFirst = 'engine/operations/popping/join-first.ts'
+const joinFirst = 'engine/storing/join-first.ts'
 const fullTest = 'test/engine/full-and-due.test.ts'
-const keptRoom = 'engine/core/kept-room.ts'
+const keptRoom = 'engine/core/plan-join.ts'
 const keptTest = 'test/engine/kept-room.test.ts'
-const useKept = 'engine/operations/later/use-kept-room.ts'
+const useKept = 'engine/storing/join-due.ts'
 const settlingTest = 'test/engine/later-settling.test.ts'
 
 /** Items for later: never early, never lost, never twice. */
@@ -44,13 +44,13 @@ export const laterMutants: readonly Mutant[] = [
     [scheduled, '1_000 * due <= nowMs', '1_000 * due <= nowMs + 1'],
     test(later, 'until its second has begun')),
   mutant('later-due-second-rounded-down', '0039 never early',
-    ['engine/core/push-request.ts', 'Math.ceil(dueMs / 1_000)', 'Math.floor(dueMs / 1_000)'],
+    ['engine/core/check-requests.ts', 'Math.ceil(dueMs / 1_000)', 'Math.floor(dueMs / 1_000)'],
     simulation(20, 'later')),
   mutant('later-seconds-pass-for-a-time-in-1970', '0039 a time in seconds is not now',
-    ['engine/core/time-in-ms.ts', 'if (!looksLikeSeconds(ms)) return', 'return'],
+    ['engine/core/check-requests.ts', 'if (!looksLikeSeconds(ms)) return', 'return'],
     test('test/engine/given-items.test.ts', 'takes milliseconds')),
   mutant('later-unknown-name-of-an-item-passes', '0039 an unknown name may be the time',
-    ['engine/core/push-request.ts', 'refuseUnknown({ [name]: item[name as keyof PushItem] }, itemNames, field)', ''],
+    ['engine/core/check-requests.ts', 'refuseUnknown({ [name]: item[name as keyof PushItem] }, itemNames, field)', ''],
     test('test/engine/given-items.test.ts', 'does not know')),
   mutant('later-stale-joiner-passes', '0039 nobody else has taken any',
     [updates, 'unchanged(update, scheduled.changes) for', 'for'],
@@ -62,13 +62,13 @@ export const laterMutants: readonly Mutant[] = [
     [updates, 'setCheckAt(update, asPrompt(Math.min(atMs, orAtMs)), nowMs)', ''],
     test(later, 'is announced when the sweeper')),
   mutant('a-call-whose-time-is-up-leaves-its-batch', 'a refused write leaves nothing behind',
-    ['engine/operations/lanes/entries.ts', 'dynamo: engine.dynamo.cleaningUp()', 'dynamo: engine.dynamo'],
+    ['engine/storing/write-entries.ts', 'dynamo: engine.dynamo.cleaningUp()', 'dynamo: engine.dynamo'],
     test(rowsTest, 'time is up')),
   mutant('a-join-that-is-cut-off-leaves-its-batches', 'a refused write leaves nothing behind',
-    ['engine/operations/later/entries-to-join.ts', 'await dropBatches(engine, queue, written) throw failed.reason', 'throw failed.reason'],
+    ['engine/storing/write-entries.ts', 'await dropBatches(engine, queue, written) throw failed.reason', 'throw failed.reason'],
     test(rowsTest, 'time is up')),
   mutant('later-entry-puts-off-an-earlier-timer', '0039 what is due has its timer',
-    ['engine/store/append-update.ts', 'update.condition(`(attribute_not_exists(checkAt) OR checkAt>=${update.value(atOnce)})`)', ''],
+    ['engine/requests/append-update.ts', 'update.condition(`(attribute_not_exists(checkAt) OR checkAt>=${update.value(atOnce)})`)', ''],
     test('test/engine/transact-item.test.ts', 'leaves the timer alone')),
   mutant('later-timer-put-off-past-what-is-scheduled', '0039 what is due has its timer',
     ['engine/core/fence.ts', 'scheduled: refreshCheckAt && after.checkAtMs !== before.checkAtMs', 'scheduled: false'],
@@ -78,7 +78,7 @@ export const laterMutants: readonly Mutant[] = [
      [writeJoin, "pass: 'free',", "pass: 'free', anyway: true,"]],
     test(later, 'wait while the queue is full')),
   mutant('acknowledging-pop-leaves-what-is-due', '0039 a pop first joins what is due, once there is room',
-    ['engine/operations/popping/pop.ts', 'acknowledgeForRoom(engine, record, plan, view, passing) ?? decideEmpty', 'decideEmpty'],
+    ['engine/verbs/pop.ts', 'acknowledgeForRoom(engine, record, plan, view, passing) ?? decideEmpty', 'decideEmpty'],
     test(fullTest, 'goes on with what is due')),
   mutant('pop-joins-no-more-once-it-found-no-room', '0039 a pop first joins what is due, once there is room',
     [joinFirst, 'record !== stuckAt && mayJoin', 'stuckAt === undefined && mayJoin'],
@@ -99,7 +99,7 @@ export const laterMutants: readonly Mutant[] = [
     [joinFirst, 'if (!isCurrent && lacksRoom(engine, record, nowMs)) return look', ''],
     test(fullTest, 'of a process that knows of none')),
   mutant('pop-says-empty-though-something-is-due', 'empty is never guessed',
-    ['engine/operations/popping/pop.ts', 'joining.beforeEmpty(record, nowMs) ??', ''],
+    ['engine/verbs/pop.ts', 'joining.beforeEmpty(record, nowMs) ??', ''],
     test(settlingTest, 'does not let a pop say'), test(settlingTest, 'lets a pop have what is due')),
   mutant('pop-insists-on-a-join-for-minutes', 'a call ends within seconds',
     [joinFirst, 'if (nowMs > insistsUntilMs) return refuse(error ?? busy(record.queue))', ''],
@@ -111,7 +111,7 @@ export const laterMutants: readonly Mutant[] = [
     [join, "return isAnswered ? again(folded) : without('lost', folded)", "return without('lost', folded)"],
     test(fullTest, 'another write was first')),
   mutant('acknowledging-pop-locked-out-calls-it-nothing', 'an answer says what the call acknowledged',
-    ['engine/operations/popping/popped.ts', "outcome.kind === 'locked' ? turnedAway(itemsAcknowledged)", "outcome.kind === 'locked' ? outcome"],
+    ['engine/verbs/pop-take.ts', "outcome.kind === 'locked' ? turnedAway(itemsAcknowledged)", "outcome.kind === 'locked' ? outcome"],
     test(fullTest, 'if another consumer then locks')),
   mutant('more-forgets-what-is-due', '0039 a pop first joins what is due, once there is room',
     [joinFirst, 'hasFree(record) || mayJoin(engine, record, engine.clock.nowMs())', 'hasFree(record)'],
@@ -129,7 +129,7 @@ export const laterMutants: readonly Mutant[] = [
     [keptRoom, 'Math.min(freed, Math.max(0, after.scheduled.items - after.keptRoom))', 'freed'],
     test(fullTest, 'where it is more than all that is scheduled')),
   mutant('kept-room-is-never-given-back', '0039 room that nothing needs goes to pushes',
-    ['engine/operations/moving/make-room.ts', 'else if (current.keptRoom > 0)', 'else if (current.keptRoom < 0)'],
+    ['engine/storing/make-room.ts', 'else if (current.keptRoom > 0)', 'else if (current.keptRoom < 0)'],
     test(fullTest, 'goes to pushes again')),
   mutant('a-reminder-hides-what-is-scheduled', '0039 never forgotten: a patient timer hides no prompt one',
     [updates, 'unlessPatientSince(update, seen.checkAtMs)', ''],
@@ -141,14 +141,14 @@ export const laterMutants: readonly Mutant[] = [
     [updates, ' || isPatient(checkAtMs)', ''],
     test('test/engine/patient-timers.test.ts', 'cancelled'), test('test/engine/patient-timers.test.ts', 'moved to another queue')),
   mutant('a-reminder-hides-a-claimed-lock', '0004 Wake comes for the lock of a claim',
-    ['engine/store/lock-updates.ts', 'unlessPatientSince(update, seen.checkAtMs as number)', ''],
+    ['engine/requests/blind-updates.ts', 'unlessPatientSince(update, seen.checkAtMs as number)', ''],
     test('test/engine/patient-timers.test.ts', 'does not hide the end of a lock that a process takes')),
   mutant('a-moved-timer-refuses-each-push-for-later', '0039 a push for later is one request while the timer is near',
-    ['engine/store/timer-update.ts', ' OR attribute_exists(wk)', ''],
+    ['engine/requests/blind-updates.ts', ' OR attribute_exists(wk)', ''],
     test('test/engine/patient-timers.test.ts', 'in one request while the present one is near')),
   mutant('later-a-pop-trusts-what-it-read-before-a-pause', '0039 a pop passes over nothing that is due',
-    [['engine/operations/popping/take.ts', 'scheduledByMs: nowMs }', 'scheduledByMs: isCurrent ? undefined : nowMs }'],
-     ['engine/operations/popping/take.ts', '{ nowMs, losses }: View', '{ nowMs, losses, isCurrent }: View']],
+    [['engine/verbs/pop-take.ts', 'scheduledByMs: nowMs }', 'scheduledByMs: isCurrent ? undefined : nowMs }'],
+     ['engine/verbs/pop-take.ts', '{ nowMs, losses }: View', '{ nowMs, losses, isCurrent }: View']],
     test(rememberedTest, 'pauses after lost races')),
   mutant('kept-room-waits-for-what-cannot-be-read', '0039 a queue with room takes pushes, though nobody can read what is due',
     [useKept, 'if (!(error instanceof QueueError)) throw error', 'throw error'],
@@ -163,7 +163,7 @@ export const laterMutants: readonly Mutant[] = [
     [useKept, '{ isBrief: true }', '{}'],
     test(keptTest, 'told so soon')),
   mutant('a-lost-join-is-tried-again-at-once', '0039 a push does not wait for the joins of others',
-    ['engine/operations/moving/make-room.ts', 'if (used.isLost) return used.record', ''],
+    ['engine/storing/make-room.ts', 'if (used.isLost) return used.record', ''],
     test(keptTest, 'told so soon')),
   mutant('kept-room-stays-when-nothing-waits', '0039 room that nothing needs goes to pushes',
     [keptRoom, 'return after.keptRoom === 0 ? after : { ...after, room: roomForDue(after), keptRoom: 0 }', 'return after'],
@@ -178,7 +178,7 @@ export const laterMutants: readonly Mutant[] = [
     ['engine/core/fence.ts', 'record.locks.size > 0 || record.scheduled.items > 0', 'record.locks.size > 0'],
     test(later, 'counts as scheduled')),
   mutant('later-cancelled-item-stays-in-its-row', '0039 a cancelled item is in no pop',
-    ['engine/core/take-scheduled.ts', 'list.entries[place.place] = isGone ? undefined : encodeScheduled(left)', ''],
+    ['engine/core/moved-items.ts', 'list.entries[place.place] = isGone ? undefined : encodeScheduled(left)', ''],
     simulation(20, 'later')),
   mutant('later-moved-beside-a-join', '0039 nobody else has taken any',
     [updates, 'export function take(update: Expression, scheduled: Scheduled, taken: Taken): void {\n  unchanged(update, scheduled.changes)',
@@ -188,16 +188,16 @@ export const laterMutants: readonly Mutant[] = [
     [placement, "update.add('a', 1)", ''],
     test(byIdTest, 'keeps the other queue from being forgotten')),
   mutant('later-cancelled-twice', '0039 each id is answered for itself',
-    ['engine/operations/later/take-scheduled.ts', '.filter((one) => indexesLeft(entryOf(record.scheduled, one)).includes(one.wanted.index))', ''],
+    ['engine/verbs/take-later.ts', '.filter((one) => indexesLeft(entryOf(record.scheduled, one)).includes(one.wanted.index))', ''],
     test(byIdTest, 'that was cancelled is gone for a move to where it was')),
   mutant('later-repetition-refused-for-its-times', 'one key has one answer',
-    ['engine/operations/pushing/calls.ts', 'const mayHaveHappened = idempotencyKey !== undefined || sequence !== undefined', 'const mayHaveHappened = false'],
+    ['engine/verbs/push-calls.ts', 'const mayHaveHappened = idempotencyKey !== undefined || sequence !== undefined', 'const mayHaveHappened = false'],
     test(repeatedTest, 'is answered with the first answer'), test(repeatedTest, 'is passed where it was applied')),
   mutant('later-pushed-with-times-that-do-not-pass', 'an item that nobody could get is refused',
-    ['engine/operations/pushing/append-pushes.ts', 'await failUntimely(engine, queue, calls)', ''],
+    ['engine/verbs/push.ts', 'await failUntimely(engine, queue, calls)', ''],
     test(repeatedTest, 'is refused as the first of its key')),
   mutant('later-answered-by-a-note-that-is-over', 'past its time a key counts as new',
-    ['engine/operations/pushing/first-answers.ts', 'if (isOver(ttlOf(note), nowMs)) return', ''],
+    ['engine/verbs/push-calls.ts', 'if (isOver(ttlOf(note), nowMs)) return', ''],
     test(repeatedTest, 'once the time of its key is over')),
   mutant('later-one-without-a-lane-stops-all', '0039 others pass by what has no lane',
     [coreJoin, 'if (!hasLanes && candidate.row === undefined) continue', ''],
@@ -224,19 +224,19 @@ export const laterMutants: readonly Mutant[] = [
     [joinable, 'return !areBlocked', 'return true'],
     test(blockedTest, 'looks at them once in a minute')),
   mutant('later-blocked-rows-never-looked-at-again', '0039 a lane may have come and gone',
-    ['engine/operations/attempts/engine.ts', ' && clock.nowMs() < blocked.untilMs', ''],
+    ['engine/driver/engine.ts', ' && clock.nowMs() < blocked.untilMs', ''],
     test(blockedTest, 'once in a minute')),
   mutant('later-blocked-whatever-changed', '0039 what is cancelled holds up nothing',
-    ['engine/operations/attempts/engine.ts', ' || blocked.changes !== record.scheduled.changes', ''],
+    ['engine/driver/engine.ts', ' || blocked.changes !== record.scheduled.changes', ''],
     test(blockedTest, 'as soon as they are cancelled')),
   mutant('later-blocked-although-a-lane-is-empty', '0039 joins once a lane is free',
     [joinable, 'if (!isCrowded(record) || hasEmptyLane(record)) return true', 'if (!isCrowded(record)) return true'],
     test(blockedTest, 'as soon as a lane is empty')),
   mutant('later-blocked-although-a-lane-was-made', '0039 joins once a lane is free',
-    ['engine/operations/attempts/engine.ts', 'blocked.lanesMade === record.lanesMade && ', ''],
+    ['engine/driver/engine.ts', 'blocked.lanesMade === record.lanesMade && ', ''],
     test(blockedTest, 'others have made a lane')),
   mutant('later-blocked-rows-set-a-timer-in-the-past', '0039 what finds no lane has a patient timer',
-    ['engine/operations/attempts/engine.ts', 'isStuck: options.isStuck || areRowsBlocked(engine, before)', 'isStuck: options.isStuck ?? false'],
+    ['engine/driver/engine.ts', 'isStuck: options.isStuck || areRowsBlocked(engine, before)', 'isStuck: options.isStuck ?? false'],
     test(blockedTest, 'no pop sets a timer')),
   mutant('later-due-behind-blocked-rows-keeps-wake-awake', '0039 what finds no lane has a patient timer',
     [joinable, 'roomForDue(record) <= 0 || isRowDue(scheduled, nowMs)', 'roomForDue(record) <= 0'],
@@ -245,8 +245,8 @@ export const laterMutants: readonly Mutant[] = [
     [joinable, 'isDue(due, nowMs) && (isStuck || !canJoin(record, nowMs))', 'isDue(due, nowMs) && (isStuck || roomForDue(record) <= 0)'],
     test(withoutLaneTest, 'keeps nobody awake')),
   mutant('later-rows-without-a-lane-keep-wake-awake', '0039 what finds no lane has a patient timer',
-    [['engine/operations/sweeping/sweep-queue.ts', 'isStuck: record === stuckBy', 'isStuck: false'],
-     ['engine/operations/attempts/engine.ts', 'isStuck: options.isStuck || areRowsBlocked(engine, before)', 'isStuck: options.isStuck ?? false']],
+    [['engine/upkeep/end-locks.ts', 'isStuck: record === stuckBy', 'isStuck: false'],
+     ['engine/driver/engine.ts', 'isStuck: options.isStuck || areRowsBlocked(engine, before)', 'isStuck: options.isStuck ?? false']],
     test(withoutLaneTest, 'without haste')),
   mutant('later-without-a-lane-hides-what-is-due-soon', '0039 what is due has its timer',
     [joinable, 'isNext ? nextMs : undefined', 'undefined'],
@@ -282,7 +282,7 @@ export const laterMutants: readonly Mutant[] = [
     ['engine/core/fence.ts', 'if (record.scheduled.purged.length > 0) return false', ''],
     test(purgeTest, 'is not forgotten before')),
   mutant('later-repeated-purge-leaves-rows', '0039 the record names a purge until its rows are gone',
-    ['engine/operations/settling/purge.ts', 'if (priority === undefined) await dropPurgedQuietly(engine, last)', ''],
+    ['engine/verbs/purge.ts', 'if (priority === undefined) await dropPurgedQuietly(engine, last)', ''],
     test(purgeTest, 'is ended by a repetition')),
   mutant('later-second-purge-hides-the-first', '0039 the record names a purge until its rows are gone',
     [updates, 'td=list_append(if_not_exists(td,${update.value([])}),${update.value([mark])})', 'td=${update.value([mark])}'],
@@ -294,7 +294,7 @@ export const laterMutants: readonly Mutant[] = [
     [placement, 'placesAlong(scheduled, left, new Set(seconds.keys()))', 'placesAlong(scheduled, left, new Set())'],
     test(orderTest, 'in the record, if it was scheduled')),
   mutant('later-put-off-passes-what-was-scheduled', '0039 items of one second keep their order',
-    ['engine/operations/moving/put-off.ts', 'placementOf(engine, placing)', 'placementOf(engine, placing, { left: [] })'],
+    ['engine/verbs/place-later.ts', 'placementOf(engine, placing)', 'placementOf(engine, placing, { left: [] })'],
     test(orderTest, 'in the record, if it was waiting')),
   mutant('later-move-puts-itself-first', '0039 items of one second keep their order',
     [placement, '[...along.filter((entry) => dueOf(entry) === due), ...some.map(encodeScheduled)]',
@@ -326,7 +326,7 @@ export const laterMutants: readonly Mutant[] = [
     [coreJoin, 'rest: part?.of.row && { ...part.of.row, entries: part.left }', 'rest: part?.of.row && { ...part.of.row, entries: part.left.slice(1) }'],
     test(rowsTest, 'joins a part of a row')),
   mutant('later-moved-items-make-large-rows', '0039 a row of a move is small',
-    ['engine/operations/later/place-scheduled.ts', 'const isSmall = bytes <= INLINE_BYTES_MAX', 'const isSmall = bytes <= 1_000_000'],
+    ['engine/verbs/place-later.ts', 'const isSmall = bytes <= INLINE_BYTES_MAX', 'const isSmall = bytes <= 1_000_000'],
     test(rowsTest, 'that were moved to one time is small')),
   mutant('later-record-goes-before-rows-not-read', '0039 in the order of time',
     [coreJoin, 'if (entry.due < until) inRecord.push', 'inRecord.push'],
@@ -353,7 +353,7 @@ export const laterMutants: readonly Mutant[] = [
     [takeScheduled, '} else if (isAll && (await isStill(engine, record))) return {', '} else if (isAll) return {'],
     test(settlingTest, 'says of no item that it is gone')),
   mutant('later-gone-of-a-row-not-read', '0039 the record names rows that a read may not show',
-    ['engine/operations/later/find-scheduled.ts', "return isUnseen ? 'unseen' : undefined", 'return undefined'],
+    ['engine/storing/copy-later.ts', "return isUnseen ? 'unseen' : undefined", 'return undefined'],
     test(settlingTest, 'holds no item that a call says is gone')),
   mutant('later-row-not-read-loses-its-timer', '0039 the record names rows that a read may not show',
     [coreJoin, 'const unseen = unseenBeside(scheduled.unseen, rows).map(dueOfRow)', 'const unseen: number[] = []'],
@@ -403,13 +403,13 @@ export const laterMutants: readonly Mutant[] = [
     [toSeal, 'if (!isWithinReach(entry, seals)) staying.add(group)', ''],
     test(withoutLaneTest, 'stays in the record while others are sealed')),
   mutant('later-record-of-a-queue-at-work-stays-large', 'a million items for later make no write dearer',
-    ['engine/operations/sweeping/sweep-queue.ts', 'if (joins === 0 && isUntidy(after.scheduled)) await sealLaterQuietly(engine, after)', ''],
+    ['engine/upkeep/end-locks.ts', 'if (joins === 0 && isUntidy(after.scheduled)) await sealLaterQuietly(engine, after)', ''],
     test('test/engine/later-cost.test.ts', 'where locks end all the while')),
   mutant('later-move-leaves-what-one-write-cannot-take', '0039 gone is said of what is gone',
     [takeScheduled, 'left = [...some.left, ...left.slice(looked.length)]', 'left = left.slice(looked.length)'],
     test(settlingTest, 'of which a move of more than one write takes')),
   mutant('later-pop-from-memory-passes-over-what-is-due', '0039 a pop passes over nothing that is due',
-    ['engine/operations/popping/take.ts', 'guards: { ...taken.guards, scheduledByMs: nowMs }', 'guards: taken.guards'],
+    ['engine/verbs/pop-take.ts', 'guards: { ...taken.guards, scheduledByMs: nowMs }', 'guards: taken.guards'],
     test(later, 'where a pop does not know of it')),
   mutant('later-pop-from-memory-waits-for-what-is-not-due', '0039 pushes for later cost pops nothing',
     [updates, 'update.condition(`(checkAt>${update.value(nowMs)} OR (${areAsSeen(update, scheduled)}))`)', 'update.condition(areAsSeen(update, scheduled))'],
@@ -421,18 +421,18 @@ export const laterMutants: readonly Mutant[] = [
     [purgeScheduled, 'return doubt(cause, () => this.#look(engine, record))', 'return this.#look(engine, record)'],
     test(doubtTest, 'its answer is lost and nobody can look')),
   mutant('later-purge-done-says-nothing-changed', 'rule 6: nothing after the commit changes the answer',
-    ['engine/operations/settling/purge.ts', 'throw purgedSoFar().itemsPurged > 0 ? changedAllTheSame(error) : error', 'throw itemsPurged > 0 ? changedAllTheSame(error) : error'],
+    ['engine/verbs/purge.ts', 'throw purgedSoFar().itemsPurged > 0 ? changedAllTheSame(error) : error', 'throw itemsPurged > 0 ? changedAllTheSame(error) : error'],
     test(doubtTest, 'the record cannot be read after it')),
   mutant('move-to-another-queue-leaves-batches', 'what was not written is dropped',
-    ['engine/operations/moving/move.ts', 'await discardUnlessOpen(engine, to, addition, error)', ''],
+    ['engine/storing/move-across.ts', 'await discardUnlessOpen(engine, to, addition, error)', ''],
     test(doubtTest, 'large items are moved to another queue')),
   mutant('later-waiting-pop-sees-no-room-of-done-locks', '0039 a pop that waits joins what is due',
-    ['engine/core/wait.ts', 'mayHaveRoom(record) && isSomethingJoinable', 'record.room > 0 && isSomethingJoinable'],
+    ['engine/core/plan-pop.ts', 'mayHaveRoom(record) && isSomethingJoinable', 'record.room > 0 && isSomethingJoinable'],
     test(later, 'in the place of items that were acknowledged')),
   mutant('later-listed-beside-its-seal', '0039 a list shows each item once',
     [listing, 'if (met.has(name)) continue', ''],
     test(rowsTest, 'between its read of the record'), simulation(60, 'later')),
   mutant('later-transaction-raises-the-timer', '0039 what is due has its timer',
-    ['engine/operations/pushing/transact-item.ts', 'asPrompt(Math.min(checkAtMs, dueMs, nowMs))', 'asPrompt(Math.min(dueMs, nowMs))'],
+    ['engine/verbs/transact.ts', 'asPrompt(Math.min(checkAtMs, dueMs, nowMs))', 'asPrompt(Math.min(dueMs, nowMs))'],
     test(later, 'past a lock that has expired'), simulation(200, 'later')),
 ]

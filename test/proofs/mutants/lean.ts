@@ -1,9 +1,9 @@
 import { type Mutant, mutant, test } from './mutant.ts'
 
-const client = 'foundation/lean/lean-dynamodb.ts'
-const credentials = 'foundation/lean/credentials.ts'
-const endpoint = 'foundation/lean/endpoint.ts'
-const signature = 'foundation/lean/signature.ts'
+const client = 'aws/lean-client.ts'
+const credentials = 'aws/signing.ts'
+const endpoint = 'aws/signing.ts'
+const signature = 'aws/signing.ts'
 const signedTest = 'test/foundation/lean/signed-on-the-wire.test.ts'
 const signatureTest = 'test/foundation/lean/signature.test.ts'
 const answersTest = 'test/foundation/lean/unkind-answers.test.ts'

@@ -1,11 +1,11 @@
 import { type Mutant, mutant, test } from './mutant.ts'
 
-const claim = 'engine/core/claim.ts'
+const claim = 'engine/core/plan-pop.ts'
 const limits = 'engine/core/limits.ts'
 const settling = 'engine/core/settling.ts'
 const settlingTest = 'test/engine/core/settling.test.ts'
-const append = 'engine/operations/pushing/append.ts'
-const lanes = 'engine/operations/lanes/lanes.ts'
+const append = 'engine/verbs/send-append.ts'
+const lanes = 'engine/storing/make-lanes.ts'
 const largeAnswersTest = 'test/engine/large-answers.test.ts'
 const stuckLanesTest = 'test/engine/stuck-lanes.test.ts'
 
@@ -13,20 +13,20 @@ const stuckLanesTest = 'test/engine/stuck-lanes.test.ts'
 // biome-ignore format: a mutant is a row
 export const limitMutants: readonly Mutant[] = [
   mutant('answer-not-bounded', '§5.9 an answer is bounded before its commit: 4 MiB',
-    ['engine/operations/popping/pop.ts',
+    ['engine/verbs/pop.ts',
      'stretches: plan.picks, bytesMax: ANSWER_BYTES_MAX,',
      'stretches: plan.picks,'], test(largeAnswersTest, 'exclusive without')),
   mutant('large-claim-not-bounded', '§5.9 an answer is bounded before its commit: 4 MiB',
-    ['engine/operations/popping/claim.ts',
+    ['engine/verbs/pop-claim.ts',
      'stretches: [stretch], bytesMax: ANSWER_BYTES_MAX,',
      'stretches: [stretch],'], test(largeAnswersTest, 'by competing consumers')),
   mutant('answer-bounded-before-escaping', '§5.9 as Lambda will escape it',
-    ['engine/core/entry.ts',
+    ['engine/core/item.ts',
      'return Buffer.byteLength(text) + extra',
      'return Buffer.byteLength(text) + extra * 0'],
     test('test/engine/core/entry.test.ts', 'Escaped bytes')),
   mutant('lock-beyond-what-may-be-in-flight', '§3 items in locks and holes ≤ 2,000',
-    ['engine/core/pop.ts',
+    ['engine/core/plan-pop.ts',
      'Math.min(command.count, roomIn(draft))',
      'command.count'],
     test('test/engine/record-size.test.ts', 'items in flight')),
@@ -51,7 +51,7 @@ export const limitMutants: readonly Mutant[] = [
       'CLAIM_BLIND_ITEMS, IN_FLIGHT_MAX, LANES_AHEAD_NAMED',
       'CLAIM_BLIND_ITEMS, LANES_AHEAD_NAMED']], test('test/engine/core/claim.test.ts')),
   mutant('zstd-where-there-is-none', 'A Node without zstd packs plainly, which every engine reads',
-    ['engine/store/codec.ts',
+    ['engine/requests/segment-rows.ts',
      'if (zstdCompressSync === undefined) return plain', ''],
     test('test/engine/store/codec.test.ts', 'packed plain')),
   mutant('seal-beyond-an-expression', '§10 expressions ≤ 4 KB',
@@ -61,21 +61,21 @@ export const limitMutants: readonly Mutant[] = [
     [limits, 'LOCKS_PER_WRITE = 40', 'LOCKS_PER_WRITE = 400'],
     test('test/engine/core/locks.test.ts', 'one write ends no more')),
   mutant('room-of-done-locks-not-returned', '§4 done locks are folded',
-    ['engine/operations/moving/make-room.ts', 'if (doneLocks(current) > 0)', 'if (doneLocks(current) < 0)'],
+    ['engine/storing/make-room.ts', 'if (doneLocks(current) > 0)', 'if (doneLocks(current) < 0)'],
     test('test/engine/capacity.test.ts', 'Room returns')),
   mutant('conflicts-met-for-as-long-as-they-last',
     '0008: a request that transactions refuse is given up after three seconds',
-    ['foundation/dynamo.ts',
+    ['aws/dynamo.ts',
      '|| waited.ms >= lastsMs) {',
      '|| waited.ms > lastsMs * 10) {'], test('test/foundation/dynamo.test.ts', 'for good')),
   mutant('patience-ended-by-a-clock-that-jumps', '0008: a conflict passes within milliseconds',
-    ['foundation/dynamo.ts', 'Math.min(ANSWER_COUNTS_MS_MAX, tookMs)', 'tookMs'],
+    ['aws/dynamo.ts', 'Math.min(ANSWER_COUNTS_MS_MAX, tookMs)', 'tookMs'],
     test('test/foundation/dynamo.test.ts', 'set forward')),
   mutant('slow-answers-are-no-wait', '0008: a request that transactions refuse is given up in time',
-    ['foundation/dynamo.ts', 'Math.max(0, Math.min(ANSWER_COUNTS_MS_MAX, tookMs))', '0 * tookMs'],
+    ['aws/dynamo.ts', 'Math.max(0, Math.min(ANSWER_COUNTS_MS_MAX, tookMs))', '0 * tookMs'],
     test('test/foundation/dynamo.test.ts', 'slow answers')),
   mutant('room-not-made-by-moving-the-dead', 'a push finds room where lanes hold only the dead',
-    ['engine/operations/pushing/append.ts', 'makeRoomForLanes(engine, record, buryDead)',
+    ['engine/verbs/send-append.ts', 'makeRoomForLanes(engine, record, buryDead)',
      'makeRoomForLanes(engine, record)'],
     test('test/engine/many-lanes.test.ts', 'only dead')),
   mutant('lane-refused-from-memory', '§5.7 a refusal needs a strong read',

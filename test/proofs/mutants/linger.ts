@@ -1,10 +1,10 @@
 import { type Mutant, mutant, simulation, test } from './mutant.ts'
 
-const transactItem = 'engine/operations/pushing/transact-item.ts'
-const line = 'foundation/shared/linger/line.ts'
-const deliver = 'foundation/shared/linger/deliver.ts'
-const lingering = 'foundation/shared/linger/lingering.ts'
-const appendPushes = 'engine/operations/pushing/append-pushes.ts'
+const transactItem = 'engine/verbs/transact.ts'
+const line = 'shared/linger.ts'
+const deliver = 'shared/linger.ts'
+const lingering = 'shared/linger.ts'
+const appendPushes = 'engine/verbs/push.ts'
 const lineTest = 'test/foundation/linger/line.test.ts'
 const deliverTest = 'test/foundation/linger/deliver.test.ts'
 const clientTest = 'test/client/linger.test.ts'
@@ -27,10 +27,10 @@ export const lingerMutants: readonly Mutant[] = [
   mutant('linger-cuts-what-may-have-passed', '§5.5 a lost answer is never guessed',
     [deliver, "if (outcome === 'unknown') return 'all'", 'void outcome'], test(deliverTest)),
   mutant('linger-full-queue-hides-a-repetition', '§6.6 one key has one answer',
-    ['engine/operations/pushing/failing.ts', 'alike(), await readRecord(engine, queue))',
+    ['engine/verbs/push.ts', 'alike(), await readRecord(engine, queue))',
      'alike(), engine.memory.get(queue))'], test('test/engine/keyed-strain.test.ts', 'has lost the record')),
   mutant('linger-full-queue-hides-a-repetition-by-memory', 'rule 7: memory refuses nothing',
-    ['engine/operations/pushing/failing.ts', 'alike(), await readRecord(engine, queue))',
+    ['engine/verbs/push.ts', 'alike(), await readRecord(engine, queue))',
      'alike(), engine.memory.get(queue) ?? (await readRecord(engine, queue)))'],
     test('test/engine/keyed-strain.test.ts', 'has an older record')),
   mutant('linger-wrong-time-fails-the-others', '0031 one that is invalid harms no other',
@@ -40,8 +40,8 @@ export const lingerMutants: readonly Mutant[] = [
   mutant('linger-refuses-what-is-for-later', '0039 an item takes up no room until it is due',
     [deliver, 'itemsNow >= refused.items', 'items >= refused.items'], test(deliverTest, 'items are for later')),
   mutant('linger-refuses-what-is-for-later-in-the-engine', '0039 an item takes up no room until it is due',
-    [['engine/operations/pushing/failing.ts', 'itemsNow(first, nowMs)', 'first.push.items.length'],
-     ['engine/operations/pushing/failing.ts', 'itemsNow(call, nowMs) >= itemsMin',
+    [['engine/verbs/push.ts', 'itemsNow(first, nowMs)', 'first.push.items.length'],
+     ['engine/verbs/push.ts', 'itemsNow(call, nowMs) >= itemsMin',
       'call.push.items.length >= itemsMin']], test('test/engine/later-full.test.ts', 'that linger')),
   mutant('transact-counts-what-is-for-later', '0039 an item takes up no room until it is due',
     [transactItem, 'now.length > 0 && record.room < now.length', 'record.room < items.length'],

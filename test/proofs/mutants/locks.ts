@@ -1,13 +1,13 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: patches are text of source code
 import { type Mutant, mutant, simulation, test } from './mutant.ts'
 
-const lockUpdates = 'engine/store/lock-updates.ts'
+const lockUpdates = 'engine/requests/blind-updates.ts'
 const fence = 'engine/core/fence.ts'
 const record = 'engine/core/record.ts'
 const locks = 'engine/core/locks.ts'
 const settling = 'engine/core/settling.ts'
-const partial = 'engine/core/partial.ts'
-const purge = 'engine/core/purge.ts'
+const partial = 'engine/core/locks.ts'
+const purge = 'engine/core/named-items.ts'
 const racesTest = 'test/proofs/mutants/races.test.ts'
 
 /** The life of a lock, and of the items that come back from it. */
@@ -18,14 +18,14 @@ export const lockMutants: readonly Mutant[] = [
      'update.condition(`${expiry}>${update.value(nowMs)}`)',
      'update.condition(`${expiry}>${update.value(nowMs - nowMs)}`)'], simulation(300)),
   mutant('settle-after-the-expiry', '§7 a late acknowledge: the items are back',
-    ['engine/core/lock-standing.ts',
+    ['engine/core/locks.ts',
      "if (isLive(lock, nowMs)) return { kind: 'live', lock }",
      "if (isLive(lock, nowMs) || lock.expiresAtMs > 0) return { kind: 'live', lock }"],
     simulation(300)),
   mutant('extend-without-the-timer', '§4 whatever sets an expiry lowers checkAt',
     [lockUpdates, 'lowerCheckAt(update, seen, expiresAtMs, nowMs)', ''], simulation(300)),
   mutant('extend-without-compare-of-the-timer', '§6.5 checkAt ≤ the earliest expiry',
-    ['engine/store/timer-update.ts',
+    ['engine/requests/blind-updates.ts',
      '(checkAtMs === wantedMs) update.condition(`checkAt<=${update.value(atMs)}`)', '(checkAtMs === wantedMs) void 0'],
     test(racesTest)),
   mutant('extend-without-compare-of-the-expiry', '§5.5 an extension that lands late',

@@ -1,26 +1,26 @@
 import { type Mutant, mutant, simulation, test } from './mutant.ts'
 
-const commit = 'engine/operations/attempts/commit.ts'
-const engine = 'engine/operations/attempts/engine.ts'
-const append = 'engine/operations/pushing/append.ts'
-const claim = 'engine/operations/popping/claim.ts'
-const extend = 'engine/operations/settling/extend.ts'
-const sdkRetry = 'foundation/sdk-retry.ts'
-const dynamo = 'foundation/dynamo.ts'
-const pop = 'engine/operations/popping/pop.ts'
+const commit = 'engine/driver/engine.ts'
+const engine = 'engine/driver/engine.ts'
+const append = 'engine/verbs/send-append.ts'
+const claim = 'engine/verbs/pop-claim.ts'
+const extend = 'engine/verbs/settle.ts'
+const sdkRetry = 'aws/failures.ts'
+const dynamo = 'aws/dynamo.ts'
+const pop = 'engine/verbs/pop.ts'
 const racesTest = 'test/proofs/mutants/races.test.ts'
 const answersTest = 'test/proofs/mutants/answers.test.ts'
 const doubtTest = 'test/engine/doubt.test.ts'
 const transactionConflictsTest = 'test/engine/transaction-conflicts.test.ts'
 
-const transact = 'engine/operations/pushing/transact.ts'
+const transact = 'engine/verbs/transact.ts'
 const transactTest = 'test/engine/transact.test.ts'
 
 /** Answers that are lost, and keys that make a repetition safe. */
 // biome-ignore format: a mutant is a row
 export const lostAnswerMutants: readonly Mutant[] = [
   mutant('copy-at-work-taken-for-a-refusal', '§5.5 a lost answer is never guessed',
-    ['foundation/outcome.ts', "TransactionInProgressException: 'unknown'",
+    ['aws/failures.ts', "TransactionInProgressException: 'unknown'",
      "TransactionInProgressException: 'conflict'"], test(transactTest, 'still at work')),
   mutant('lost-answer-taken-for-success', '§5.5 a lost answer is never guessed',
     [commit,
@@ -74,7 +74,7 @@ const after = seen(engine, queue, written.row)
 if (written.kind === 'failed' || after === undefined) return clearTheWay`],
     test('test/engine/doubt.test.ts', 'not to be found')),
   mutant('first-push-sent-again', '§5.5 a lost answer is never guessed',
-    ['engine/operations/attempts/first-record.ts',
+    ['engine/storing/make-lanes.ts',
      'if (current?.born !== item.born) throw outcomeUnknown(queue, written.cause)',
      'if (current?.born !== item.born) return again(asStored(current))'],
     test('test/engine/doubt.test.ts', 'first push')),
@@ -85,7 +85,7 @@ if (written.kind === 'failed' || after === undefined) return clearTheWay`],
   mutant('claim-that-cannot-be-read-taken-for-failure', '§6.6 a definite error changed nothing',
     [claim, 'throw changedAllTheSame(error)', 'throw error'], test(answersTest)),
   mutant('lost-acknowledge-taken-for-failure', '§5.5 a lost answer is never guessed',
-    ['engine/operations/settling/acknowledge.ts',
+    ['engine/verbs/settle.ts',
      'return refuse(error, isFinal)',
      'return refuse(error, isFinal || true)'],
     test(doubtTest, 'may yet land')),
@@ -95,7 +95,7 @@ if (written.kind === 'failed' || after === undefined) return clearTheWay`],
       "refuse(acknowledgedAlready('extend', lockId))",
       "refuse(acknowledgedAlready('extend', lockId), true)"]], test(racesTest)),
   mutant('purge-in-part-taken-for-failure', '§6.6 a definite error changed nothing',
-    ['engine/operations/settling/purge.ts',
+    ['engine/verbs/purge.ts',
      'throw purgedSoFar().itemsPurged > 0 ? changedAllTheSame(error) : error',
      'throw error'], test(answersTest)),
   mutant('sdk-retry-left-on', '§5.5 the SDK’s own retry',
@@ -106,7 +106,7 @@ void ((next: unknown) => [next, {`],
      [sdkRetry, 'override: true, })', `override: true,
 }])`]], test('test/foundation/sdk-retry.test.ts')),
   mutant('server-error-taken-for-definite', '§5.5 retry is for throttling only',
-    ['foundation/outcome.ts',
+    ['aws/failures.ts',
      "status < 500 ? 'refused' : 'unknown'",
      "status < 500 ? 'refused' : status !== undefined ? 'throttled' : 'unknown'"],
     simulation(300)),
@@ -114,7 +114,7 @@ void ((next: unknown) => [next, {`],
     [dynamo, "if (failure === 'unknown') return { kind: 'unknown', cause: error }", ''],
     simulation(300, 'lost')),
   mutant('key-of-a-pop-ignored', '§4 a pop’s key is kept on its lock',
-    ['engine/core/pop.ts',
+    ['engine/core/plan-pop.ts',
      'if (keyHash === undefined) return undefined',
      'if (keyHash !== "") return undefined'], test('test/engine/idempotent-pop.test.ts')),
   mutant('combined-acknowledge-in-a-write-of-its-own',
@@ -146,7 +146,7 @@ import { acknowledge as acknowledgeApart } from '../settling/acknowledge.ts'`]],
     test('test/engine/core/locks.test.ts')),
   mutant('conflict-of-transactions-taken-for-throttling',
     '0008 a conflict passes within milliseconds',
-    ['foundation/patience.ts',
+    ['aws/failures.ts',
      "failure === 'conflict' ? conflictPatience : steadyPatience",
      'steadyPatience'], test(transactionConflictsTest)),
   mutant('conflict-of-transactions-not-recognised', '0008 a conflict passes within milliseconds',
@@ -162,7 +162,7 @@ import { acknowledge as acknowledgeApart } from '../settling/acknowledge.ts'`]],
 } catch (error) {
   throw error`], test(doubtTest, 'newer format')),
   mutant('doubt-forgotten-by-the-driver', '§5.5 a lost answer is never guessed',
-    ['engine/operations/attempts/attempts.ts', 'if (run.doubt === undefined) throw error', 'throw error'],
+    ['engine/driver/attempts.ts', 'if (run.doubt === undefined) throw error', 'throw error'],
     test('test/engine/attempts.test.ts')),
   mutant('a-lost-transaction-gets-a-new-entry', 'one entry has one effect, whatever gets lost',
     [transact, "if (fate === 'unknown') doubt ??= { cause: error }",

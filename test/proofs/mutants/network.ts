@@ -1,9 +1,9 @@
 import { type Mutant, mutant, test } from './mutant.ts'
 
-const sockets = 'foundation/network/sockets.ts'
-const exchange = 'foundation/network/exchange.ts'
-const answerDeadline = 'foundation/answer-deadline.ts'
-const objects = 'foundation/objects.ts'
+const sockets = 'aws/connections.ts'
+const exchange = 'aws/connections.ts'
+const answerDeadline = 'aws/failures.ts'
+const objects = 'aws/objects.ts'
 const socketsTest = 'test/foundation/network/sockets.test.ts'
 const blockedLoopTest = 'test/foundation/network/blocked-loop.test.ts'
 const requestHandlerTest = 'test/foundation/network/request-handler.test.ts'
@@ -27,7 +27,7 @@ export const networkMutants: readonly Mutant[] = [
     [sockets, 'await endOfTurn() await endOfTurn()', 'await endOfTurn()'],
     test(blockedLoopTest, 'that ended')),
   mutant('late-before-looking', '0023 what came before the process looked at the time counts',
-    ['foundation/network/answer-timeouts.ts', '() => setImmediate(act)', 'act'],
+    ['aws/failures.ts', '() => setImmediate(act)', 'act'],
     test(blockedLoopTest, 'that came before')),
   mutant('body-waited-for-without-end', '0023 one deadline for the whole answer',
     [exchange,
@@ -48,11 +48,11 @@ clearTimeout(deadline)`], test(requestHandlerTest, 'stalls in its body')),
      'mayHaveLeft || signal?.aborted ? error : new RequestNotSentError(host, error)',
      'error'], test(neverSentTest, 'never left')),
   mutant('unsent-to-one-of-many-addresses', '0008 definite only where nothing left',
-    ['foundation/shared/unsent.ts', 'errors.every(isUnsent)', 'errors.some(isUnsent)'],
+    ['shared/wire.ts', 'errors.every(isUnsent)', 'errors.some(isUnsent)'],
     test('test/foundation/outcome.test.ts')),
   mutant('seal-that-waits-for-connections',
     '0008 eager where the store throttles, not where it is away',
-    ['foundation/patience.ts', "if (failure === 'unsent') return steadyPatience", ''],
+    ['aws/failures.ts', "if (failure === 'unsent') return steadyPatience", ''],
     test('test/foundation/dynamo.test.ts', 'seal')),
   mutant('deadline-that-aborts-nothing', '0023 a stalled answer frees its connection',
     [answerDeadline, 'controller.abort(error)', ''], test(answerDeadlineTest)),
@@ -65,7 +65,7 @@ clearTimeout(deadline)`], test(requestHandlerTest, 'stalls in its body')),
   mutant('denied-object-missing-without-a-word', 'no error is swallowed',
     [objects, 'this.#onDenied(error, key)', ''], test(objectsTest, 'somebody hears')),
   mutant('foreign-signal-not-heard', 'a caller may abort by any signal that the SDK takes',
-    ['foundation/network/request-handler.ts',
+    ['aws/connections.ts',
      'const signal = abortSignal && withListeners(abortSignal)',
      `const signal =
 abortSignal instanceof AbortSignal ? withListeners(abortSignal) : undefined`],

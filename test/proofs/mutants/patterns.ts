@@ -1,10 +1,10 @@
 import { type Mutant, mutant, simulation, test } from './mutant.ts'
 
-const patterns = 'engine/core/queue-patterns.ts'
-const walkCore = 'engine/core/patterns-walk.ts'
-const walkRow = 'engine/store/patterns-walk-row.ts'
-const page = 'engine/operations/sweeping/apply-page.ts'
-const change = 'engine/operations/configuring/configure-patterns.ts'
+const patterns = 'engine/core/settings.ts'
+const walkCore = 'engine/upkeep/apply-patterns.ts'
+const walkRow = 'engine/upkeep/apply-patterns.ts'
+const page = 'engine/upkeep/apply-patterns.ts'
+const change = 'engine/verbs/configure.ts'
 const patternsTest = 'test/engine/queue-patterns.test.ts'
 const walkTest = 'test/engine/patterns-walk.test.ts'
 const coreTest = 'test/engine/core/patterns-walk.test.ts'
@@ -22,15 +22,15 @@ export const patternMutants: readonly Mutant[] = [
     [patterns, 'isDeadLetterQueue(queue) ? undefined : patternFor(patterns, queue)',
      'void isDeadLetterQueue ?? patternFor(patterns, queue)'], test(patternsTest, 'dead-letter')),
   mutant('first-push-past-its-pattern', '0022: no call gets by a limit',
-    ['engine/operations/lanes/lanes.ts',
+    ['engine/storing/make-lanes.ts',
      'items === 0 || (configuration.pushLimit === undefined && items <= roomOf(configuration))',
      'items >= 0 || roomOf(configuration) > 0'], test(patternsTest, 'not even the first')),
   mutant('own-settings-begin-with-the-pattern', '0028: own settings count whole',
-    ['engine/core/configuration.ts', "source.from === 'queue' ? settings : defaultSettings",
+    ['engine/core/settings.ts', "source.from === 'queue' ? settings : defaultSettings",
      "source.from === 'queue' ? settings : { ...defaultSettings, ...settings }"],
     test(patternsTest, 'keeps its own')),
   mutant('limit-of-a-pattern-has-no-revision', '0022: the row knows which limit is newer',
-    ['engine/core/configuration.ts', 'revision + patternsRevision', 'revision + 0 * patternsRevision'],
+    ['engine/core/settings.ts', 'revision + patternsRevision', 'revision + 0 * patternsRevision'],
     test(patternsTest, 'loses a limit')),
   mutant('walk-begins-at-once', '0028: no process uses older patterns when the walk begins',
     [walkCore, 'PATTERNS_KEPT_MS + 15_000', '0 * PATTERNS_KEPT_MS'],
@@ -51,7 +51,7 @@ export const patternMutants: readonly Mutant[] = [
     [walkCore, 'return isOver ? after :', 'return isOver || walk.walks >= 0 ? after :'],
     test(walkTest, 'comes again puts right')),
   mutant('walk-skips-the-last-shard', '0028: a walk goes around all queues',
-    ['engine/operations/looking/walk.ts', 'shard + 1 < SHARDS', 'shard + 2 < SHARDS'],
+    ['engine/verbs/list-queues.ts', 'shard + 1 < SHARDS', 'shard + 2 < SHARDS'],
     simulation(80, 'patterned')),
   mutant('frozen-sweeper-writes', '0028: nobody sends anything by patterns that are history',
     [page, 'dynamo: engine.dynamo.until(deadlineMs)', 'dynamo: (void deadlineMs, engine.dynamo)'],
@@ -63,7 +63,7 @@ export const patternMutants: readonly Mutant[] = [
     [page, '(applied > 0 || mayRepeat)', 'applied > 0'],
     test(walkTest, 'process was frozen')),
   mutant('walk-has-no-end', 'sweep: locks end on time',
-    ['engine/operations/sweeping/sweep.ts', 'await untilTimeIsUp(engine, applied, untilMs)',
+    ['engine/upkeep/sweep.ts', 'await untilTimeIsUp(engine, applied, untilMs)',
      'await untilTimeIsUp(engine, applied, untilMs === 0 ? untilMs : undefined)'],
     test(walkTest, 'longer than its caller')),
   mutant('note-forgets-a-failure', '0028: a walk remembers that it passed something',
@@ -78,35 +78,35 @@ export const patternMutants: readonly Mutant[] = [
     [change, 'change === undefined || isAsBefore(change, before)', 'change === undefined'],
     test(walkTest, 'same patterns again')),
   mutant('readings-kept-for-ever', '0028: a new queue has new patterns after 30 seconds',
-    ['rate/operations/kept-reading.ts', 'Math.abs(nowMs - known.startedMs) <= PATTERNS_KEPT_MS', 'PATTERNS_KEPT_MS > 0'],
+    ['rate/limiter.ts', 'Math.abs(nowMs - known.startedMs) <= PATTERNS_KEPT_MS', 'PATTERNS_KEPT_MS > 0'],
     simulation(40, 'patterned')),
   mutant('shorter-prefix-first', '0028: the longest prefix counts',
-    ['rate/core/prefixes.ts', 'b.prefix.length - a.prefix.length', 'a.prefix.length - b.prefix.length'],
+    ['rate/core/settings.ts', 'b.prefix.length - a.prefix.length', 'a.prefix.length - b.prefix.length'],
     simulation(40, 'patterned')),
   mutant('own-settings-lose-the-patterns-revision', '0022: the row knows which limit is newer',
-    ['engine/core/configuration.ts', "source: { from: 'queue' },\n    ...(patternsRevision !== undefined && { patternsRevision }),",
+    ['engine/core/settings.ts', "source: { from: 'queue' },\n    ...(patternsRevision !== undefined && { patternsRevision }),",
      "source: { from: 'queue' },\n    ...(patternsRevision === 0 && { patternsRevision }),"],
     simulation(80, 'patterned')),
   mutant('first-own-settings-know-no-patterns', '0022: the row knows which limit is newer',
-    ['engine/operations/configuring/configure.ts', 'changeConfiguration(withRevision(before, patterns.revision), change)',
+    ['engine/verbs/configure.ts', 'changeConfiguration(withRevision(before, patterns.revision), change)',
      'changeConfiguration(before, change)'], test(patternsTest, 'no more often')),
   mutant('own-settings-after-a-push-know-no-patterns', '0022: the row knows which limit is newer',
-    ['engine/operations/configuring/configure.ts', 'withRevision(before, revisionNow ?? 0)', 'before'],
+    ['engine/verbs/configure.ts', 'withRevision(before, revisionNow ?? 0)', 'before'],
     test(patternsTest, 'made again by a push')),
   mutant('given-back-loses-its-revision', '0028: a tag never means two things',
-    ['engine/core/configuration.ts', 'revision: own.revision + 1,', 'revision: 0 * own.revision,'],
+    ['engine/core/settings.ts', 'revision: own.revision + 1,', 'revision: 0 * own.revision,'],
     simulation(80, 'patterned')),
   mutant('tag-without-the-patterns', '0028: a tag never means two things',
-    ['engine/core/configuration.ts', "source.from === 'queue' || patternsRevision === 0", 'patternsRevision >= 0 || source'],
+    ['engine/core/settings.ts', "source.from === 'queue' || patternsRevision === 0", 'patternsRevision >= 0 || source'],
     test(patternsTest, 'another tag')),
   mutant('no-queue-without-the-patterns-row', '0028: one row keeps nobody from making queues',
-    ['engine/operations/attempts/patterns.ts', 'return engine.patterns.last ?? noQueuePatterns', 'throw error'],
+    ['engine/driver/queue-settings.ts', 'return engine.patterns.last ?? noQueuePatterns', 'throw error'],
     test(patternsTest, 'are made all the same')),
   mutant('walk-not-asked-for', '0028: a walk mends what was made without the patterns',
-    ['engine/operations/attempts/patterns.ts', "'attribute_exists(a)'", "'attribute_exists(none)'"],
+    ['engine/driver/queue-settings.ts', "'attribute_exists(a)'", "'attribute_exists(none)'"],
     test(patternsTest, 'are made all the same')),
   mutant('given-back-by-older-patterns', '0028: who asks is told of the newest patterns',
-    ['engine/operations/attempts/patterns.ts', 'engine.patterns.get(engine.clock.nowMs())',
+    ['engine/driver/queue-settings.ts', 'engine.patterns.get(engine.clock.nowMs())',
      'engine.patterns.get()'], test(patternsTest, 'what it would have')),
   mutant('patterns-changed-twice', '§5.5 a lost answer is never guessed',
     [change, 'if (before.mark === mark) return patternsOf(before)', 'void mark'],
@@ -115,9 +115,9 @@ export const patternMutants: readonly Mutant[] = [
     [change, 'throw lost === undefined ? error : inDoubt(error)', 'throw error'],
     test(patternsTest, 'cannot be sent again')),
   mutant('deployed-patterns-put-once', '0028: the last deployment’s patterns hold',
-    ['background/sweep/sweeper.ts', 'hasPatterns ? Number.POSITIVE_INFINITY : clock.nowMs() + LOOK_AGAIN_MS',
+    ['lambdas/background/sweep.ts', 'hasPatterns ? Number.POSITIVE_INFINITY : clock.nowMs() + LOOK_AGAIN_MS',
      'Number.POSITIVE_INFINITY'], test('test/background/sweeper.test.ts', 'was frozen')),
   mutant('given-back-by-patterns-read-before', '0028: a record with settings of patterns has those of its revision',
-    ['engine/operations/configuring/configure.ts', 'known > Math.max(applies.patternsRevision ?? 0, readFor)',
+    ['engine/verbs/configure.ts', 'known > Math.max(applies.patternsRevision ?? 0, readFor)',
      'known > 1_000_000'], test(patternsTest, 'given back the newest')),
 ]

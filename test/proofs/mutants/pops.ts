@@ -1,17 +1,17 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: patches are text of source code
 import { type Mutant, mutant, simulation, test } from './mutant.ts'
 
-const pop = 'engine/operations/popping/pop.ts'
-const take = 'engine/operations/popping/take.ts'
-const corePop = 'engine/core/pop.ts'
-const wait = 'engine/operations/popping/wait.ts'
-const seats = 'engine/operations/popping/seats.ts'
+const pop = 'engine/verbs/pop.ts'
+const take = 'engine/verbs/pop-take.ts'
+const corePop = 'engine/core/plan-pop.ts'
+const wait = 'engine/verbs/wait-for-items.ts'
+const seats = 'engine/verbs/wait-for-items.ts'
 const waitTest = 'test/engine/wait.test.ts'
 const record = 'engine/core/record.ts'
-const items = 'engine/store/items.ts'
-const places = 'engine/store/places.ts'
+const items = 'engine/requests/item-reader.ts'
+const places = 'engine/requests/item-reader.ts'
 const placesTest = 'test/engine/store/places.test.ts'
-const lockUpdates = 'engine/store/lock-updates.ts'
+const lockUpdates = 'engine/requests/blind-updates.ts'
 const racesTest = 'test/proofs/mutants/races.test.ts'
 const answersTest = 'test/proofs/mutants/answers.test.ts'
 const claimTest = 'test/engine/core/claim.test.ts'
@@ -43,12 +43,12 @@ const known = await leaveDryQuietly(engine, after)`]], simulation(300)),
   mutant('empty-pop-without-guards', '§5.7 an "empty" is never guessed',
     [take, 'const guards = nothingVisible(record, command)', 'const guards = {}'], test(racesTest)),
   mutant('locked-by-memory', '§5.7 refusals come from ALL_OLD or a strong read',
-    ['engine/operations/attempts/attempts.ts',
+    ['engine/driver/attempts.ts',
      '(isConclusion && !run.isCurrent)',
      "(isConclusion && !run.isCurrent && !JSON.stringify(decision).includes('locked'))"],
     simulation(300)),
   mutant('what-is-handed-on-passes-for-current', 'rule 7: a remembered record stays one',
-    ['engine/operations/attempts/attempts.ts', 'run.isCurrent = isCurrent', 'run.isCurrent = isCurrent || true'],
+    ['engine/driver/attempts.ts', 'run.isCurrent = isCurrent', 'run.isCurrent = isCurrent || true'],
     test('test/engine/attempts.test.ts', 'hands on as remembered')),
   mutant('empty-by-memory', '§5.7 refusals come from ALL_OLD or a strong read',
     [pop, "plan.kind === 'empty' ||", ''], simulation(300)),
@@ -134,11 +134,11 @@ const taken`], simulation(300)),
     [lockUpdates, 'acknowledgesAsSeen(update, claim)', 'void acknowledgesAsSeen'],
     test(racesTest)),
   mutant('claim-planned-over-returned-items', '§6.3 returned items come first again',
-    ['engine/core/claim.ts',
+    ['engine/core/plan-pop.ts',
      'if (first.from !== lane.frontier) return undefined',
      ''], simulation(300, 'claims')),
   mutant('failed-fold-fails-the-claim', '§5.6 nothing after the commit changes the answer',
-    ['engine/operations/attempts/fold.ts',
+    ['engine/driver/engine.ts',
      '% DONE_LOCKS_STEP !== 0) return await fold(engine, record).catch(',
      `% DONE_LOCKS_STEP !== 0) return
 await fold(engine, record).then(`], test(answersTest)),
@@ -151,12 +151,12 @@ await fold(engine, record).then(`], test(answersTest)),
     [pop, "|| (plan.kind === 'take' && itemsIn(plan.picks) < count)", ''],
     test(fillTest, 'exclusive')),
   mutant('claim-short-by-memory', 'one pop fills its count',
-    ['engine/operations/popping/claim.ts',
+    ['engine/verbs/pop-claim.ts',
      'claim === undefined || (!view.isCurrent && claim.count < command.count)',
      'claim === undefined'], test(fillTest, 'competing')),
   mutant('missing-counts-though-the-record-has-moved',
     '§5.4 503 only if it is missing at the current version',
-    ['engine/operations/attempts/missing-items.ts',
+    ['engine/driver/attempts.ts',
      'if (current?.born === record?.born && current?.version === record?.version) {', '{'], test('test/engine/moving.test.ts', 'A pop follows')),
   mutant('a-wait-takes-another-slot', 'a pop that waits is counted once by its limit',
     [wait, 'await pop(engine, queue, request, limit) if (isOver', `await pop(engine, queue, request)
@@ -185,13 +185,13 @@ if (isOver`], test(waitTest)),
   mutant('a-wait-says-locked-after-it-acknowledged', '§5.6 a definite refusal changed nothing',
     [wait, 'return afterAcknowledging(await waiting, itemsAcknowledged)', 'return { ...await waiting, itemsAcknowledged } as PopOutcome'], test(waitTest)),
   mutant('a-pop-that-others-locked-out-says-empty', '§5.7 an "empty" is never guessed',
-    ['engine/operations/popping/popped.ts', 'more: true,', ''],
+    ['engine/verbs/pop-take.ts', 'more: true,', ''],
     test('test/engine/full-and-due.test.ts', 'tells what it acknowledged'), test(waitTest, 'does not say "locked"')),
   mutant('a-look-without-the-key', 'a pop with a key gets the items of its first sending',
     [wait, 'commandFor(engine, queue, request, checkPop(request))',
      'commandFor(engine, queue, { ...request, idempotencyKey: undefined }, checkPop(request))'], test(waitTest)),
   mutant('a-seat-that-cannot-be-asked-for-fails-the-pop', 'waiting is a favour: the pop goes on',
-    ['foundation/dynamo.ts', "if (failure === 'condition') return failed(error) return { kind: failure === 'unknown'",
+    ['aws/dynamo.ts', "if (failure === 'condition') return failed(error) return { kind: failure === 'unknown'",
      `if (failure === 'condition') return failed(error)
 if (failure === 'refused') throw error
 return { kind: failure === 'unknown'`], test(waitTest)),
@@ -202,12 +202,12 @@ return { kind: failure === 'unknown'`], test(waitTest)),
   mutant('a-full-row-asked-each-time', 'callers who wait cannot wear out the row of seats',
     [seats, 'if (0 < leftMs && leftMs <= ALL_TAKEN_FOR_MS) return undefined', ''], test(waitTest)),
   mutant('an-unknown-option-of-a-pop-passes', 'an ignored require_ack is a pop for good',
-    ['foundation/shared/known-options.ts', 'refuseUnknown(value as object, names, within)', '{}'],
+    ['shared/options.ts', 'refuseUnknown(value as object, names, within)', '{}'],
     test('test/engine/given-options.test.ts', 'by pop of')),
   mutant('the-package-has-the-trusting-engine', 'an ignored require_ack is a pop for good',
     ['engine/index.ts', "export { createQueues } from './careful-queues.ts'", ''],
     test('test/engine/given-options.test.ts', 'by createQueues')),
   mutant('an-unknown-option-of-a-consumer-passes', 'an ignored option is not what its author meant',
-    ['consumer/settings.ts', 'checkOptions(options, optionNames)', ''],
+    ['lambdas/consumer/settings.ts', 'checkOptions(options, optionNames)', ''],
     test('test/consumer/decisions.test.ts', 'that cannot be are refused')),
 ]

@@ -1,10 +1,10 @@
 import { type Mutant, mutant, test } from './mutant.ts'
 
-const putOff = 'engine/operations/moving/put-off.ts'
-const moveWaiting = 'engine/operations/moving/move-waiting.ts'
-const moving = 'engine/core/moving.ts'
-const place = 'engine/operations/later/place-scheduled.ts'
-const updates = 'engine/store/scheduled-updates.ts'
+const putOff = 'engine/verbs/place-later.ts'
+const moveWaiting = 'engine/verbs/move.ts'
+const moving = 'engine/core/moved-items.ts'
+const place = 'engine/verbs/place-later.ts'
+const updates = 'engine/requests/later-rows.ts'
 const putOffTest = 'test/engine/put-off.test.ts'
 const expiryTest = 'test/engine/put-off-expiry.test.ts'
 const costTest = 'test/engine/put-off-cost.test.ts'
@@ -14,7 +14,7 @@ const racesTest = 'test/engine/put-off-races.test.ts'
 // biome-ignore format: a mutant is a row
 export const putOffMutants: readonly Mutant[] = [
   mutant('put-off-and-not-counted', '0039 what is scheduled is counted',
-    ['engine/store/fenced-update.ts', 'if (after.scheduled !== before.scheduled) {', 'if (after.scheduled === undefined) {'],
+    ['engine/requests/fenced-update.ts', 'if (after.scheduled !== before.scheduled) {', 'if (after.scheduled === undefined) {'],
     test(putOffTest, 'takes items in the record')),
   mutant('put-off-under-the-number-of-the-last', '0037 the row has the number of the next seal',
     [updates, "update.set('tg', seals)", 'void seals'],
@@ -35,13 +35,13 @@ export const putOffMutants: readonly Mutant[] = [
     ['engine/core/expiry.ts', 'Math.max(moved?.death?.atMs ?? pushedAtMs, dueMs, redrivenMs)', 'moved?.death?.atMs ?? Math.max(pushedAtMs, dueMs, redrivenMs)'],
     test(expiryTest, 'for the whole time of its queue')),
   mutant('put-off-dead-letters-forget-their-ids', '0037 a dead letter tells when it was due, and its scheduled id',
-    ['engine/core/entry.ts', '...decodeTimes(times), moved', 'moved'],
+    ['engine/core/item.ts', '...decodeTimes(times), moved', 'moved'],
     test(expiryTest, 'tells its due time and its scheduled id')),
   mutant('dead-letters-keep-their-due-time', '0039 an item leaves its due time behind when it becomes a dead letter',
-    ['engine/operations/moving/move-dead.ts', 'encodeItem({ text, pushedAtMs, moved }', 'encodeItem({ ...decodeItem(entry), moved }'],
+    ['engine/storing/move-across.ts', 'encodeItem({ text, pushedAtMs, moved }', 'encodeItem({ ...decodeItem(entry), moved }'],
     test(expiryTest, 'when it was due in its queue')),
   mutant('redriven-with-the-due-time-of-a-dead-letter', '0039 an item leaves its due time behind when it comes back',
-    ['engine/operations/moving/redrive.ts', 'items.push({ text, pushedAtMs })', 'items.push(decodeItem(read.entries[index] as string))'],
+    ['engine/verbs/redrive.ts', 'items.push({ text, pushedAtMs })', 'items.push(decodeItem(read.entries[index] as string))'],
     test(expiryTest, 'goes back to its queue')),
   mutant('moved-back-with-the-due-time-of-a-dead-letter', '0039 an item leaves its due time behind when it comes back',
     [moving, 'moved ? { text, pushedAtMs, ...redriven } : item', 'moved ? { ...item, ...redriven } : item'],
@@ -74,6 +74,6 @@ export const putOffMutants: readonly Mutant[] = [
     [putOff, 'await discardUnlessOpen(engine, to, batches, error)', ''],
     test(racesTest, 'leaves no batch behind')),
   mutant('put-off-and-said-that-nothing-changed', 'rule 6: an error after a part was done says that nobody knows',
-    ['engine/operations/moving/move-items.ts', 'throw hasMoved ? changedAllTheSame(named) : named', 'throw named'],
+    ['engine/verbs/move.ts', 'throw hasMoved ? changedAllTheSame(named) : named', 'throw named'],
     test(racesTest, 'tells that a part of it may have happened')),
 ]

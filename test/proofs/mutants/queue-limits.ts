@@ -1,9 +1,9 @@
 import { type Mutant, mutant, simulation, test } from './mutant.ts'
 
-const appendUpdate = 'engine/store/append-update.ts'
-const append = 'engine/operations/pushing/append.ts'
-const guard = 'rate/operations/guard.ts'
-const passLimit = 'engine/operations/attempts/pass-limit.ts'
+const appendUpdate = 'engine/requests/append-update.ts'
+const append = 'engine/verbs/send-append.ts'
+const guard = 'rate/decide.ts'
+const passLimit = 'engine/driver/queue-settings.ts'
 const changedLimitsTest = 'test/engine/changed-queue-limits.test.ts'
 const queueLimitsTest = 'test/engine/queue-limits.test.ts'
 
@@ -15,7 +15,7 @@ export const queueLimitMutants: readonly Mutant[] = [
      "limitAsKnown(update, 'pl', pass)",
      'void limitAsKnown'], simulation(300, 'limited')),
   mutant('claim-by-an-old-view-asks-for-no-limit', 'nothing gets by a queue’s limit',
-    ['engine/store/lock-updates.ts',
+    ['engine/requests/blind-updates.ts',
      "limitAsKnown(update, 'ol', pass)",
      'void limitAsKnown'],
     test(queueLimitsTest, 'A pop limit holds for all processes together, competing')),
@@ -25,16 +25,16 @@ export const queueLimitMutants: readonly Mutant[] = [
      "'memory' : knownBy(appending, newBy)\nconst course = { from, attemptsMax: ATTEMPTS_MAX, limit: { ...limit, pass: 'free' } }"],
     simulation(300, 'limited')),
   mutant('keyed-push-goes-without-a-slot', 'nothing gets by a queue’s limit',
-    ['engine/operations/pushing/append-pushes.ts',
+    ['engine/verbs/push.ts',
      'appendNew(engine, queue, addition, { newBy, remembered }, limit)',
      'appendNew(engine, queue, addition, { newBy, remembered }, { ...limit, pass: "free" })'],
     test(queueLimitsTest, 'Idempotency-Key')),
   mutant('transaction-goes-without-a-slot', 'nothing gets by a queue’s limit',
-    ['engine/operations/pushing/transact-item.ts',
+    ['engine/verbs/transact.ts',
      'await passLimit(engine, limit, record)',
      'limit.pass = "free"'], test(queueLimitsTest, 'part of a transaction')),
   mutant('pop-goes-without-a-slot', 'nothing gets by a queue’s limit',
-    ['engine/operations/popping/pop.ts', "verb: 'pop', pass: undefined,", "verb: 'pop', pass: 'free',"],
+    ['engine/verbs/pop.ts', "verb: 'pop', pass: undefined,", "verb: 'pop', pass: 'free',"],
     simulation(300, 'limited')),
   mutant('wide-push-of-a-cold-process-asks-for-no-limit', 'nothing gets by a queue’s limit',
     [append,
@@ -42,7 +42,7 @@ export const queueLimitMutants: readonly Mutant[] = [
      "'memory-or-store' : knownBy(appending, newBy)\nconst course = { from, attemptsMax: ATTEMPTS_MAX, limit: { ...limit, pass: engine.memory.get(queue) === undefined ? 'free' : limit.pass } }"],
     test(queueLimitsTest, '200 lanes')),
   mutant('each-entry-of-a-transaction-takes-a-slot', 'a queue’s limit counts a call once',
-    ['engine/operations/pushing/transact.ts',
+    ['engine/verbs/transact.ts',
      'makeEntry(engine, queue, items, limit)',
      'makeEntry(engine, queue, items, { ...limit })'], test('test/engine/transact.test.ts')),
   mutant('each-attempt-takes-a-slot', 'a queue’s limit counts a call once',
@@ -58,20 +58,20 @@ revision: 0,
 configured`],
     test(changedLimitsTest, 'nobody can tell the row')),
   mutant('a-slot-passes-whatever-the-limit-is-by-then', 'a lowered limit holds at once for every call',
-    ['engine/store/limit-condition.ts',
+    ['engine/requests/blind-updates.ts',
      "if (pass === 'free') return",
      'if (pass !== undefined) return'], test(changedLimitsTest, 'another process lowers')),
   mutant('a-slot-is-good-for-any-limit', 'a lowered limit holds at once for every call',
-    ['engine/core/limit-pass.ts',
+    ['engine/core/settings.ts',
      'guardNames.every((name) => pass[name] === limit[name])',
      'guardNames.every((name) => pass[name] !== null)'],
     test(changedLimitsTest, 'another process lowers')),
   mutant('the-row-that-counts-hears-of-no-change', 'a slot of a limit that is gone counts for nobody',
-    ['engine/operations/configuring/configure.ts',
+    ['engine/verbs/configure.ts',
      'await tellLimits(engine, queue, before, after)',
      'void tellLimits'], test(changedLimitsTest, 'of a process that sends many')),
   mutant('any-change-of-settings-costs-a-slot', 'a queue’s limit counts a call once',
-    ['engine/core/limit-pass.ts',
+    ['engine/core/settings.ts',
      'guardNames.every((name) => pass[name] === limit[name])',
      'pass === limit'], test(changedLimitsTest, 'A slot that a call has taken')),
   mutant('limit-that-is-gone-denies-for-ever', 'a changed limit is felt within ten seconds',
@@ -89,7 +89,7 @@ configured`],
      'if (!(error instanceof QueueError)) throw error',
      'if (error instanceof QueueError) throw error'], test(queueLimitsTest, 'out of reach')),
   mutant('batch-stored-before-the-limit-is-asked', 'a caller far above a limit costs nothing',
-    ['engine/operations/pushing/push.ts', 'await passKnownLimit(engine, queue, receivedMs)',
+    ['engine/verbs/push.ts', 'await passKnownLimit(engine, queue, receivedMs)',
      "{ verb: 'push', pass: undefined, receivedMs }"],
     test(queueLimitsTest, 'denies from memory')),
   mutant('dead-letters-held-up-by-a-limit', 'what the service moves is no call',

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { escapedBytes } from '../../../lambdas/engine/core/entry.ts'
-import { ANSWER_BYTES_MAX, MARKS_KEPT } from '../../../lambdas/engine/core/limits.ts'
-import { earliestExpiryMs } from '../../../lambdas/engine/core/locks.ts'
-import type { Queues } from '../../../lambdas/engine/queues.ts'
-import { deadLetterQueueOf } from '../../../lambdas/foundation/queue-id.ts'
+import { escapedBytes } from '../../../engine/core/item.ts'
+import { ANSWER_BYTES_MAX, MARKS_KEPT } from '../../../engine/core/limits.ts'
+import { earliestExpiryMs } from '../../../engine/core/locks.ts'
+import type { Queues } from '../../../engine/queues.ts'
+import { deadLetterQueueOf } from '../../../shared/errors.ts'
 import {
   type EngineOnWire,
   holding,

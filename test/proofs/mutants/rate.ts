@@ -1,17 +1,17 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: patches are text of source code
 import { type Mutant, mutant, simulation, test } from './mutant.ts'
 
-const slotUpdate = 'rate/store/slot-update.ts'
-const slotPlan = 'rate/core/slot-plan.ts'
-const handOver = 'rate/core/hand-over.ts'
-const take = 'rate/operations/take.ts'
-const giveUpUpdate = 'rate/store/give-up-update.ts'
-const turnstile = 'rate/operations/turnstile.ts'
+const slotUpdate = 'rate/take-slots.ts'
+const slotPlan = 'rate/core/slots.ts'
+const handOver = 'rate/core/epoch.ts'
+const take = 'rate/take-slots.ts'
+const giveUpUpdate = 'rate/tickets.ts'
+const turnstile = 'rate/limiter.ts'
 const decisionTest = 'test/rate/core/slot-plan.test.ts'
 const exactDenialsTest = 'test/rate/core/exact-denials.test.ts'
 const changedRulesTest = 'test/rate/engine/changed-rules.test.ts'
 const changedShardsTest = 'test/rate/engine/changed-shards.test.ts'
-const configure = 'rate/operations/configure.ts'
+const configure = 'rate/configure.ts'
 const handOverTest = 'test/rate/core/hand-over.test.ts'
 const requestsTest = 'test/rate/engine/requests.test.ts'
 const limitsTest = 'test/rate/engine/limits.test.ts'
@@ -43,7 +43,7 @@ export const rateMutants: readonly Mutant[] = [
     [slotPlan, 'const nowMs = Math.max(clockMs, row.atMs)', 'const nowMs = clockMs'],
     test(decisionTest)),
   mutant('a-request-torn-in-two-windows', 'a request is whole in one window',
-    ['rate/core/ruler.ts',
+    ['rate/core/epoch.ts',
      'return used + cost <= maxRequests ? position',
      'return used < maxRequests ? position'], simulation(500, 'rates')),
   mutant('a-blind-add-over-the-window-edge', 'a request is whole in one window',
@@ -79,7 +79,7 @@ export const rateMutants: readonly Mutant[] = [
      'const others = shardsFrom(0, shards).slice(shards)'],
     test(changedShardsTest, 'whichever process makes it')),
   mutant('a-shard-that-nobody-used-is-not-told', 'a key’s own settings hold with the next write',
-    ['rate/operations/tell-row.ts',
+    ['rate/tell-row.ts',
      'if (row !== undefined && row.epoch.revision >= ruling.revision)',
      'if (row === undefined || row.epoch.revision >= ruling.revision)'],
     test(changedShardsTest, 'nobody had used')),
@@ -88,17 +88,17 @@ export const rateMutants: readonly Mutant[] = [
      'shards = Math.max(shards, before?.configuration?.settings.shards ?? 1)',
      'shards = Math.max(shards, 1)'], test(changedShardsTest, 'at once with')),
   mutant('who-is-late-tells-older-settings', 'a revision never goes back',
-    ['rate/operations/tell-row.ts',
+    ['rate/tell-row.ts',
      'row.epoch.revision >= ruling.revision',
      'row.epoch.revision === ruling.revision'], test(changedShardsTest, 'the newest everywhere')),
   mutant('a-shard-that-is-not-told-is-passed-over', 'a configure that answers is whole',
     [configure, "if (failed?.status !== 'rejected') return", "if (failed?.status !== 'nothing') return"],
     test(changedShardsTest, 'are not said to hold')),
   mutant('a-change-gives-up-on-a-busy-shard', 'a change of rules comes through',
-    ['rate/core/ruled-row.ts', 'attempt <= 4 ? 0 :', 'attempt <= 4_000 ? 0 :'],
+    ['rate/core/row.ts', 'attempt <= 4 ? 0 :', 'attempt <= 4_000 ? 0 :'],
     test(changedShardsTest, 'all the time')),
   mutant('news-of-a-shard-are-looked-up-in-memory', 'a key’s own settings hold with the next write',
-    ['rate/operations/known-settings.ts',
+    ['rate/limiter.ts',
      'if (sinceMs !== undefined || known.confirmedMs <',
      'if (known.confirmedMs < (sinceMs ?? 0) || known.confirmedMs <'],
     test(changedShardsTest, 'has just read')),
@@ -143,7 +143,7 @@ atMs: seen.atMs,`], simulation(500, 'rates')),
      'clockMs < overMs(epoch, position, cost) * LATE_SLOT_MS'],
     simulation(500, 'rates')),
   mutant('denied-by-old-memory', 'no denial while there is room',
-    ['rate/operations/limiter.ts',
+    ['rate/limiter.ts',
      'return clockMs - seenMs <= keptMs',
      'return clockMs - seenMs <= keptMs * 1_000'],
     test(requestsTest), simulation(500, 'rates')),
@@ -161,7 +161,7 @@ atMs: seen.atMs,`], simulation(500, 'rates')),
      'canWait ? lastInLineAt(epoch, nowMs, cost, 10 * inLine + 9_000)'],
     simulation(500, 'rates')),
   mutant('a-clock-an-hour-off', 'a clock far off changes nothing',
-    ['rate/core/clocks.ts',
+    ['rate/limiter.ts',
      'if (receivedMs === undefined) return',
      'if (receivedMs !== Number.NaN) return'],
     test(limitsTest, 'off the gateway'), simulation(500, 'rates')),
@@ -170,10 +170,10 @@ atMs: seen.atMs,`], simulation(500, 'rates')),
      'revision: Math.max(known.revision, row?.epoch.revision ?? 0),',
      'revision: known.revision,'], simulation(500, 'rates')),
   mutant('who-waits-goes-at-once', 'nobody goes before his turn',
-    ['rate/operations/admit.ts', 'if (leftMs <= 0) break', 'if (leftMs <= 500) break'],
+    ['rate/tickets.ts', 'if (leftMs <= 0) break', 'if (leftMs <= 500) break'],
     simulation(500, 'rates')),
   mutant('a-ticket-that-anybody-can-write', 'tickets are signed',
-    ['rate/core/ticket.ts',
+    ['rate/tickets.ts',
      'return given.length === expected.length && timingSafeEqual(given, expected)',
      'return given.length === expected.length || timingSafeEqual(given, expected)'],
     test('test/rate/core/ticket.test.ts')),
@@ -190,25 +190,25 @@ atMs: seen.atMs,`], simulation(500, 'rates')),
     [turnstile, 'const HUNG_MS = 2_000', 'const HUNG_MS = 2_000_000'],
     test(requestsTest, 'a call that hangs')),
   mutant('a-new-secret-signs-at-once', 'a ticket is good for every process',
-    ['rate/core/secrets.ts', 'signsFromMs: nowMs + SECRET_SETTLES_MS,', 'signsFromMs: nowMs,'],
+    ['rate/secrets.ts', 'signsFromMs: nowMs + SECRET_SETTLES_MS,', 'signsFromMs: nowMs,'],
     test(secretTest, 'signs when every process has read it')),
   mutant('a-secret-is-read-once-for-all', 'a ticket is good for every process',
-    ['rate/operations/table-secrets.ts',
+    ['rate/secrets.ts',
      'Math.abs(nowMs - known.startedMs) <= SECRETS_KEPT_MS',
      'Math.abs(nowMs - known.startedMs) <= 1_000 * SECRETS_KEPT_MS'],
     test(secretTest, 'signs when every process has read it')),
   mutant('a-forgotten-secret-comes-back', 'what is forgotten is void',
-    ['rate/operations/change-secrets.ts',
+    ['rate/secrets.ts',
      "`s=:seen AND ${former.length === 0 ? 'attribute_not_exists' : 'attribute_exists'}(f)`",
      "`s=:seen AND ${former.length < 0 ? 'attribute_not_exists' : 'attribute_exists'}(s)`"],
     test(secretTest, 'brings none back')),
   mutant('a-call-is-held-as-long-as-it-asks', 'held calls are bounded',
-    ['http/endpoints/rate.ts',
+    ['lambdas/http/rate.ts',
      'maxWaitMs: Math.min(maxWaitMs, holdMsMax),',
      'maxWaitMs: Math.max(maxWaitMs, holdMsMax),'],
     test('test/http/rate.test.ts', 'is not held for longer')),
   mutant('a-secret-is-changed-by-the-operators-clock', 'a ticket is good for every process',
-    ['rate/store/store-time.ts',
+    ['rate/secrets.ts',
      'nowMs: () => clock.nowMs() + aheadMs,',
      'nowMs: () => clock.nowMs() + 0 * aheadMs,'], test('test/rate/engine/store-time.test.ts')),
 ]

@@ -1,11 +1,11 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: patches are text of source code
 import { type Mutant, mutant, simulation, test } from './mutant.ts'
 
-const transitions = 'engine/core/transitions.ts'
-const appendUpdate = 'engine/store/append-update.ts'
+const transitions = 'engine/core/views.ts'
+const appendUpdate = 'engine/requests/append-update.ts'
 const fence = 'engine/core/fence.ts'
-const reminder = 'engine/core/reminder.ts'
-const startTimers = 'engine/operations/sweeping/start-timers.ts'
+const reminder = 'engine/core/fence.ts'
+const startTimers = 'engine/upkeep/walk-queues.ts'
 const transitionsTest = 'test/engine/core/transitions.test.ts'
 const remindersTest = 'test/engine/reminders.test.ts'
 const startTimersTest = 'test/engine/start-timers.test.ts'
@@ -21,7 +21,7 @@ export const reminderMutants: readonly Mutant[] = [
       'void [endsUnacknowledged, worked]'],
     test(transitionsTest), simulation(500, 'consumed')),
   mutant('purged-lock-frees-nobody', 'a lock that ends unacknowledged is news to those behind it',
-    ['engine/core/flags.ts',
+    ['engine/core/fence.ts',
      "after.ended.findLast((ended) => ended.lockId === lockId)?.ending !== 'acknowledged'",
      `!['acknowledged', 'purged'].includes(
   after.ended.findLast((ended) => ended.lockId === lockId)?.ending ?? '',
@@ -35,10 +35,10 @@ export const reminderMutants: readonly Mutant[] = [
      'if (checkAtMs !== undefined && append.items === 0) stored.checkAt = checkAtMs'],
     simulation(200)),
   mutant('a-push-relies-on-a-timer-that-is-years-away', 'who was not heard is announced again',
-    ['engine/operations/pushing/append.ts', 'if (addition.items > 0) await remindInTime(engine, after)', ''],
+    ['engine/verbs/send-append.ts', 'if (addition.items > 0) await remindInTime(engine, after)', ''],
     test(remindersTest, 'years away')),
   mutant('a-transaction-relies-on-a-timer-that-is-years-away', 'who was not heard is announced again',
-    ['engine/operations/lanes/lanes.ts', 'await remindInTime(engine, record)', ''],
+    ['engine/storing/make-lanes.ts', 'await remindInTime(engine, record)', ''],
     test(remindersTest, 'years away')),
   mutant('the-walk-passes-over-timers-that-are-years-away', 'who was not heard is announced again',
     [reminder, '(record.checkAtMs === undefined || isTooFar(record, nowMs))', 'record.checkAtMs === undefined'],
@@ -66,7 +66,7 @@ export const reminderMutants: readonly Mutant[] = [
     ['engine/core/locks.ts', '&& lockId.startsWith(CONSUMERS_LOCK)', ''],
     test('test/engine/announce-waiting.test.ts')),
   mutant('announcing-leaves-expired-locks', 'what waits is announced when somebody asks for it',
-    ['engine/operations/sweeping/announce-waiting.ts', 'hasAny(after, over) ? again(asStored(after)) : done(waits)',
+    ['engine/upkeep/walk-queues.ts', 'hasAny(after, over) ? again(asStored(after)) : done(waits)',
      'done(waits)'],
     test('test/engine/announce-waiting.test.ts')),
   mutant('first-push-is-no-event', 'the write that makes a queue with items is notable',
@@ -79,16 +79,16 @@ export const reminderMutants: readonly Mutant[] = [
      'return nowMs < againAtMs ? undefined : walkStart',
      'return againAtMs > 0 ? undefined : walkStart'], test(startTimersTest)),
   mutant('sweeper-asks-for-timers-once', 'what an older engine pushed gets a timer within a day',
-    ['background/sweep/sweeper.ts',
+    ['lambdas/background/sweep.ts',
      'askAtMs = clock.nowMs() + ASK_EVERY_MS',
      'askAtMs = Number.POSITIVE_INFINITY * ASK_EVERY_MS'],
     test('test/background/sweeper.test.ts')),
   mutant('record-that-cannot-be-read-stops-the-walk', 'what cannot be read stands in nobody’s way',
-    ['engine/operations/looking/walk.ts', 'unread.push({ queue, error })', 'throw error'],
+    ['engine/verbs/list-queues.ts', 'unread.push({ queue, error })', 'throw error'],
     test(formatsTest)),
   mutant('record-that-cannot-be-read-empties-the-list',
     'what cannot be read stands in nobody’s way',
-    ['engine/operations/looking/list.ts',
+    ['engine/verbs/list-queues.ts',
      "engine.onBackgroundError(error, { queue, step: 'list' })",
      'throw error'], test(formatsTest)),
   mutant('queue-that-is-passed-gets-no-other-walk', 'what waits has a timer',
@@ -96,11 +96,11 @@ export const reminderMutants: readonly Mutant[] = [
   mutant('queue-that-cannot-be-read-is-walked-to-again-and-again', 'ever more seldom',
     [startTimers, 'NEXT_WALK_MS * 2 ** walks', 'NEXT_WALK_MS'], test(startTimersTest)),
   mutant('newer-format-blocks-the-stream', 'what cannot be read stands in nobody’s way',
-    ['background/announcements/announce-batch.ts',
+    ['lambdas/background/announce.ts',
      'if (isFormatUnknown(error)) passed += 1 else failed.add(at)',
      `if (isFormatUnknown(error)) passed += 1
 failed.add(at)`], test('test/background/announcements/newer-format.test.ts')),
   mutant('newer-format-blocks-housekeeping', 'what cannot be read stands in nobody’s way',
-    ['background/housekeeping/housekeep-batch.ts', 'else failed.add(queue)', 'failed.add(queue)'],
+    ['lambdas/background/housekeep.ts', 'else failed.add(queue)', 'failed.add(queue)'],
     test('test/background/housekeep-batch.test.ts')),
 ]

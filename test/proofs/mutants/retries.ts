@@ -1,26 +1,26 @@
 import { type Mutant, mutant, simulation, test } from './mutant.ts'
 
-const retry = 'engine/core/retry.ts'
-const worker = 'consumer/core/worker.ts'
+const retry = 'engine/core/settling.ts'
+const worker = 'shared/worker/worker.ts'
 const retriesTest = 'test/engine/retries.test.ts'
 const transitionsTest = 'test/engine/core/transitions.test.ts'
-const pastRetries = 'engine/operations/popping/past-retries.ts'
+const pastRetries = 'engine/verbs/pop-take.ts'
 const retryExpiryTest = 'test/engine/retry-expiry.test.ts'
 
 /** What was released with a delay. */
 // biome-ignore format: a mutant is a row
 export const retryMutants: readonly Mutant[] = [
   mutant('retry-settled-by-its-id', 'no call can settle a retry lock',
-    ['engine/core/lock-standing.ts', 'isRetry(lockId) ? undefined : record?.locks.get(lockId)',
+    ['engine/core/locks.ts', 'isRetry(lockId) ? undefined : record?.locks.get(lockId)',
      'record?.locks.get(lockId)'], test(retriesTest, 'no caller can settle')),
   mutant('retry-that-nobody-overtakes', 'an exclusive pop passes by what may be overtaken',
-    ['engine/core/pop.ts', '.filter(([lockId]) => !isOvertaken(lockId))', '.filter(() => isOvertaken !== undefined)'],
+    ['engine/core/plan-pop.ts', '.filter(([lockId]) => !isOvertaken(lockId))', '.filter(() => isOvertaken !== undefined)'],
     test(retriesTest)),
   mutant('retry-that-all-overtake', 'an exclusive queue keeps its order',
     [retry, 'lockId.startsWith(RETRY_LOCK) || isOvertaken(lockId)', 'isOvertaken(lockId)'],
     test(retriesTest)),
   mutant('retry-overtaken-unasked', 'an exclusive queue keeps its order',
-    ['foundation/random-text.ts', 'overtake ? OVERTAKEN_LOCK : RETRY_LOCK', 'overtake ? RETRY_LOCK : OVERTAKEN_LOCK'],
+    ['shared/system.ts', 'overtake ? OVERTAKEN_LOCK : RETRY_LOCK', 'overtake ? RETRY_LOCK : OVERTAKEN_LOCK'],
     test(retriesTest), simulation(100)),
   mutant('retry-of-a-last-delivery', 'what was delivered for the last time does not wait',
     [retry, 'const spent = spentOf(record, stretches)', 'const spent = spentOf(record, [])'],
@@ -29,12 +29,12 @@ export const retryMutants: readonly Mutant[] = [
     [retry, 'spent.length > 0 ? giveBack(record, spent) : record', 'giveBack(record, stretches)'],
     test(retriesTest), simulation(100)),
   mutant('retry-that-comes-early', 'a retry comes when it was asked for',
-    ['engine/operations/settling/settle.ts', 'delaySeconds * 1_000, nowMs', 'delaySeconds * 999, nowMs'],
+    ['engine/verbs/settle.ts', 'delaySeconds * 1_000, nowMs', 'delaySeconds * 999, nowMs'],
     test(retriesTest), simulation(100)),
   mutant('retry-told-as-an-expired-lock', 'of a retry that comes due nobody’s time ran out',
-    ['engine/core/transitions.ts', 'isDone(lock) || isRetry(lockId) ||', 'isDone(lock) ||'], test(transitionsTest)),
+    ['engine/core/views.ts', 'isDone(lock) || isRetry(lockId) ||', 'isDone(lock) ||'], test(transitionsTest)),
   mutant('retry-told-when-it-begins', 'a release with a delay frees nothing',
-    ['engine/core/flags.ts', '&& !goesToRetry(lock, after, isWorkedOn)', '&& goesToRetry !== undefined'],
+    ['engine/core/fence.ts', '&& !goesToRetry(lock, after, isWorkedOn)', '&& goesToRetry !== undefined'],
     test(transitionsTest), test(retriesTest)),
   mutant('retry-counted-as-locked', 'what waits for its retry is locked by nobody',
     ['engine/core/views.ts', 'isLive(lock, nowMs) && !isRetry(lockId)', 'isLive(lock, nowMs)'], test(retriesTest)),
@@ -42,7 +42,7 @@ export const retryMutants: readonly Mutant[] = [
     ['engine/core/locks.ts', 'isRetry(lockId) ? released :', 'isRetry === undefined ? released :'],
     test(retriesTest, 'remembered')),
   mutant('retry-that-silences-the-rest', 'a retry stands for nobody',
-    ['engine/core/reminder.ts', '!isDone(lock) && !isRetry(id)', '!isDone(lock) && isRetry !== id'],
+    ['engine/core/fence.ts', '!isDone(lock) && !isRetry(id)', '!isDone(lock) && isRetry !== id'],
     test(retriesTest, 'remind')),
   mutant('retry-that-puts-reminders-off', 'beside a retry a day away the sweeper goes on looking',
     ['engine/core/fence.ts', 'return hasRetry(record) ? nowMs + afterMs : undefined', 'return hasRetry === undefined ? nowMs : undefined'],
@@ -58,10 +58,10 @@ export const retryMutants: readonly Mutant[] = [
     [retry, 'if (stretches.length <= RETRY_STRETCHES_MAX) return', 'if (RETRY_STRETCHES_MAX > 0) return'],
     test(retriesTest, 'share')),
   mutant('retry-that-is-refused-again', 'a settlement that is repeated gets its answer again',
-    ['engine/core/partial.ts', 'intersect(others, inRetry(record, priority))', 'intersect([], inRetry(record, priority))'],
+    ['engine/core/locks.ts', 'intersect(others, inRetry(record, priority))', 'intersect([], inRetry(record, priority))'],
     test(retriesTest, 'named again')),
   mutant('retry-that-was-released-at-once', 'only the same request is a repetition',
-    ['engine/core/partial.ts', 'again === undefined ? [] :', 'again === null ? [] :'],
+    ['engine/core/locks.ts', 'again === undefined ? [] :', 'again === null ? [] :'],
     test(retriesTest, 'named again')),
   mutant('overtaken-retry-untold', 'what a lock kept back is told when it ends',
     [retry, '(isWorkedOn || !isOvertaken(id)) &&', ''], test(retriesTest, 'have ended')),
@@ -69,24 +69,24 @@ export const retryMutants: readonly Mutant[] = [
     [retry, '(isWorkedOn || !isOvertaken(id)) &&', '!isOvertaken(id) && isWorkedOn !== undefined &&'],
     test(retriesTest, 'another consumer')),
   mutant('consumers-lock-forgotten', 'a settlement that is repeated gets its answer again',
-    ['engine/core/ended-locks.ts', '(\\.?[^.]{11})', '([^.]{11})'], test('test/engine/core/record.test.ts')),
+    ['engine/core/stored-record.ts', '(\\.?[^.]{11})', '([^.]{11})'], test('test/engine/core/record.test.ts')),
   mutant('consumer-delays-what-nobody-tried', 'what nobody has tried is back at once',
-    ['consumer/core/verdicts.ts', "failed: ended.kind === 'given-up' ? [] : back", 'failed: back'],
+    ['shared/worker/batch.ts', "failed: ended.kind === 'given-up' ? [] : back", 'failed: back'],
     test('test/consumer/many.test.ts', 'stop')),
   mutant('consumer-lets-the-untried-be-overtaken', 'only what failed is overtaken',
     [worker, 'if (overtake && 0 < failed.length && failed.length < back.length)', 'if (failed.length < 0)'],
     test('test/consumer/many.test.ts', 'nobody overtake')),
   mutant('consumer-asks-a-blocked-queue', 'a queue that waits for a retry is not asked',
-    ['consumer/core/rota.ts', '(lockedCount === 0 && !isBlocked)', '(lockedCount === 0 && isBlocked !== 1)'],
+    ['shared/worker/many.ts', '(lockedCount === 0 && !isBlocked)', '(lockedCount === 0 && isBlocked !== 1)'],
     test('test/consumer/rota.test.ts')),
   mutant('a-retry-that-nobody-can-read-fails-pops', '0040 a locked queue is locked, whoever can read what locks it',
     [pastRetries, 'orElse: answer(held),', ''],
     test('test/engine/retry-expiry.test.ts', 'where nobody can read it')),
   mutant('retry-of-the-expired-holds-up-the-rest', '0040 nothing waits for what no pop will hand out',
-    ['engine/operations/popping/pop.ts', 'return record.timed ? passRetries(', 'return record.queue === "" ? passRetries('],
+    ['engine/verbs/pop.ts', 'return record.timed ? passRetries(', 'return record.queue === "" ? passRetries('],
     test(retryExpiryTest, 'until it expires')),
   mutant('retry-is-looked-at-in-every-queue', '§11 who does not use it does not pay',
-    ['engine/operations/popping/pop.ts', 'return record.timed ? passRetries(', 'return record.queue !== "" ? passRetries('],
+    ['engine/verbs/pop.ts', 'return record.timed ? passRetries(', 'return record.queue !== "" ? passRetries('],
     test(retryExpiryTest, 'does not read what waits')),
   mutant('retry-of-the-living-is-passed-over', '0036 an item waits until its retry',
     [pastRetries, 'passOverWaiting(record, over, nowMs)', 'passOverWaiting(record, stretches, nowMs)'], test(retryExpiryTest, 'whatever else has')),
@@ -94,6 +94,6 @@ export const retryMutants: readonly Mutant[] = [
     ['engine/core/expiry.ts', 'bury(freed, over, REASON)', 'bury(freed, over, REASON, 0)'],
     test(retryExpiryTest, 'with its last delivery')),
   mutant('retry-of-the-expired-is-shown-as-waiting', '0040 an expired item is shown as such',
-    ['engine/operations/looking/browse.ts', "state.state !== 'locked' && isOver", "state.state === 'ready' && isOver"],
+    ['engine/verbs/list-items.ts', "state.state !== 'locked' && isOver", "state.state === 'ready' && isOver"],
     test(retryExpiryTest, 'until it expires')),
 ]

@@ -1,13 +1,13 @@
 import { type Mutant, mutant, simulation, test } from './mutant.ts'
 
-const due = 'engine/core/due-occurrences.ts'
-const push = 'engine/operations/scheduling/push-due.ts'
-const change = 'engine/operations/scheduling/change-schedule.ts'
-const written = 'engine/operations/scheduling/write-schedule.ts'
-const deploy = 'engine/operations/scheduling/deploy-schedules.ts'
-const deployedRow = 'engine/store/deployed-schedules-row.ts'
+const due = 'engine/core/schedule.ts'
+const push = 'engine/verbs/push-due.ts'
+const change = 'engine/verbs/change-schedules.ts'
+const written = 'engine/verbs/change-schedules.ts'
+const deploy = 'engine/upkeep/deploy-schedules.ts'
+const deployedRow = 'engine/upkeep/deploy-schedules.ts'
 const deployed = 'test/engine/schedules/deployed.test.ts'
-const rows = 'engine/store/schedule-rows.ts'
+const rows = 'engine/requests/schedule-rows.ts'
 const dueTest = 'test/engine/schedules/due-occurrences.test.ts'
 const races = 'test/engine/schedules/races.test.ts'
 const whole = 'test/engine/schedules/schedules.test.ts'
@@ -55,10 +55,10 @@ export const scheduleMutants: readonly Mutant[] = [
   mutant('schedule-made-again-though-deleted', '0002: a lost answer is never guessed',
     [written, "if (now === undefined) return 'unknown'", ''], test(races, 'does not make it again')),
   mutant('schedule-near-and-nobody-told', '0035: the stream announces a timer that becomes near',
-    ['engine/core/stored-schedule.ts', "wk: isNear(checkAt, nowMs) ? ('y' as const) : undefined", 'wk: undefined'],
+    ['engine/requests/schedule-rows.ts', "wk: isNear(checkAt, nowMs) ? ('y' as const) : undefined", 'wk: undefined'],
     test('test/engine/schedules/wake.test.ts')),
   mutant('wake-visits-one-schedule-of-a-queue', '0035: each timer is visited for itself',
-    ['engine/operations/sweeping/wake.ts', 'placeOf(timer)', 'timer.pk'],
+    ['engine/upkeep/wake.ts', 'placeOf(timer)', 'timer.pk'],
     test('test/engine/schedules/wake.test.ts', 'at the same moment')),
   mutant('schedule-missed-though-it-waited', '0038: a full queue keeps the occurrence',
     [due, 'if (schedule.retryAtMs !== undefined) {', 'if (schedule.retryAtMs === -1) {'], test(dueTest, 'waited for room')),
@@ -98,7 +98,7 @@ export const scheduleMutants: readonly Mutant[] = [
     [change, '|| before.deployed || put.isAlike)', '|| before.deployed)'],
     test(deployed, 'replace what callers have put')),
   mutant('deployed-schedules-taken-for-a-callers', '0038: a schedule that a deployment put says so',
-    ['engine/core/stored-schedule.ts', "dep: schedule.deployed ? ('y' as const) : undefined", 'dep: undefined'],
+    ['engine/requests/schedule-rows.ts', "dep: schedule.deployed ? ('y' as const) : undefined", 'dep: undefined'],
     test(deployed, 'say that they come from a deployment')),
   mutant('deployed-schedules-nobody-is-left', '0038: a run whose time is up leaves the rest to the next',
     [deploy, 'if (engine.clock.nowMs() >= deadlineMs) break', ''],

@@ -1,11 +1,11 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: patches are text of source code
 import { type Mutant, mutant, simulation, test } from './mutant.ts'
 
-const fencedUpdate = 'engine/store/fenced-update.ts'
-const seal = 'engine/operations/lanes/seal.ts'
-const segmentRows = 'engine/store/segment-rows.ts'
+const fencedUpdate = 'engine/requests/fenced-update.ts'
+const seal = 'engine/storing/seal.ts'
+const segmentRows = 'engine/requests/segment-rows.ts'
 const settling = 'engine/core/settling.ts'
-const coreSeal = 'engine/core/seal.ts'
+const coreSeal = 'engine/core/plan-seal.ts'
 const append = 'engine/core/append.ts'
 const sealBeforeTest = 'test/engine/seal-before.test.ts'
 
@@ -98,10 +98,10 @@ await writeRows(engine, record, planned, rows)`]], simulation(1500)),
     [append, '? record.tailBytes >= LONE_TAIL_BYTES', '? record.tailBytes < 0'],
     test(sealBeforeTest, 'with more lanes')),
   mutant('nobody-seals-what-a-lone-producer-left', '0011 the next to be alone seals it',
-    ['engine/operations/pushing/append.ts',
+    ['engine/verbs/send-append.ts',
      'isNext(remembered, after)) engine.alone.add(after)',
      'isNext(remembered, after)) void after'], test(sealBeforeTest, 'another that follows')),
   mutant('own-pop-taken-for-another-producer', '0011 one write a push, one in eight with a copy',
-    ['engine/operations/attempts/commit.ts', 'stillAlone(engine, change.before, record)', ''],
+    ['engine/driver/engine.ts', 'stillAlone(engine, change.before, record)', ''],
     test(sealBeforeTest, 'pops as well')),
 ]

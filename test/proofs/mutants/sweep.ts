@@ -1,11 +1,11 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: patches are text of source code
 import { type Mutant, mutant, simulation, test } from './mutant.ts'
 
-const sweep = 'engine/operations/sweeping/sweep.ts'
-const endLocks = 'engine/operations/sweeping/end-locks.ts'
-const moveLanes = 'engine/operations/moving/move-lanes.ts'
-const onceUpdate = 'engine/store/once-update.ts'
-const segments = 'engine/store/segments.ts'
+const sweep = 'engine/upkeep/sweep.ts'
+const endLocks = 'engine/upkeep/end-locks.ts'
+const moveLanes = 'engine/storing/move-across.ts'
+const onceUpdate = 'engine/requests/blind-updates.ts'
+const segments = 'engine/requests/segment-rows.ts'
 const sweepLoadTest = 'test/engine/sweep-load.test.ts'
 const stuckLanesTest = 'test/engine/stuck-lanes.test.ts'
 const transactItemTest = 'test/engine/transact-item.test.ts'
@@ -22,7 +22,7 @@ export const sweepMutants: readonly Mutant[] = [
   mutant('sweeper-asks-a-store-that-hangs-again-and-again', 'what hangs keeps its place',
     [sweep, 'inTime() && tidying.size < TIDIED_AT_ONCE', 'inTime()'], test(sweepLoadTest)),
   mutant('sweep-asks-for-a-record-twice', 'what the index shows twice holds up nobody',
-    ['engine/operations/sweeping/due-queues.ts', 'const timers = onceEach(page)', 'const timers = page'],
+    ['engine/upkeep/due-queues.ts', 'const timers = onceEach(page)', 'const timers = page'],
     test('test/engine/sweep-twice-in-index.test.ts')),
   mutant('sweeper-visits-one-after-the-other', '20,000 queues a run',
     [endLocks, 'const VISITS_AT_ONCE = 32', 'const VISITS_AT_ONCE = 1'], test(sweepLoadTest)),
@@ -45,7 +45,7 @@ export const sweepMutants: readonly Mutant[] = [
      'update.condition(`born=${update.value(seen.born)}`) update.condition(`(attr',
      'update.condition(`(attr'], test(transactItemTest, 'passes once')),
   mutant('record-of-any-format-is-written', 'a format that is not known is refused',
-    ['engine/store/record-update.ts', 'update.condition(KNOWN_FORMAT)', ''],
+    ['engine/requests/blind-updates.ts', 'update.condition(KNOWN_FORMAT)', ''],
     test('test/engine/formats.test.ts')),
   mutant('recalled-row-that-begins-later', '§5.8 a reader finds the row that holds a number',
     [segments, 'afterRecalled(from), 1, false)', 'afterRecalled(from - 1), 1, false)'],
@@ -54,15 +54,15 @@ export const sweepMutants: readonly Mutant[] = [
     [segments, 'while (next < to && bytes < bytesMax) {', 'while (next < to && bytes < 0) {'],
     test(readingTest), simulation(300)),
   mutant('throttled-record-stops-the-sweep', 'one queue holds up no other',
-    ['foundation/dynamo.ts',
+    ['aws/dynamo.ts',
      'if (!(error instanceof QueueError)) throw error',
      'if (left.length > 0) throw error'], test(sweepTest)),
   mutant('shard-that-fails-stops-the-sweep', 'one shard holds up no other',
-    ['engine/operations/sweeping/due-queues.ts',
+    ['engine/upkeep/due-queues.ts',
      "yield { kind: 'shard-unread', shard, error }",
      'throw error'], test(sweepTest)),
   mutant('each-page-of-a-shard-has-another-end', 'a page begins within its range',
-    ['engine/operations/sweeping/due-queues.ts',
+    ['engine/upkeep/due-queues.ts',
      'duePage(engine, shard, untilMs, from)', 'duePage(engine, shard, nowMs + NEAR_MS, from)'],
     test('test/engine/sweep-load.test.ts', 'up to the same time')),
   mutant('sum-of-the-dead-is-read-before-the-wait', 'the report counts what each queue moved',
@@ -71,14 +71,14 @@ export const sweepMutants: readonly Mutant[] = [
      'report.itemsDeadLettered += await tidyQueue(engine, queue, over)'],
     test('test/engine/dead-letter.test.ts', 'several queues at once')),
   mutant('lag-is-blind-to-what-is-not-served', 'the lag tells of every queue that was met',
-    ['engine/operations/sweeping/sweep-report.ts',
+    ['engine/upkeep/end-locks.ts',
      'report.lagMs = Math.max(report.lagMs, engine.clock.nowMs() - dueMs)',
      'void [engine, dueMs]'], test(sweepTest)),
   mutant('visit-goes-on-when-the-time-is-up', 'a sweep ends in time',
     [endLocks, 'dynamo: engine.dynamo.until(deadlineMs)', 'dynamo: engine.dynamo'],
     test(sweepTest)),
   mutant('time-that-is-up-is-a-failure', 'a sweep ends in time',
-    ['engine/operations/sweeping/sweep-queue.ts',
+    ['engine/upkeep/end-locks.ts',
      "if (nowMs >= deadlineMs) return answer('locks')",
      ''], test(sweepTest)),
   mutant('each-stuck-priority-costs-a-request',
@@ -91,11 +91,11 @@ export const sweepMutants: readonly Mutant[] = [
     [moveLanes, 'if (!hasLost) continue', 'void hasLost'],
     test(stuckLanesTest, 'asks once for each')),
   mutant('items-of-the-call-wait-for-their-turn', 'a call moves its own items first',
-    ['engine/operations/moving/move-dead.ts', 'of [...first, ...all.slice', 'of [...all.slice'],
+    ['engine/storing/move-across.ts', 'of [...first, ...all.slice', 'of [...all.slice'],
     test(stuckLanesTest, 'own items first')),
   mutant('stuck-priorities-tried-with-each-change',
     'while stuck, dead items are left to the timer',
-    ['engine/operations/sweeping/housekeep.ts',
+    ['engine/upkeep/housekeep.ts',
      'leaveStuck && wasStuckLately(engine, queue)',
      'leaveStuck && wasStuckLately(engine, `${queue}!`)'],
     test(stuckLanesTest, 'left to the timer')),

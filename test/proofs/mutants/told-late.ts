@@ -1,7 +1,7 @@
 import { type Mutant, mutant, test } from './mutant.ts'
 
-const claim = 'engine/operations/popping/claim.ts'
-const purgeScheduled = 'engine/operations/later/purge-scheduled.ts'
+const claim = 'engine/verbs/pop-claim.ts'
+const purgeScheduled = 'engine/verbs/purge.ts'
 const toldLate = 'test/engine/told-late.test.ts'
 
 /** Answers and writes that go by a record which has moved on since. */
@@ -16,10 +16,10 @@ const { stretches } = record.locks.get(lockId) ?? { stretches: [] }`],
   mutant('claim-of-expired-items-leaves-no-mark', 'who takes the last leaves the mark',
     [claim, 'setsDry: engine.events && kept.length === 0', 'setsDry: false'], test(toldLate, 'as dry')),
   mutant('error-after-a-repeated-pop-that-acknowledged', '§6.6 a definite error changed nothing',
-    ['engine/operations/popping/pop.ts', "change = changeOf(engine, record, draft, { nowMs }) return { kind: 'write', change, landed(after) { passing.itemsAcknowledged = itemsAcknowledged", "change = changeOf(engine, record, draft, { nowMs })\nreturn { kind: 'write', change, landed(after) {"],
+    ['engine/verbs/pop.ts', "change = changeOf(engine, record, draft, { nowMs }) return { kind: 'write', change, landed(after) { passing.itemsAcknowledged = itemsAcknowledged", "change = changeOf(engine, record, draft, { nowMs })\nreturn { kind: 'write', change, landed(after) {"],
     test(toldLate, 'A repeated pop')),
   mutant('refusal-thrown-from-memory', '§5.7 refusals come from the record as it is',
-    ['engine/operations/attempts/attempts.ts', 'if (error instanceof QueueError) return refuse(error) throw error', 'throw error'],
+    ['engine/driver/attempts.ts', 'if (error instanceof QueueError) return refuse(error) throw error', 'throw error'],
     test(toldLate, 'as it is')),
   mutant('purge-guesses-whose-era-it-is', '§5.5 a lost answer is never guessed',
     [purgeScheduled, '1 + Math.floor(random() * ERA_STEP_MAX)', '1 + Math.floor(random())'],
@@ -28,11 +28,11 @@ const { stretches } = record.locks.get(lockId) ?? { stretches: [] }`],
     [purgeScheduled, "if (written.kind === 'failed') return this.#look(engine, record)", "if (written.kind === 'failed') return again(asStored(await readRecord(engine, queue)))"],
     test(toldLate, 'lands after all')),
   mutant('redrive-hides-what-is-open', '§6.6 a definite error changed nothing',
-    ['engine/operations/moving/move-lanes.ts', 'all.find(isOpen) ?? all[0]', 'all[0]'], test(toldLate, 'A redrive')),
+    ['engine/storing/move-across.ts', 'all.find(isOpen) ?? all[0]', 'all[0]'], test(toldLate, 'A redrive')),
   mutant('nothing-changed-in-words', '§6.6 a definite error changed nothing',
-    ['engine/operations/attempts/engine.ts', "error.message.replace(NOTHING_CHANGED, 'a part was done before')", 'error.message'],
+    ['engine/driver/engine.ts', "error.message.replace(NOTHING_CHANGED, 'a part was done before')", 'error.message'],
     test(toldLate, 'in words')),
   mutant('pop-that-stops-leaves-no-mark', 'who takes the last leaves the mark',
-    ['engine/operations/popping/pass-over.ts', 'const change = changeOf(engine, record, draft, { nowMs, setsDry: engine.events })', 'const change = changeOf(engine, record, draft, { nowMs })'],
+    ['engine/verbs/pop-take.ts', 'const change = changeOf(engine, record, draft, { nowMs, setsDry: engine.events })', 'const change = changeOf(engine, record, draft, { nowMs })'],
     test(toldLate, 'that stops')),
 ]

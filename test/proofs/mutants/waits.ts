@@ -1,7 +1,7 @@
 import { type Mutant, mutant, simulation, test } from './mutant.ts'
 
-const wait = 'engine/operations/popping/wait.ts'
-const seats = 'engine/operations/popping/seats.ts'
+const wait = 'engine/verbs/wait-for-items.ts'
+const seats = 'engine/verbs/wait-for-items.ts'
 
 /** Waiting pops and the loop around a transaction, as the simulation sees them. */
 // biome-ignore format: a mutant is a row
@@ -34,6 +34,6 @@ export const waitMutants: readonly Mutant[] = [
   mutant('waiting-pop-sits-for-minutes', '0029: who dies on a seat leaves it when it expires',
     [seats, 'const LATER_MS = 5_000', 'const LATER_MS = 500_000'], simulation(20, 'waiting')),
   mutant('transact-takes-a-new-entry-in-doubt', 'one entry has one effect, whatever gets lost',
-    ['engine/operations/pushing/transact.ts', "fate === 'in the way' && doubt === undefined",
+    ['engine/verbs/transact.ts', "fate === 'in the way' && doubt === undefined",
      "fate === 'in the way'"], test('test/engine/transact.test.ts', 'no other entry')),
 ]

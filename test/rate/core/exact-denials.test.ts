@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { RateRow } from '../../../lambdas/rate/core/row.ts'
-import type { Rules } from '../../../lambdas/rate/core/rules.ts'
-import { type Ask, planSlots, type SlotWrite } from '../../../lambdas/rate/core/slot-plan.ts'
+import type { RateRow } from '../../../rate/core/row.ts'
+import type { Rules } from '../../../rate/core/settings.ts'
+import { type Ask, planSlots, type SlotWrite } from '../../../rate/core/slots.ts'
 
 // Who is denied learns the very millisecond at which the same request would go, whatever rules the row had before.
 

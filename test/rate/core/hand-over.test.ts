@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { Epoch } from '../../../lambdas/rate/core/epoch.ts'
-import { handOver, type Issued } from '../../../lambdas/rate/core/hand-over.ts'
-import { turnMs } from '../../../lambdas/rate/core/ruler.ts'
-import type { Rules } from '../../../lambdas/rate/core/rules.ts'
+import type { Epoch } from '../../../rate/core/epoch.ts'
+import { handOver, type Issued, turnMs } from '../../../rate/core/epoch.ts'
+import type { Rules } from '../../../rate/core/settings.ts'
 
 /** What a row is under other rules: nothing promised moves, and what was used counts. */
 

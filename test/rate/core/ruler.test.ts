@@ -3,21 +3,19 @@ import { describe, expect, it } from 'vitest'
 import {
   type Epoch,
   epochText,
-  naturalEpoch,
-  parseEpoch,
-} from '../../../lambdas/rate/core/epoch.ts'
-import {
   fittingPosition,
   floorAt,
   lastInLineAt,
   lastOpenAt,
+  naturalEpoch,
   opensMs,
   overMs,
+  parseEpoch,
   placeInLine,
   remainingAt,
   turnMs,
   widthOf,
-} from '../../../lambdas/rate/core/ruler.ts'
+} from '../../../rate/core/epoch.ts'
 
 const window: Epoch = {
   rules: { algorithm: 'window', maxRequests: 10, windowMs: 1_000, burst: 1 },

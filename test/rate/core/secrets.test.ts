@@ -4,14 +4,14 @@ import {
   FORMER_SECRETS_MAX,
   SECRET_SETTLES_MS,
   SECRETS_KEPT_MS,
-} from '../../../lambdas/rate/core/bounds.ts'
+} from '../../../rate/core/bounds.ts'
 import {
   firstSecrets,
   rotated,
   secretsAt,
   type TicketSecrets,
   withoutFormer,
-} from '../../../lambdas/rate/core/secrets.ts'
+} from '../../../rate/secrets.ts'
 
 const secret = (n: number) => new Uint8Array(32).fill(n)
 const nowMs = Date.UTC(2030, 0, 1)

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { patternsFrom, settingsByPattern } from '../../../lambdas/rate/core/patterns.ts'
 import {
   defaultSettings,
   overridden,
+  patternsFrom,
   rulesOf,
   type SettingsInput,
+  settingsByPattern,
   settingsFrom,
-} from '../../../lambdas/rate/core/settings.ts'
+} from '../../../rate/core/settings.ts'
 
 describe('Settings', () => {
   it('are the sources’ figures by default: 100 a second, 400 in line.', () => {

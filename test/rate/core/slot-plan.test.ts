@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { Epoch } from '../../../lambdas/rate/core/epoch.ts'
-import { type RateRow, ttlSeconds } from '../../../lambdas/rate/core/row.ts'
-import { type Ask, planSlots } from '../../../lambdas/rate/core/slot-plan.ts'
-import { slotUpdate } from '../../../lambdas/rate/store/slot-update.ts'
+import type { Epoch } from '../../../rate/core/epoch.ts'
+import { type RateRow, ttlSeconds } from '../../../rate/core/row.ts'
+import { type Ask, planSlots } from '../../../rate/core/slots.ts'
+import { slotUpdate } from '../../../rate/take-slots.ts'
 
 /** 10 a window of a second; now is half a second into window 100, whose slots are 1000 … 1009. */
 

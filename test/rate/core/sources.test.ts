@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { fnv1a } from '../../../lambdas/foundation/fnv1a.ts'
-import { SHARDS_MAX } from '../../../lambdas/rate/core/bounds.ts'
-import { shardOfCaller } from '../../../lambdas/rate/core/shards.ts'
+import { SHARDS_MAX } from '../../../rate/core/bounds.ts'
+import { shardOfCaller } from '../../../rate/core/settings.ts'
+import { fnv1a } from '../../../shared/system.ts'
 
 /** The figures of gocc-architecture.txt that are about sharding. */
 

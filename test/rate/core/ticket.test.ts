@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { readTicket, ticketOf } from '../../../lambdas/rate/core/ticket.ts'
-import { stateOfTurn, type Turn } from '../../../lambdas/rate/core/turn.ts'
+import { stateOfTurn, type Turn } from '../../../rate/core/epoch.ts'
+import { readTicket, ticketOf } from '../../../rate/tickets.ts'
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 const secret = bytes('sixteen bytes at least')

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { RateDecision } from '../../../lambdas/rate/rate-limits.ts'
+import type { RateDecision } from '../../../rate/rate-limits.ts'
 import { counted, kinds, type LimitsOnWire, onRates } from '../rate-stage.ts'
 
 // The rules of a key change while it is in use: what was used counts, and a denial still says when to come back.

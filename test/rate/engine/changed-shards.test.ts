@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { shardOfCaller } from '../../../lambdas/rate/core/shards.ts'
+import { shardOfCaller } from '../../../rate/core/settings.ts'
 import { counted, kinds, type LimitsOnWire, openSimulatedStage } from '../rate-stage.ts'
 
 // A key that is split into shards gets new settings while processes use its shards by the ones before.

@@ -1,5 +1,5 @@
 import type { QueryCommandInput, QueryCommandOutput } from '@aws-sdk/lib-dynamodb'
-import type { TableIndex } from '../../../lambdas/foundation/table.ts'
+import type { TableIndex } from '../../../aws/table.ts'
 import { consumedCapacity, readUnits } from './capacity.ts'
 import type { Database } from './database.ts'
 import { throughputExceeded, validationError } from './errors.ts'

@@ -1,4 +1,4 @@
-import type { TableDefinition, TableIndex } from '../../../lambdas/foundation/table.ts'
+import type { TableDefinition, TableIndex } from '../../../aws/table.ts'
 import { itemSize } from './item-size.ts'
 import { sortedIndex } from './sorted.ts'
 import { compare, compareStrings, type Item, type Value } from './value.ts'

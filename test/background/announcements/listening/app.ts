@@ -5,7 +5,7 @@ import { Rule } from 'aws-cdk-lib/aws-events'
 import { LambdaFunction } from 'aws-cdk-lib/aws-events-targets'
 import { Code, Function as PlainFunction, Runtime } from 'aws-cdk-lib/aws-lambda'
 import { App, Duration } from 'aws-cdk-lib/core'
-import { EVENT_SOURCE } from '../../../../lambdas/background/announcements/event-names.ts'
+import { EVENT_SOURCE } from '../../../../lambdas/runtime/names.ts'
 import { PushPopStack } from '../../../../lib/pushpop-stack.ts'
 
 const app = new App()

@@ -1,9 +1,11 @@
-import { standingOf } from '../../../../lambdas/consumer/consume-many.ts'
-import type { Handler } from '../../../../lambdas/consumer/core/handler.ts'
-import { lookerOf } from '../../../../lambdas/consumer/core/look.ts'
-import { type ManyOptions, manySettingsOf } from '../../../../lambdas/consumer/core/many-options.ts'
-import { workMany } from '../../../../lambdas/consumer/core/work-many.ts'
-import { late } from '../../../../lambdas/consumer/edge.ts'
+import { late, standingOf } from '../../../../lambdas/consumer/index.ts'
+import { workMany } from '../../../../shared/worker/many.ts'
+import type { Handler } from '../../../../shared/worker/run.ts'
+import {
+  lookerOf,
+  type ManyOptions,
+  manySettingsOf,
+} from '../../../../shared/worker/which-queues.ts'
 import { checkIdle, checkTurns } from '../checkers/check-consumers.ts'
 import type { Joining, Part } from '../harness/actor.ts'
 import { handlerOf } from './consumer.ts'

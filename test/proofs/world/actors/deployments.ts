@@ -1,4 +1,4 @@
-import type { DeployedSchedules } from '../../../../lambdas/engine/queues.ts'
+import type { DeployedSchedules } from '../../../../engine/queues.ts'
 import type { Joining, Part } from '../harness/actor.ts'
 import type { Command } from './callers/command.ts'
 import { drawPatterns } from './callers/profile.ts'

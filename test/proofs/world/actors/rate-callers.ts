@@ -1,7 +1,6 @@
-import type { AppliedSettings } from '../../../../lambdas/rate/operations/configure.ts'
-import type { RateState } from '../../../../lambdas/rate/operations/rate-state.ts'
-import type { TicketState } from '../../../../lambdas/rate/operations/tickets.ts'
-import type { Admission } from '../../../../lambdas/rate/rate-limits.ts'
+import type { AppliedSettings, RateState } from '../../../../rate/configure.ts'
+import type { Admission } from '../../../../rate/rate-limits.ts'
+import type { TicketState } from '../../../../rate/tickets.ts'
 import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
 import {
   checkAdmission,

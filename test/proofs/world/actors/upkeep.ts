@@ -1,4 +1,4 @@
-import { queueOfRecordKey } from '../../../../lambdas/engine/core/keys.ts'
+import { queueOfRecordKey } from '../../../../engine/core/keys.ts'
 import type { Joining, Part } from '../harness/actor.ts'
 import { inLife, sendEvent } from '../harness/world.ts'
 import type { Writer } from './callers/writer.ts'

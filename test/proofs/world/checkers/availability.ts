@@ -1,5 +1,5 @@
-import { hasEmptyLane, isCrowded } from '../../../../lambdas/engine/core/joinable.ts'
-import { isDone, itemsIn, type QueueRecord } from '../../../../lambdas/engine/core/record.ts'
+import { hasEmptyLane, isCrowded } from '../../../../engine/core/plan-join.ts'
+import { isDone, itemsIn, type QueueRecord } from '../../../../engine/core/record.ts'
 import type { Operation } from '../actors/callers/operation.ts'
 import type { Model, QueueModel } from './model.ts'
 import type { ScheduledGroup } from './scheduled-items.ts'

@@ -1,4 +1,4 @@
-import type { QueuePatternInput } from '../../../../lambdas/engine/queues.ts'
+import type { QueuePatternInput } from '../../../../engine/queues.ts'
 import type { Verb } from '../actors/callers/command.ts'
 import type { Operation } from '../actors/callers/operation.ts'
 import { maySeeOld } from './availability.ts'

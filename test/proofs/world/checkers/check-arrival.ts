@@ -4,10 +4,10 @@ import {
   type Item,
   isReference,
   spanOf,
-} from '../../../../lambdas/engine/core/entry.ts'
-import { itemId } from '../../../../lambdas/engine/core/keys.ts'
-import type { Lane } from '../../../../lambdas/engine/core/record.ts'
-import type { PushItem } from '../../../../lambdas/engine/queues.ts'
+} from '../../../../engine/core/item.ts'
+import { itemId } from '../../../../engine/core/keys.ts'
+import type { Lane } from '../../../../engine/core/record.ts'
+import type { PushItem } from '../../../../engine/queues.ts'
 import type { Operation } from '../actors/callers/operation.ts'
 import type { LaneLog } from './lane-view.ts'
 import { type ItemRecord, itemIn, type PushedBy } from './ledger.ts'

@@ -1,5 +1,5 @@
-import { parseItemId } from '../../../../lambdas/engine/core/keys.ts'
-import { includes } from '../../../../lambdas/engine/core/ranges.ts'
+import { parseItemId } from '../../../../engine/core/keys.ts'
+import { includes } from '../../../../engine/core/ranges.ts'
 import type { Answer, Asked, Model } from './model.ts'
 import { isBefore, type ScheduledItem } from './scheduled-items.ts'
 

@@ -1,5 +1,5 @@
-import { FORGET_AFTER_MS } from '../../../../lambdas/engine/core/limits.ts'
-import { isDone, type Lane } from '../../../../lambdas/engine/core/record.ts'
+import { FORGET_AFTER_MS } from '../../../../engine/core/limits.ts'
+import { isDone, type Lane } from '../../../../engine/core/record.ts'
 import { checkTail } from './check-arrival.ts'
 import { noteConfiguration } from './check-configuration.ts'
 import { checkLimit } from './check-limits.ts'

@@ -1,5 +1,5 @@
-import { isDone, unsettledIn } from '../../../../lambdas/engine/core/record.ts'
-import { isOvertaken } from '../../../../lambdas/engine/core/retry.ts'
+import { isDone, unsettledIn } from '../../../../engine/core/record.ts'
+import { isOvertaken } from '../../../../engine/core/settling.ts'
 import type { World } from '../harness/world.ts'
 import type { Model, QueueModel } from './model.ts'
 

@@ -1,4 +1,4 @@
-import { isCrowded } from '../../../../lambdas/engine/core/joinable.ts'
+import { isCrowded } from '../../../../engine/core/plan-join.ts'
 import type { Operation, Take } from '../actors/callers/operation.ts'
 import { maySeeOld, roomIn } from './availability.ts'
 import { latestFor } from './expiry.ts'

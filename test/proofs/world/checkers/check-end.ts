@@ -1,10 +1,6 @@
-import { decodeReference, isReference } from '../../../../lambdas/engine/core/entry.ts'
-import {
-  batchObjectKey,
-  segmentObjectKey,
-  segmentPartition,
-} from '../../../../lambdas/engine/core/keys.ts'
-import { segmentOf } from '../../../../lambdas/engine/core/record.ts'
+import { decodeReference, isReference } from '../../../../engine/core/item.ts'
+import { batchObjectKey, segmentObjectKey, segmentPartition } from '../../../../engine/core/keys.ts'
+import { segmentOf } from '../../../../engine/core/record.ts'
 import { checkKeysOnce } from './check-pushed.ts'
 import { type ItemRecord, isAnsweredWithSuccess } from './ledger.ts'
 import type { Model } from './model.ts'

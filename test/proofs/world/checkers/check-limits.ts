@@ -1,4 +1,4 @@
-import { guardKey, rowKey } from '../../../../lambdas/rate/core/keys.ts'
+import { guardKey, rowKey } from '../../../../rate/core/row.ts'
 import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
 import type { Operation } from '../actors/callers/operation.ts'
 import type { Model } from './model.ts'

@@ -1,4 +1,4 @@
-import { isDone, itemsIn } from '../../../../lambdas/engine/core/record.ts'
+import { isDone, itemsIn } from '../../../../engine/core/record.ts'
 import { locksNamedBy } from '../actors/callers/command.ts'
 import type { Answer, Asked, Refusal } from './model.ts'
 import type { Put } from './snapshot.ts'

@@ -1,5 +1,5 @@
-import { parseItemId } from '../../../../lambdas/engine/core/keys.ts'
-import type { PushItem } from '../../../../lambdas/engine/queues.ts'
+import { parseItemId } from '../../../../engine/core/keys.ts'
+import type { PushItem } from '../../../../engine/queues.ts'
 import { latestFor } from './expiry.ts'
 import { itemsIn } from './ledger.ts'
 import type { Answer, Model, Refusal } from './model.ts'

@@ -1,5 +1,6 @@
-import { decodeReference, isReference, spanOf } from '../../../../lambdas/engine/core/entry.ts'
-import { segmentObjectKey, segmentPartition } from '../../../../lambdas/engine/core/keys.ts'
+import { RUNS_MAX } from '../../../../engine/core/housekeeping.ts'
+import { decodeReference, isReference, spanOf } from '../../../../engine/core/item.ts'
+import { segmentObjectKey, segmentPartition } from '../../../../engine/core/keys.ts'
 import {
   countOf,
   includes,
@@ -9,10 +10,9 @@ import {
   type Range,
   type Ranges,
   subtract,
-} from '../../../../lambdas/engine/core/ranges.ts'
-import { type Lane, segmentOf, unsettledIn } from '../../../../lambdas/engine/core/record.ts'
-import { RUNS_MAX } from '../../../../lambdas/engine/core/runs.ts'
-import { laneView } from '../../../../lambdas/engine/core/views.ts'
+} from '../../../../engine/core/ranges.ts'
+import { type Lane, segmentOf, unsettledIn } from '../../../../engine/core/record.ts'
+import { laneView } from '../../../../engine/core/views.ts'
 import { type Kept, showRanges } from './lane-view.ts'
 import { batchPart, type ChunkRow, hasBatchPart } from './rows.ts'
 

@@ -1,23 +1,23 @@
 import { contradictionsIn } from '../../../../cli/doctor/check-record.ts'
-import { receiptKey } from '../../../../lambdas/engine/core/keys.ts'
-import { MARKS_KEPT } from '../../../../lambdas/engine/core/limits.ts'
+import { receiptKey } from '../../../../engine/core/keys.ts'
+import { MARKS_KEPT } from '../../../../engine/core/limits.ts'
+import {
+  isDone,
+  isPatient,
+  type Lane,
+  MARK_CHARACTERS,
+  type QueueRecord,
+} from '../../../../engine/core/record.ts'
+import type { Receipt } from '../../../../engine/core/repeated-pushes.ts'
 import {
   decodeNote,
   isLongOver,
   movedSoFar,
   placesOf,
-} from '../../../../lambdas/engine/core/notes.ts'
-import type { Receipt } from '../../../../lambdas/engine/core/receipt.ts'
-import {
-  isDone,
-  type Lane,
-  MARK_CHARACTERS,
-  type QueueRecord,
-} from '../../../../lambdas/engine/core/record.ts'
-import { isRetry } from '../../../../lambdas/engine/core/retry.ts'
-import { isPatient } from '../../../../lambdas/engine/core/timers.ts'
-import { transitionsOf } from '../../../../lambdas/engine/core/transitions.ts'
-import type { PopOutcome } from '../../../../lambdas/engine/queues.ts'
+} from '../../../../engine/core/repeated-pushes.ts'
+import { isRetry } from '../../../../engine/core/settling.ts'
+import { transitionsOf } from '../../../../engine/core/views.ts'
+import type { PopOutcome } from '../../../../engine/queues.ts'
 import type { Asked } from './model.ts'
 import type { Commit, Snapshot } from './snapshot.ts'
 

@@ -1,4 +1,4 @@
-import { RETRY_LOCKS_APART } from '../../../../lambdas/engine/core/limits.ts'
+import { RETRY_LOCKS_APART } from '../../../../engine/core/limits.ts'
 import {
   countOf,
   none,
@@ -6,9 +6,9 @@ import {
   type Ranges,
   subtract,
   union,
-} from '../../../../lambdas/engine/core/ranges.ts'
-import { deliveriesOf } from '../../../../lambdas/engine/core/record.ts'
-import { isOvertaken, isRetry } from '../../../../lambdas/engine/core/retry.ts'
+} from '../../../../engine/core/ranges.ts'
+import { deliveriesOf } from '../../../../engine/core/record.ts'
+import { isOvertaken, isRetry } from '../../../../engine/core/settling.ts'
 import { locksNamedBy } from '../actors/callers/command.ts'
 import { addTo } from './check-settling.ts'
 import { isOwnClaim, mayBeOver, takeBack } from './expiry.ts'

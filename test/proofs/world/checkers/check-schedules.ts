@@ -1,5 +1,5 @@
-import { MISSED_AFTER_MS } from '../../../../lambdas/engine/core/limits.ts'
-import type { ScheduleInput } from '../../../../lambdas/engine/queues.ts'
+import { MISSED_AFTER_MS } from '../../../../engine/core/limits.ts'
+import type { ScheduleInput } from '../../../../engine/queues.ts'
 
 /** The clocks of two processes are at most twice five seconds apart, and a request takes a while. */
 const SLACK_MS = 15_000

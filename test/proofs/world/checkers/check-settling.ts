@@ -1,12 +1,6 @@
-import { itemId } from '../../../../lambdas/engine/core/keys.ts'
-import {
-  countOf,
-  none,
-  numbersOf,
-  type Ranges,
-  subtract,
-} from '../../../../lambdas/engine/core/ranges.ts'
-import { isRetry } from '../../../../lambdas/engine/core/retry.ts'
+import { itemId } from '../../../../engine/core/keys.ts'
+import { countOf, none, numbersOf, type Ranges, subtract } from '../../../../engine/core/ranges.ts'
+import { isRetry } from '../../../../engine/core/settling.ts'
 import { type Command, locksNamedBy, type Verb } from '../actors/callers/command.ts'
 import type { Operation } from '../actors/callers/operation.ts'
 import { isOwnClaim, mayBeOver, passedOver, takeBack } from './expiry.ts'

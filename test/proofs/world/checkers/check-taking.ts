@@ -1,4 +1,4 @@
-import { itemId } from '../../../../lambdas/engine/core/keys.ts'
+import { itemId } from '../../../../engine/core/keys.ts'
 import {
   countOf,
   includes,
@@ -8,9 +8,9 @@ import {
   subtract,
   take,
   union,
-} from '../../../../lambdas/engine/core/ranges.ts'
-import { isDone, stretchesIn, stretchesOf } from '../../../../lambdas/engine/core/record.ts'
-import { isOvertaken } from '../../../../lambdas/engine/core/retry.ts'
+} from '../../../../engine/core/ranges.ts'
+import { isDone, stretchesIn, stretchesOf } from '../../../../engine/core/record.ts'
+import { isOvertaken } from '../../../../engine/core/settling.ts'
 import type { CommandOf } from '../actors/callers/command.ts'
 import type { Operation, Take } from '../actors/callers/operation.ts'
 import { checkDueFirst } from './check-due.ts'

@@ -1,4 +1,4 @@
-import { seatsKey } from '../../../../lambdas/engine/core/keys.ts'
+import { seatsKey } from '../../../../engine/core/keys.ts'
 import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
 import type { CommandOf } from '../actors/callers/command.ts'
 import type { Operation } from '../actors/callers/operation.ts'

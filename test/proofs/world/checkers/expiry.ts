@@ -1,4 +1,4 @@
-import type { Item } from '../../../../lambdas/engine/core/entry.ts'
+import type { Item } from '../../../../engine/core/item.ts'
 import {
   none,
   normalised,
@@ -7,7 +7,7 @@ import {
   type Ranges,
   subtract,
   union,
-} from '../../../../lambdas/engine/core/ranges.ts'
+} from '../../../../engine/core/ranges.ts'
 import type { Operation } from '../actors/callers/operation.ts'
 import type { World } from '../harness/world.ts'
 import type { LaneChange } from './lane-view.ts'

@@ -1,4 +1,4 @@
-import type { Item } from '../../../../lambdas/engine/core/entry.ts'
+import type { Item } from '../../../../engine/core/item.ts'
 import {
   intersect,
   none,
@@ -7,15 +7,15 @@ import {
   type Ranges,
   subtract,
   union,
-} from '../../../../lambdas/engine/core/ranges.ts'
+} from '../../../../engine/core/ranges.ts'
 import {
   endOf,
   isDone,
   type Lane,
   type QueueRecord,
   stretchesIn,
-} from '../../../../lambdas/engine/core/record.ts'
-import { isRetry } from '../../../../lambdas/engine/core/retry.ts'
+} from '../../../../engine/core/record.ts'
+import { isRetry } from '../../../../engine/core/settling.ts'
 import type { ItemRecord } from './ledger.ts'
 import type { Model } from './model.ts'
 

@@ -1,5 +1,5 @@
-import type { Item } from '../../../../lambdas/engine/core/entry.ts'
-import type { PushItem } from '../../../../lambdas/engine/queues.ts'
+import type { Item } from '../../../../engine/core/item.ts'
+import type { PushItem } from '../../../../engine/queues.ts'
 import type { Command } from '../actors/callers/command.ts'
 import type { Operation } from '../actors/callers/operation.ts'
 import type { Model } from './model.ts'

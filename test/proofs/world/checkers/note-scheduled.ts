@@ -1,12 +1,12 @@
-import { isReference } from '../../../../lambdas/engine/core/entry.ts'
-import { scheduledPartition } from '../../../../lambdas/engine/core/keys.ts'
+import { isReference } from '../../../../engine/core/item.ts'
+import { scheduledPartition } from '../../../../engine/core/keys.ts'
 import {
   decodeScheduled,
   dueOfRow,
   indexesLeft,
   scheduledBytes,
-} from '../../../../lambdas/engine/core/scheduled.ts'
-import { isPatient } from '../../../../lambdas/engine/core/timers.ts'
+} from '../../../../engine/core/later.ts'
+import { isPatient } from '../../../../engine/core/record.ts'
 import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
 import type { Item } from '../../../../testing/simulated/dynamodb/value.ts'
 import { getOrMake } from '../harness/get-or-make.ts'

@@ -1,4 +1,4 @@
-import { queueOfRecordKey } from '../../../../lambdas/engine/core/keys.ts'
+import { queueOfRecordKey } from '../../../../engine/core/keys.ts'
 import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
 import type { SimulatedRequest } from '../../../../testing/simulated/simulated-store.ts'
 import { featuresIn, featuresOf } from '../harness/crossings.ts'

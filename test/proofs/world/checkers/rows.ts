@@ -1,10 +1,6 @@
-import { type BatchReference, decodeReference } from '../../../../lambdas/engine/core/entry.ts'
-import {
-  batchObjectKey,
-  batchPartKey,
-  parseChunkSortKey,
-} from '../../../../lambdas/engine/core/keys.ts'
-import { unpack } from '../../../../lambdas/engine/store/codec.ts'
+import { type BatchReference, decodeReference } from '../../../../engine/core/item.ts'
+import { batchObjectKey, batchPartKey, parseChunkSortKey } from '../../../../engine/core/keys.ts'
+import { unpack } from '../../../../engine/requests/segment-rows.ts'
 import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
 import type { Item } from '../../../../testing/simulated/dynamodb/value.ts'
 import { getOrMake } from '../harness/get-or-make.ts'

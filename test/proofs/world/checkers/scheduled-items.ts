@@ -1,9 +1,5 @@
-import { decodeItem, type Item, isReference } from '../../../../lambdas/engine/core/entry.ts'
-import {
-  decodeScheduled,
-  indexesLeft,
-  scheduledId,
-} from '../../../../lambdas/engine/core/scheduled.ts'
+import { decodeItem, type Item, isReference } from '../../../../engine/core/item.ts'
+import { decodeScheduled, indexesLeft, scheduledId } from '../../../../engine/core/later.ts'
 import type { ItemRecord } from './ledger.ts'
 import type { Model } from './model.ts'
 import { batchEntries } from './rows.ts'

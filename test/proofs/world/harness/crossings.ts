@@ -1,5 +1,5 @@
-import type { QueueRecord } from '../../../../lambdas/engine/core/record.ts'
-import type { PushItem } from '../../../../lambdas/engine/queues.ts'
+import type { QueueRecord } from '../../../../engine/core/record.ts'
+import type { PushItem } from '../../../../engine/queues.ts'
 import type { Verb } from '../actors/callers/command.ts'
 import type { Operation } from '../actors/callers/operation.ts'
 import { getOrMake } from './get-or-make.ts'

@@ -1,6 +1,6 @@
 import type { SQSRecord } from 'aws-lambda'
-import { DELAY_SECONDS_MAX } from '../../../../lambdas/inbox/apply-batch.ts'
-import type { Message } from '../../../../lambdas/inbox/message.ts'
+import { DELAY_SECONDS_MAX } from '../../../../lambdas/inbox/apply.ts'
+import type { Message } from '../../../../lambdas/inbox/send.ts'
 import { type Clockwork, Queues } from '../../../../local/sqs/core/queues.ts'
 import { receivedMessage } from '../../../../local/sqs/received-message.ts'
 import { type ReceivedMessage, sqsRecord } from '../../../../local/sqs/sqs-record.ts'

@@ -1,4 +1,4 @@
-import type { LingerOptions } from '../../../../lambdas/engine/index.ts'
+import type { LingerOptions } from '../../../../engine/index.ts'
 import type { Random } from '../../../../testing/random.ts'
 import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
 import type {

@@ -1,4 +1,4 @@
-import type { PushItem, QueuePatternInput, Queues } from '../../../../../lambdas/engine/queues.ts'
+import type { PushItem, QueuePatternInput, Queues } from '../../../../../engine/queues.ts'
 
 /** Verbs that ask something of one queue. */
 // biome-ignore format: a table

@@ -1,5 +1,5 @@
-import type { BrowseRequest, PopRequest, PushItem } from '../../../../../lambdas/engine/queues.ts'
-import { deadLetterQueueOf, isDeadLetterQueue } from '../../../../../lambdas/foundation/queue-id.ts'
+import type { BrowseRequest, PopRequest, PushItem } from '../../../../../engine/queues.ts'
+import { deadLetterQueueOf, isDeadLetterQueue } from '../../../../../shared/errors.ts'
 import type { Command } from './command.ts'
 import type { Draw } from './draw-command.ts'
 import type { KnownLock } from './knowledge.ts'

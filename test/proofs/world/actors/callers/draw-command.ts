@@ -1,4 +1,4 @@
-import { deadLetterQueueOf } from '../../../../../lambdas/foundation/queue-id.ts'
+import { deadLetterQueueOf } from '../../../../../shared/errors.ts'
 import type { Random } from '../../../../../testing/random.ts'
 import type { Command } from './command.ts'
 import {

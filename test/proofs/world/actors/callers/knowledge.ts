@@ -3,7 +3,7 @@ import type {
   PushRequest,
   Queues,
   ScheduledRequest,
-} from '../../../../../lambdas/engine/queues.ts'
+} from '../../../../../engine/queues.ts'
 import type { Random } from '../../../../../testing/random.ts'
 import { locksNamedBy, type Verb } from './command.ts'
 import type { Operation } from './operation.ts'

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { Stretch } from '../../../../../lambdas/engine/core/record.ts'
-import { QueueError } from '../../../../../lambdas/foundation/errors.ts'
+import type { Stretch } from '../../../../../engine/core/record.ts'
+import { QueueError } from '../../../../../shared/errors.ts'
 import type { Command } from './command.ts'
 
 /** One call of a verb by a writer, from its start to what became of it. */

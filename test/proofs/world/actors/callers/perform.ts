@@ -1,6 +1,6 @@
 import { TransactWriteCommand } from '@aws-sdk/lib-dynamodb'
-import type { Queues } from '../../../../../lambdas/engine/queues.ts'
-import { QueueError } from '../../../../../lambdas/foundation/errors.ts'
+import type { Queues } from '../../../../../engine/queues.ts'
+import { QueueError } from '../../../../../shared/errors.ts'
 import type { DocumentSender } from '../../../../../testing/simulated/simulated-client.ts'
 import type { Command, CommandOf } from './command.ts'
 

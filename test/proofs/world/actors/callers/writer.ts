@@ -1,4 +1,4 @@
-import { createQueues, type Queues } from '../../../../../lambdas/engine/queues.ts'
+import { createQueues, type Queues } from '../../../../../engine/queues.ts'
 import { checkAnswer } from '../../checkers/check-answer.ts'
 import { checkWaiter } from '../../checkers/check-waiting.ts'
 import { announcePush } from '../../checkers/ledger.ts'

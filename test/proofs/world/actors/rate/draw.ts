@@ -1,4 +1,4 @@
-import type { Overrides, SettingsInput } from '../../../../../lambdas/rate/core/settings.ts'
+import type { Overrides, SettingsInput } from '../../../../../rate/core/settings.ts'
 import type { Random } from '../../../../../testing/random.ts'
 import type { HeldTicket, RateCommand } from '../../checkers/rate/rate-call.ts'
 

@@ -1,5 +1,5 @@
-import type { TicketState } from '../../../../../lambdas/rate/operations/tickets.ts'
-import type { Admission } from '../../../../../lambdas/rate/rate-limits.ts'
+import type { Admission } from '../../../../../rate/rate-limits.ts'
+import type { TicketState } from '../../../../../rate/tickets.ts'
 import { isFull, isIdle, type RateCall, type Slot } from './rate-call.ts'
 import type { RateRows } from './rows.ts'
 

@@ -1,7 +1,6 @@
-import type { PatternInput } from '../../../../../lambdas/rate/core/patterns.ts'
-import type { SettingsInput } from '../../../../../lambdas/rate/core/settings.ts'
-import type { Turn } from '../../../../../lambdas/rate/core/turn.ts'
-import type { AdmitRequest } from '../../../../../lambdas/rate/rate-limits.ts'
+import type { Turn } from '../../../../../rate/core/epoch.ts'
+import type { PatternInput, SettingsInput } from '../../../../../rate/core/settings.ts'
+import type { AdmitRequest } from '../../../../../rate/rate-limits.ts'
 import type { Item } from '../../../../../testing/simulated/dynamodb/value.ts'
 import type { Operation } from '../../actors/callers/operation.ts'
 

@@ -1,4 +1,4 @@
-import { patternsKey } from '../../../../../lambdas/rate/core/keys.ts'
+import { patternsKey } from '../../../../../rate/core/row.ts'
 import type { Change } from '../../../../../testing/simulated/dynamodb/database.ts'
 import type { Operation } from '../../actors/callers/operation.ts'
 import { getOrMake } from '../../harness/get-or-make.ts'

@@ -1,0 +1,218 @@
+import {
+  checkFields,
+  checkIs,
+  type Names,
+  type Requests,
+  refusingUnknown,
+} from '../shared/options.ts'
+import {
+  IDEMPOTENCY_TTL_SECONDS_MAX,
+  IDEMPOTENCY_TTL_SECONDS_MIN,
+  REMIND_AFTER_SECONDS_MAX,
+  REMIND_AFTER_SECONDS_MIN,
+} from './core/limits.ts'
+import type { ScheduleInput } from './core/schedule.ts'
+import type { QueuesOptions } from './create-engine.ts'
+import type {
+  AnnounceRequest,
+  BrowseRequest,
+  HousekeepRequest,
+  InspectRequest,
+  ListRequest,
+  MoveRequest,
+  PopRequest,
+  PurgeRequest,
+  PushRequest,
+  RedriveRequest,
+  ReleaseRequest,
+  ScheduledRequest,
+  SettleRequest,
+  SweepRequest,
+  WakeRequest,
+} from './item-verbs.ts'
+import { createQueues as createTrustingQueues, type Queues } from './queues.ts'
+
+// The names that requests may have. TypeScript checks that all of them are here, and nothing else.
+
+type Given<Verb extends keyof Queues, At extends number> = Names<
+  NonNullable<Parameters<Queues[Verb]>[At]>
+>
+
+export const optionNames: Names<QueuesOptions> = {
+  tableName: 0,
+  bucketName: 0,
+  dynamodb: 0,
+  s3: 0,
+  clock: 0,
+  random: 0,
+  idempotencyTtlSeconds: 0,
+  events: 0,
+  remindAfterSeconds: 0,
+  waitingPopsMax: 0,
+  linger: 0,
+  onBackgroundError: 0,
+  onItemsExpired: 0,
+  onSegmentMoved: 0,
+}
+
+const push: Names<PushRequest> = { items: 0, idempotencyKey: 0, receivedMs: 0 }
+const pop: Names<PopRequest> = {
+  count: 0,
+  requireAck: 0,
+  ttlSeconds: 0,
+  competing: 0,
+  acknowledge: 0,
+  waitSeconds: 0,
+  idempotencyKey: 0,
+  forConsumer: 0,
+  signal: 0,
+  receivedMs: 0,
+}
+const settle: Names<SettleRequest> = { lockId: 0, ids: 0 }
+const extend: Given<'extend', 1> = { lockId: 0, ttlSeconds: 0 }
+const release: Names<ReleaseRequest> = { ...settle, delaySeconds: 0, overtake: 0 }
+const deadLetter: Given<'deadLetter', 1> = { ...settle, reason: 0 }
+const inspect: Names<InspectRequest> = { consistent: 0, oldest: 0 }
+const browse: Names<BrowseRequest> = { priority: 0, limit: 0, cursor: 0, from: 0, order: 0 }
+const page: Names<ListRequest> = { prefix: 0, ids: 0, detail: 0, limit: 0, cursor: 0 }
+const scheduled: Names<ScheduledRequest> = { limit: 0, cursor: 0, fromMs: 0, toMs: 0 }
+const move: Names<MoveRequest> = { ids: 0, priority: 0, queue: 0, deliverAtMs: 0 }
+const purge: Names<PurgeRequest> = { priority: 0, ids: 0 }
+const redrive: Names<RedriveRequest> = { limit: 0, ids: 0 }
+const match: Given<'configure', 2> = { ifMatch: 0 }
+const schedule: Names<ScheduleInput> = {
+  cron: 0,
+  timeZone: 0,
+  everySeconds: 0,
+  text: 0,
+  priority: 0,
+  startsAtMs: 0,
+  endsAtMs: 0,
+  missed: 0,
+}
+const deadline: Given<'startTimers', 0> = { deadlineMs: 0 }
+const apply: Given<'apply', 2> = { ...deadline, giveUp: 0 }
+const sweep: Names<SweepRequest> = {
+  ...deadline,
+  queuesMax: 0,
+  tidyUntilMs: 0,
+  shards: 0,
+  onNext: 0,
+}
+const wake: Names<WakeRequest> = { ...deadline, untilMs: 0, takesOver: 0 }
+const announce: Names<AnnounceRequest> = { ...deadline, consumersAreGone: 0, prefix: 0, cursor: 0 }
+const housekeep: Names<HousekeepRequest> = { leaveStuck: 0 }
+
+const needed = { isNeeded: true } as const
+const list = { is: 'a list' } as const
+const someIds = { at: 1, field: 'ids', ...list } as const
+
+/** By verb. The names in an item of a push are checked with the item, those in settings with the settings. */
+export const requestNames: Requests<Queues> = {
+  push: [
+    { at: 1, names: push, ...needed },
+    { at: 1, field: 'items', ...list, each: 'an object', ...needed },
+  ],
+  pushTransactItem: [{ at: 1, called: 'the item', ...needed }],
+  transact: [
+    { at: 1, called: 'items', ...list, each: 'an object', ...needed },
+    { at: 2, called: 'send', is: 'a function', ...needed },
+  ],
+  pop: [{ at: 1, names: pop }],
+  acknowledge: [{ at: 1, names: settle, ...needed }, someIds],
+  acknowledgeMany: [{ at: 1, called: 'lockIds', ...list, ...needed }],
+  extend: [{ at: 1, names: extend, ...needed }],
+  release: [{ at: 1, names: release, ...needed }, someIds],
+  deadLetter: [{ at: 1, names: deadLetter, ...needed }, someIds],
+  inspect: [{ at: 1, names: inspect }],
+  browse: [{ at: 1, names: browse }],
+  list: [
+    { at: 0, names: page },
+    { at: 0, field: 'ids', ...list },
+  ],
+  scheduled: [{ at: 1, names: scheduled }],
+  cancel: [{ at: 1, called: 'ids', ...list, ...needed }],
+  move: [
+    { at: 1, names: move, ...needed },
+    { ...someIds, ...needed },
+  ],
+  purge: [{ at: 1, names: purge }, someIds],
+  redrive: [{ at: 1, names: redrive }, someIds],
+  configure: [
+    { at: 1, called: 'the change', ...needed },
+    { at: 2, names: match },
+  ],
+  unconfigure: [{ at: 1, names: match }],
+  configurePatterns: [{ at: 1, names: match }],
+  putSchedule: [
+    { at: 2, names: schedule, ...needed },
+    { at: 3, names: match },
+  ],
+  deleteSchedule: [{ at: 2, names: match }],
+  deploySchedules: [
+    { at: 0, called: 'schedules', ...list, ...needed },
+    { at: 2, names: deadline },
+  ],
+  apply: [{ at: 2, names: apply }],
+  returnExpiredLocks: [{ at: 0, names: sweep }],
+  wake: [{ at: 0, names: wake }],
+  announceWaiting: [{ at: 0, names: announce }],
+  startTimers: [{ at: 0, names: deadline }],
+  housekeep: [{ at: 1, names: housekeep }],
+}
+
+/**
+ * Refuses options with which the engine would break its promises: with a time of 0, a key is forgotten at once, and
+ * a repeated push pushes again. Not in the engine itself, because its own tests take shorter times.
+ */
+export function checkQueuesOptions(options: QueuesOptions): void {
+  checkFields(options, optionNames, undefined)
+  for (const name of ['dynamodb', 's3'] as const) checkStore(name, options[name])
+  const { idempotencyTtlSeconds, remindAfterSeconds, waitingPopsMax } = options
+  checkWhole('idempotencyTtlSeconds', idempotencyTtlSeconds, {
+    min: IDEMPOTENCY_TTL_SECONDS_MIN,
+    max: IDEMPOTENCY_TTL_SECONDS_MAX,
+  })
+  checkWhole('remindAfterSeconds', remindAfterSeconds, {
+    min: REMIND_AFTER_SECONDS_MIN,
+    max: REMIND_AFTER_SECONDS_MAX,
+  })
+  checkWhole('waitingPopsMax', waitingPopsMax, { min: 0, max: Number.MAX_SAFE_INTEGER })
+  const functions = ['random', 'onBackgroundError', 'onItemsExpired', 'onSegmentMoved'] as const
+  for (const name of functions) {
+    if (options[name] !== undefined) checkIs('a function', options[name], `${name} must be`)
+  }
+  if (options.events !== undefined) checkIs('a boolean', options.events, 'events must be')
+  if (options.clock !== undefined) checkFields(options.clock, undefined, 'clock')
+}
+
+/** Without this, a queue would work until it is long enough to need S3. */
+function checkStore(name: string, store: object | undefined): void {
+  if (typeof store === 'function' && name === 's3') return
+  if (typeof (store as { send?: unknown } | undefined)?.send === 'function') return
+  const what =
+    name === 's3' ? 'a client of S3, or a function that makes one' : 'a client of DynamoDB'
+  const got = store === undefined || store === null ? store : `a ${typeof store}`
+  throw new TypeError(`${name} must be ${what}, and got ${got}`)
+}
+
+type Bounds = { readonly min: number; readonly max: number }
+
+function checkWhole(name: string, value: number | undefined, { min, max }: Bounds): void {
+  if (value === undefined) return
+  if (Number.isInteger(value) && value >= min && value <= max) return
+  const range = max === Number.MAX_SAFE_INTEGER ? `from ${min} on` : `from ${min} to ${max}`
+  const is = typeof value === 'number' ? value : JSON.stringify(value)
+  throw new TypeError(`${name} must be a whole number ${range}, and is ${is}`)
+}
+
+/**
+ * The engine for callers whom no compiler may have checked. An option that we passed over may be the one that keeps
+ * items: a pop whose `require_ack` we do not see is for good.
+ */
+export function createQueues(options: QueuesOptions): Queues {
+  checkQueuesOptions(options)
+  return careful(createTrustingQueues(options))
+}
+
+export const careful = (queues: Queues): Queues => refusingUnknown(queues, requestNames)

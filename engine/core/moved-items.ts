@@ -1,0 +1,178 @@
+import { isDeadLetterQueue } from '../../shared/errors.ts'
+import type { Append } from './append.ts'
+import { expiryOf, isOver } from './expiry.ts'
+import { decodeItem, type Item, type ItemTimes, isReference } from './item.ts'
+import {
+  decodeScheduled,
+  encodeScheduled,
+  indexesLeft,
+  type ScheduledEntry,
+  type ScheduledId,
+  scheduledBytes,
+} from './later.ts'
+import { lockWith, type NamedItem } from './named-items.ts'
+import { deliveriesOf, type Lane, type QueueRecord, type Scheduled } from './record.ts'
+
+/**
+ * The reason of items that a caller moved to a dead-letter queue. A redrive puts them into the queue that it serves.
+ */
+const MOVED_BY_HAND = 'moved'
+
+/**
+ * What a waiting item becomes in another place, from its entry. Among the dead letters it has a reason (its old one
+ * if it was a dead letter already); in any other queue it has none, as after a redrive.
+ */
+export function movedItem(
+  to: string,
+  record: QueueRecord,
+  named: NamedItem,
+  entry: string,
+  { nowMs, redriven }: { readonly nowMs: number; readonly redriven: ItemTimes },
+): Item {
+  const { priority, sequence } = named
+  // An item that waits for its retry was delivered once more; its count rises when it comes back.
+  const isCounted = lockWith(record, named) === undefined
+  const deliveries =
+    deliveriesOf(record.lanes.get(priority) as Lane, sequence) + (isCounted ? 0 : 1)
+  return itemFor(to, decodeItem(entry), { atMs: nowMs, deliveries }, redriven)
+}
+
+/**
+ * What a waiting item becomes once it is put off. An expired item stays expired, although the queue's own TTL begins
+ * anew when an item is due. But an item that goes to the dead letters, or comes back from them, loses its expiry.
+ */
+export function itemPutOff(
+  ...[to, record, named, entry, times]: Parameters<typeof movedItem>
+): Item {
+  const item = movedItem(to, record, named, entry, times)
+  const isAnew = isDeadLetterQueue(to) !== isDeadLetterQueue(record.queue)
+  if (isAnew || !isOver(entry, record, times.nowMs)) return item
+  return { ...item, expiresAtMs: expiryOf(decodeItem(entry), record.configuration) }
+}
+
+/** What the item becomes in its new place. If that makes it a dead letter, it gets this `death`. */
+export function itemFor(
+  to: string,
+  { moved, ...item }: Item,
+  death: { readonly atMs: number; readonly deliveries: number },
+  redriven: ItemTimes = {},
+): Item {
+  const { text, pushedAtMs } = item
+  if (!isDeadLetterQueue(to)) return moved ? { text, pushedAtMs, ...redriven } : item
+  if (moved) return { ...item, moved }
+  return { text, pushedAtMs, moved: { reason: MOVED_BY_HAND, death } }
+}
+
+/** The record with these entries at the ends of its lanes; the update appends them to wherever the ends are by then. */
+export function withAppended(record: QueueRecord, append: Append): QueueRecord {
+  const lanes = new Map(record.lanes)
+  for (const [priority, entries] of append.lanes) {
+    const lane = lanes.get(priority) as Lane
+    lanes.set(priority, { ...lane, tail: [...lane.tail, ...entries] })
+  }
+  return {
+    ...record,
+    lanes,
+    timed: record.timed || append.timed === true,
+    tailBytes: record.tailBytes + append.bytes,
+    appends: record.appends + 1,
+    room: record.room - append.items,
+  }
+}
+
+// The record and its rows without some scheduled items.
+
+type Row = {
+  readonly sk: string
+  readonly due: number
+  readonly entries: readonly string[]
+  readonly stored: Uint8Array
+}
+
+/** Where an item was found: a place in the record's list, or in that of a row. */
+export type Found = {
+  readonly id: string
+  readonly wanted: ScheduledId
+  readonly place: { readonly row?: Row; readonly place: number }
+}
+
+export type Removal = {
+  readonly items: readonly {
+    readonly id: string
+    readonly entry: ScheduledEntry
+    readonly index: number | undefined
+  }[]
+  readonly taken: {
+    readonly places: readonly number[]
+    readonly changed: ReadonlyMap<number, string>
+    readonly items: number
+    readonly bytes: number
+    readonly nextDue: number | undefined
+  }
+  /** The rows without these items. */
+  readonly rows: readonly Row[]
+  /** The record's list without them, by place. */
+  readonly left: readonly (string | undefined)[]
+  /** References that have no items left. */
+  readonly spent: readonly string[]
+}
+
+/** The order in which they join: by time, then by row, then by push. */
+export function inOrderOfTime(a: Found, b: Found): number {
+  const row = ({ place }: Found): string => place.row?.sk ?? '~'
+  if (a.wanted.due !== b.wanted.due) return a.wanted.due - b.wanted.due
+  if (row(a) !== row(b)) return row(a) < row(b) ? -1 : 1
+  return a.place.place - b.place.place || (a.wanted.index ?? 0) - (b.wanted.index ?? 0)
+}
+
+export const entryOf = ({ entries }: Scheduled, { place }: Found): ScheduledEntry =>
+  decodeScheduled((place.row?.entries ?? entries)[place.place] as string)
+
+type List = { readonly row?: Row; readonly entries: (string | undefined)[] }
+
+export function removalOf(scheduled: Scheduled, found: readonly Found[]): Removal {
+  const items: Removal['items'][number][] = []
+  const spent: string[] = []
+  const lists = new Map<string, List>()
+  for (const { id, wanted, place } of found) {
+    const list = listOf(lists, scheduled, place.row)
+    const text = list.entries[place.place]
+    const entry = text === undefined ? undefined : decodeScheduled(text)
+    if (entry === undefined || !indexesLeft(entry).includes(wanted.index)) continue
+    items.push({ id, entry, index: wanted.index })
+    const left = { ...entry, gone: [...entry.gone, wanted.index ?? 0] }
+    const isGone = !isReference(entry.entry) || indexesLeft(left).length === 0
+    if (isGone && isReference(entry.entry)) spent.push(entry.entry)
+    list.entries[place.place] = isGone ? undefined : encodeScheduled(left)
+  }
+  const own = lists.get('')?.entries ?? scheduled.entries
+  const rows = [...lists.values()].flatMap(({ row, entries }) =>
+    row === undefined ? [] : [{ ...row, entries: entries.filter((one) => one !== undefined) }],
+  )
+  const { nextDue } = scheduled
+  const taken = { ...changesIn(scheduled.entries, own), items: items.length, nextDue }
+  return { items, taken, rows, left: own, spent }
+}
+
+function listOf(lists: Map<string, List>, scheduled: Scheduled, row: Row | undefined): List {
+  const key = row?.sk ?? ''
+  const known = lists.get(key)
+  if (known !== undefined) return known
+  const list = { ...(row && { row }), entries: [...(row?.entries ?? scheduled.entries)] }
+  lists.set(key, list)
+  return list
+}
+
+function changesIn(before: readonly string[], after: readonly (string | undefined)[]) {
+  const places: number[] = []
+  const changed = new Map<number, string>()
+  let bytes = 0
+  for (const [place, was] of before.entries()) {
+    const is = after[place]
+    if (is === was) continue
+    bytes += scheduledBytes(was) - (is === undefined ? 0 : scheduledBytes(is))
+    if (is === undefined) places.push(place)
+    else changed.set(place, is)
+  }
+  return { places, changed, bytes }
+}

@@ -1,0 +1,304 @@
+import { type Append, isDeepInBulk } from './append.ts'
+import { join, runsAfter, runsLeft } from './housekeeping.ts'
+import { decodeReference, entryBytes, isReference, spanOf } from './item.ts'
+import { decodeScheduled, dueOf, isDue, type ScheduledEntry, scheduledBytes } from './later.ts'
+import {
+  BULK_TAIL_BYTES,
+  ENTRIES_ALONG_MAX,
+  ENTRIES_PER_SEAL,
+  LONE_TAIL_BYTES,
+  NOTE_MARKS_KEPT,
+  NOTES_PER_SEAL,
+  ROWS_PER_SEAL,
+  SEALS_BEHIND_MAX,
+  TAIL_SOFT_BYTES,
+} from './limits.ts'
+import { isCrowded, WAITING_BYTES_MAX } from './plan-join.ts'
+import { intersect, type Range, subtract } from './ranges.ts'
+import {
+  endOf,
+  type Lane,
+  type QueueRecord,
+  type Run,
+  type Scheduled,
+  type SealedPlace,
+  segmentOf,
+} from './record.ts'
+import { noteBytes, withoutNotes } from './repeated-pushes.ts'
+
+export type Seal = {
+  readonly tails: readonly SealedTail[]
+  /** Notes, by the hash of their key, whose receipts are written. */
+  readonly notes: readonly string[]
+}
+
+type SealedTail = { readonly lane: Lane; readonly entries: readonly string[] }
+
+/** Lanes one seal may take: each needs some bytes of the expression that removes its entries. */
+const LANES_PER_SEAL = 40
+
+/**
+ * What to copy out: all notes, as far as one write can remove them, then the largest tails, until half the cap is
+ * free. Sealing everything would leave a tiny chunk for each lane. It takes a lane's whole tail, as far as one
+ * expression can remove the entries. Undefined if the tail is too small for a seal.
+ */
+export function planSeal(
+  record: QueueRecord,
+  capBytes: number = isDeepInBulk(record) ? BULK_TAIL_BYTES : TAIL_SOFT_BYTES,
+  fromBytes: number = capBytes,
+): Seal | undefined {
+  if (record.tailBytes < fromBytes) return undefined
+  const { notes = [] } = planNotes(record) ?? {}
+  const lanes = [...record.lanes.values()]
+    .map((lane) => ({ lane, bytes: bytesOf(lane.tail) }))
+    .filter(({ bytes }) => bytes > 0)
+    .sort((a, b) => b.bytes - a.bytes || a.lane.priority - b.lane.priority)
+  const tails: SealedTail[] = []
+  let left = record.tailBytes
+  for (const hash of notes) left -= noteBytes(record.notes.get(hash) as string)
+  // The same write may have to put numbers into notes that stay.
+  let room = Math.max(1, ENTRIES_PER_SEAL - record.notes.size)
+  for (const { lane, bytes } of lanes.slice(0, LANES_PER_SEAL)) {
+    if (left <= capBytes / 2 || room === 0) break
+    const entries = lane.tail.slice(0, room)
+    tails.push({ lane, entries })
+    left -= bytes
+    room -= entries.length
+  }
+  return tails.length + notes.length === 0 ? undefined : { tails, notes }
+}
+
+/** The notes alone. */
+export function planNotes(record: QueueRecord): Seal | undefined {
+  const notes = [...record.notes.keys()].slice(0, NOTES_PER_SEAL)
+  return notes.length === 0 ? undefined : { tails: [], notes }
+}
+
+/**
+ * The record once all rows are written, with exactly that prefix taken off each tail, and without the notes. A lone
+ * producer leaves no marks, because no other push is on its way.
+ */
+export function sealed(record: QueueRecord, { tails, notes }: Seal, alone: boolean): QueueRecord {
+  const lanes = new Map(record.lanes)
+  let tailBytes = record.tailBytes
+  let runsHeld = 0
+  for (const lane of lanes.values()) runsHeld += lane.runs.length
+  for (const { lane, entries } of tails) {
+    let span = 0
+    for (const entry of entries) span += spanOf(entry)
+    const tail = lane.tail.slice(entries.length)
+    const others = runsHeld - lane.runs.length
+    const runs = runsAfter(lane, entries, runsLeft(others))
+    runsHeld = others + runs.length
+    lanes.set(lane.priority, { ...lane, sealed: lane.sealed + span, tail, runs })
+    tailBytes -= bytesOf(entries)
+  }
+  return withoutNotes({ ...record, lanes, tailBytes }, notes, alone ? 0 : NOTE_MARKS_KEPT)
+}
+
+/**
+ * A push that would carry the tail over its cap, and knows of no other producer, seals before
+ * it appends: its entries replace the tail that was copied out. Undefined if one of the push's lanes
+ * would keep entries in its tail, because one write cannot both take from a list and add to it.
+ */
+export function planSealBefore(record: QueueRecord, append: Append): Seal | undefined {
+  const tailBytes = record.tailBytes + append.bytes
+  if (tailBytes < BULK_TAIL_BYTES || record.room < append.items) return undefined
+  const isBulk = isDeepInBulk(record)
+  if (!isBulk && tailBytes < LONE_TAIL_BYTES) return undefined
+  const seal = planSeal(record, isBulk ? BULK_TAIL_BYTES : TAIL_SOFT_BYTES, 0)
+  if (seal === undefined) return undefined
+  const emptied = new Map(
+    seal.tails.map(({ lane, entries }) => [lane.priority, lane.tail.length === entries.length]),
+  )
+  return [...append.lanes.keys()].every((priority) => emptied.get(priority)) ? seal : undefined
+}
+
+/** The record after that seal, with the push's entries as the only ones in its lanes' tails. */
+export function sealedAndAppended(record: QueueRecord, seal: Seal, append: Append): QueueRecord {
+  const draft = sealed(record, seal, true)
+  const lanes = new Map(draft.lanes)
+  for (const [priority, entries] of append.lanes) {
+    lanes.set(priority, { ...(lanes.get(priority) as Lane), tail: entries })
+  }
+  return {
+    ...draft,
+    lanes,
+    notes: new Map([...draft.notes, ...(append.notes ?? [])]),
+    sequence: append.sequence?.last ?? draft.sequence,
+    timed: draft.timed || append.timed === true,
+    tailBytes: draft.tailBytes + append.bytes,
+    appends: draft.appends + 1,
+    room: draft.room - append.items,
+  }
+}
+
+function bytesOf(entries: readonly string[]): number {
+  let bytes = 0
+  for (const entry of entries) bytes += entryBytes(entry)
+  return bytes
+}
+
+// Where a lane's items lie, from the record alone.
+
+/** `s3`: a segment that housekeeping copied there. `recalled`: such a segment that has a copy in rows again. */
+export type StoredPlace = 'record' | SealedPlace | 's3' | 'recalled'
+export type Stored = Range & { readonly in: StoredPlace }
+
+/** Stretches from the head to the end, without those whose place the record does not know. */
+export function storedIn(lane: Lane): Stored[] {
+  const stretches: Stored[] = []
+  for (const stretch of [...sealedIn(lane), ...tailOf(lane)]) {
+    if (stretch.to > lane.head)
+      join(stretches, { ...stretch, from: Math.max(stretch.from, lane.head) })
+  }
+  return stretches
+}
+
+function sealedIn({ runs, offloaded, recalled, segmentSize }: Lane): Stored[] {
+  const size = segmentSize
+  const back = Math.min(Math.max(recalled, offloaded.from), offloaded.to)
+  const copied = { from: offloaded.from * size, to: offloaded.to * size }
+  const found: Stored[] = runs.flatMap(({ in: place, ...run }) =>
+    place === 'unknown' || place === 'batches'
+      ? []
+      : subtract([run], [copied]).map((range) => ({ ...range, in: place })),
+  )
+  if (offloaded.from < back) found.push({ from: copied.from, to: back * size, in: 'recalled' })
+  if (back < offloaded.to) found.push({ from: back * size, to: copied.to, in: 's3' })
+  return found.sort((one, other) => one.from - other.from)
+}
+
+function tailOf({ sealed, tail }: Lane): Stored[] {
+  const found: Stored[] = []
+  let from = sealed
+  for (const entry of tail) {
+    const to = from + spanOf(entry)
+    join(found, { from, to, in: placeInTail(entry) })
+    from = to
+  }
+  return found
+}
+
+function placeInTail(entry: string): StoredPlace {
+  if (!isReference(entry)) return 'record'
+  return decodeReference(entry).storage === 's3' ? 'batch-s3' : 'batch-rows'
+}
+
+const isS3 = (place: StoredPlace): boolean => place === 's3' || place === 'batch-s3'
+
+/** Whether any of the items is in S3, or in batches that may be, as far as the record knows. */
+export const isInS3 = (lane: Lane, range: Range): boolean =>
+  [...storedIn(lane), ...lane.runs.filter(({ in: place }) => place === 'batches')].some(
+    (stretch) => isMaybeS3(stretch.in) && intersect([stretch], [range]).length > 0,
+  )
+
+const isMaybeS3 = (place: StoredPlace | Run['in']): boolean =>
+  place === 'batches' || place === 's3' || place === 'batch-s3'
+
+/** The longest stretch of whole segments that lie in S3, between the head's segment and the last. */
+export function longestInS3(lane: Lane, stretches: readonly Stored[]): Range | undefined {
+  const inS3: Stored[] = []
+  for (const stretch of stretches) if (isS3(stretch.in)) join(inS3, { ...stretch, in: 's3' })
+  const first = segmentOf(lane, lane.head) + 1
+  const last = segmentOf(lane, endOf(lane) - 1)
+  let longest: Range | undefined
+  for (const stretch of inS3) {
+    const from = Math.max(Math.ceil(stretch.from / lane.segmentSize), first)
+    const to = Math.min(Math.floor(stretch.to / lane.segmentSize), last)
+    const length = longest === undefined ? 0 : longest.to - longest.from
+    if (to - from > length) longest = { from, to }
+  }
+  return longest
+}
+
+/**
+ * An id leads to the rows of this many seals. A push may know of 16 seals fewer than there are; one more may be under
+ * way, without the push's entry, when it comes; and the next one takes the entry.
+ */
+export const SEALS_OF_ID = SEALS_BEHIND_MAX + 2
+
+/*
+ * Items of one second and priority join in the order in which they came, because what rows hold came before what the
+ * record holds. So a seal takes all entries of a second and priority or none, a move takes those along that are in the
+ * record for its second, and entries that go back to the record go to its front.
+ */
+
+/**
+ * Places of the record's entries that a seal takes: all, except those that wait for a lane (as many as the record may
+ * keep, where others pass them) and those that have waited so long that their ids would not lead to a new row. After
+ * some rows went back to the record, it may hold more seconds than a transaction has room for: then the first ones.
+ */
+export function placesToSeal(record: QueueRecord, nowMs: number): number[] {
+  const { scheduled } = record
+  const staying = stayingGroups(record, nowMs)
+  const seconds = new Set<number>()
+  const places: number[] = []
+  for (const [place, text] of scheduled.entries.entries()) {
+    const entry = decodeScheduled(text)
+    if (staying.has(groupOf(entry))) continue
+    if (seconds.size === ROWS_PER_SEAL && !seconds.has(entry.due)) continue
+    seconds.add(entry.due)
+    places.push(place)
+  }
+  return places
+}
+
+const groupOf = ({ due, priority }: ScheduledEntry): string => `${due}.${priority}`
+
+function stayingGroups(record: QueueRecord, nowMs: number): ReadonlySet<string> {
+  const { entries, seals } = record.scheduled
+  const staying = new Set<string>()
+  const waiting = new Map<string, number>()
+  for (const text of entries) {
+    const entry = decodeScheduled(text)
+    const group = groupOf(entry)
+    if (!isWithinReach(entry, seals)) staying.add(group)
+    if (isCrowded(record) && !record.lanes.has(entry.priority) && isDue(entry.due, nowMs)) {
+      waiting.set(group, (waiting.get(group) ?? 0) + scheduledBytes(text))
+    }
+  }
+  let waitingBytes = 0
+  for (const [group, bytes] of waiting) {
+    waitingBytes += bytes
+    if (waitingBytes <= WAITING_BYTES_MAX) staying.add(group)
+  }
+  return staying
+}
+
+/** Whether an entry's id would lead to a row of the next seal. */
+const isWithinReach = (entry: ScheduledEntry, seals: number): boolean =>
+  seals + 1 <= entry.seals + SEALS_OF_ID
+
+/**
+ * Places of the entries that a move to these seconds takes along into its rows, ahead of what it moves: they were
+ * scheduled before. `entries`: those of the record, without what the move takes out.
+ */
+export function placesAlong(
+  { seals }: Pick<Scheduled, 'seals'>,
+  entries: readonly (string | undefined)[],
+  seconds: ReadonlySet<number>,
+): number[] {
+  return entries.flatMap((text, place) =>
+    text !== undefined && seconds.has(dueOf(text)) && isWithinReach(decodeScheduled(text), seals)
+      ? [place]
+      : [],
+  )
+}
+
+/**
+ * Whether an entry has been in the record for so many seals that the next one must take it: nobody looks for it in the
+ * rows of later seals. A move uses up the number of a seal too, and leaves such an entry in the record.
+ */
+export function mustSeal(record: QueueRecord, nowMs: number): boolean {
+  const { entries, seals } = record.scheduled
+  return placesToSeal(record, nowMs).some((place) => {
+    const entry = decodeScheduled(entries[place] as string)
+    return seals - entry.seals >= SEALS_BEHIND_MAX
+  })
+}
+
+/** Whether a seal comes before the write that puts waiting items off to this second. */
+export const mustSealBefore = (record: QueueRecord, due: number, nowMs: number): boolean =>
+  mustSeal(record, nowMs) ||
+  placesAlong(record.scheduled, record.scheduled.entries, new Set([due])).length > ENTRIES_ALONG_MAX

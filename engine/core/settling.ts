@@ -1,0 +1,368 @@
+import { isDeadLetterQueue } from '../../shared/errors.ts'
+import { entryBytes, isReference, spanOf } from './item.ts'
+import {
+  DELIVERY_PIECES_MAX,
+  ENTRIES_PER_SEAL,
+  IN_FLIGHT_MAX,
+  RETRY_LOCKS_APART,
+  RETRY_STRETCHES_MAX,
+} from './limits.ts'
+import { countOf, intersect, none, normalised, type Ranges, subtract, union } from './ranges.ts'
+import {
+  type Delivered,
+  inFlightOf,
+  isDone,
+  isLive,
+  type Lane,
+  type Lock,
+  type QueueRecord,
+  type Stretch,
+  stretchesIn,
+  stretchesOf,
+  unsettledIn,
+  withLane,
+} from './record.ts'
+
+/** Takes items out of the queue for good: the head moves over them, or they become holes. */
+export function settle(record: QueueRecord, stretches: readonly Stretch[]): QueueRecord {
+  return eachLane(record, stretches, (lane, ranges) => {
+    const settled = intersect(ranges, unsettledIn(lane))
+    return { lane: settleInLane(lane, settled), roomFreed: countOf(settled) }
+  })
+}
+
+function settleInLane(lane: Lane, settled: Ranges): Lane {
+  const holes = union(lane.holes, settled)
+  const first = holes[0]
+  const reached = first !== undefined && first.from <= lane.head
+  const head = reached ? first.to : lane.head
+  return {
+    ...lane,
+    head,
+    // The head may move past the frontier over items that calls by id took out.
+    frontier: Math.max(lane.frontier, head),
+    holes: reached ? holes.slice(1) : holes,
+    deliveries: without(lane.deliveries, settled),
+    dead: without(lane.dead, settled),
+  }
+}
+
+/**
+ * Gives items back to the front. They never left their place, so nothing moves: only their count
+ * of deliveries rises, and items that came back too often become dead instead of visible.
+ */
+export function giveBack(record: QueueRecord, stretches: readonly Stretch[]): QueueRecord {
+  const most = deliveriesMax(record)
+  const returned = eachLane(record, stretches, (lane, ranges, so) => {
+    const { raised, deliveries } = delivered(so, lane, intersect(ranges, unsettledIn(lane)))
+    const dead = raised
+      .filter(({ count }) => count >= most)
+      .map(({ from, to }) => ({ from, to, reason: 'max_deliveries' }))
+    return { lane: { ...lane, deliveries, dead: inOrder([...lane.dead, ...dead]) }, roomFreed: 0 }
+  })
+  return { ...returned, returns: returned.returns + 1 }
+}
+
+const deliveriesMax = ({ queue, configuration }: QueueRecord): number =>
+  isDeadLetterQueue(queue)
+    ? Number.POSITIVE_INFINITY
+    : (configuration.maxDeliveries ?? Number.POSITIVE_INFINITY)
+
+/** The items that would become dead if they came back now. */
+export function spentOf(record: QueueRecord, stretches: readonly Stretch[]): Stretch[] {
+  const most = deliveriesMax(record)
+  if (most === Number.POSITIVE_INFINITY) return []
+  return [...new Set(stretches.map(({ priority }) => priority))].flatMap((priority) => {
+    const lane = record.lanes.get(priority)
+    if (lane === undefined) return []
+    return intersect(stretchesIn(stretches, priority), unsettledIn(lane))
+      .flatMap((range) => raise(lane.deliveries, range))
+      .flatMap(({ from, to, count }) => (count < most ? [] : [{ priority, from, to }]))
+  })
+}
+
+/** Marks items as on their way to the dead-letter queue; `deliveredNow`: 0 if no consumer had them. */
+export function bury(
+  record: QueueRecord,
+  stretches: readonly Stretch[],
+  reason: string,
+  deliveredNow: 0 | 1 = 1,
+): QueueRecord {
+  return eachLane(record, stretches, (lane, ranges, so) => {
+    const buried = intersect(ranges, unsettledIn(lane))
+    const { deliveries } = deliveredNow === 0 ? lane : delivered(so, lane, buried)
+    const dead = buried.map(({ from, to }) => ({ from, to, reason }))
+    return { lane: { ...lane, deliveries, dead: inOrder([...lane.dead, ...dead]) }, roomFreed: 0 }
+  })
+}
+
+/**
+ * Drops settled items from the front of the tail, as a prefix. It stops at a reference: that is
+ * the only pointer to its batch, and stays until housekeeping has deleted the batch's rows.
+ */
+export function pruneTail(lane: Lane, entriesMax: number): { lane: Lane; bytes: number } {
+  return dropFromTail(lane, entriesMax, (entry, from) => !isReference(entry) && from < lane.head)
+}
+
+/** Drops leading entries that are wholly settled, including references up to `goneTo`, whose rows are gone. */
+export function dropSettledTail(lane: Lane, goneTo: number): { lane: Lane; bytes: number } {
+  return dropFromTail(lane, ENTRIES_PER_SEAL, (entry, from) => {
+    const end = from + spanOf(entry)
+    return end <= lane.head && (!isReference(entry) || end <= goneTo)
+  })
+}
+
+function dropFromTail(
+  lane: Lane,
+  entriesMax: number,
+  droppable: (entry: string, from: number) => boolean,
+): { lane: Lane; bytes: number } {
+  let sealed = lane.sealed
+  let bytes = 0
+  let dropped = 0
+  for (const entry of lane.tail) {
+    if (dropped === entriesMax || !droppable(entry, sealed)) break
+    sealed += spanOf(entry)
+    bytes += entryBytes(entry)
+    dropped += 1
+  }
+  if (dropped === 0) return { lane, bytes: 0 }
+  return { lane: { ...lane, sealed, tail: lane.tail.slice(dropped) }, bytes }
+}
+
+function eachLane(
+  record: QueueRecord,
+  stretches: readonly Stretch[],
+  /** `so`: the record with the lanes that are changed already. */
+  change: (lane: Lane, ranges: Ranges, so: QueueRecord) => { lane: Lane; roomFreed: number },
+): QueueRecord {
+  let next = record
+  for (const priority of new Set(stretches.map((stretch) => stretch.priority))) {
+    const lane = next.lanes.get(priority)
+    if (lane === undefined) continue
+    const { lane: changed, roomFreed } = change(lane, stretchesIn(stretches, priority), next)
+    next = { ...withLane(next, changed), room: next.room + roomFreed }
+  }
+  return next
+}
+
+function without<T extends { readonly from: number; readonly to: number }>(
+  list: readonly T[],
+  ranges: Ranges,
+): T[] {
+  return list.flatMap((piece) => subtract([piece], ranges).map((rest) => ({ ...piece, ...rest })))
+}
+
+/** Counts one more delivery of these items: returns their new counts, and all counts of the lane. */
+function delivered(record: QueueRecord, lane: Lane, ranges: Ranges) {
+  const raised = ranges.flatMap((range) => raise(lane.deliveries, range))
+  const all = joined([...without(lane.deliveries, ranges), ...raised])
+  return { raised, deliveries: bounded(all, piecesLeft(record, lane)) }
+}
+
+/** The range, cut into pieces of equal count, each count raised by one. */
+function raise(deliveries: readonly Delivered[], range: { from: number; to: number }): Delivered[] {
+  const known: Delivered[] = []
+  for (const piece of deliveries) {
+    for (const part of intersect([range], [piece])) known.push({ ...part, count: piece.count + 1 })
+  }
+  const fresh = subtract([range], known.length === 0 ? none : normalised(known))
+  return inOrder([...known, ...fresh.map((part) => ({ ...part, count: 1 }))])
+}
+
+function joined(list: readonly Delivered[]): Delivered[] {
+  const result: Delivered[] = []
+  for (const piece of inOrder(list)) {
+    const last = result.at(-1)
+    if (last !== undefined && last.to === piece.from && last.count === piece.count) {
+      result[result.length - 1] = { ...last, to: piece.to }
+    } else {
+      result.push(piece)
+    }
+  }
+  return result
+}
+
+/**
+ * Keeps the pieces with the most deliveries. Only a deliberate pattern of releases leads here; an item
+ * whose count we drop may be handed out more often than it should, never less often.
+ */
+function bounded(list: readonly Delivered[], pieces: number): readonly Delivered[] {
+  const most = Math.max(1, pieces)
+  if (list.length <= most) return list
+  return inOrder([...list].sort((a, b) => b.count - a.count).slice(0, most))
+}
+
+/** Pieces a lane may have: what the others leave of the record's bound, of which each lane has one anyway. */
+function piecesLeft(record: QueueRecord, lane: Lane): number {
+  let others = 0
+  for (const other of record.lanes.values()) if (other !== lane) others += other.deliveries.length
+  return DELIVERY_PIECES_MAX - others
+}
+
+function inOrder<T extends { readonly from: number }>(list: readonly T[]): T[] {
+  return [...list].sort((a, b) => a.from - b.from)
+}
+
+/** Begins the id of a lock that a consumer's run holds. No other id has this character. */
+export const CONSUMERS_LOCK = '.'
+
+/**
+ * The first characters of the ids of locks in which items wait for their retry (`engine/core/settling.ts`): other items wait
+ * behind the first kind, and pass the second. No other id has these characters, and no such id leaves the engine.
+ */
+export const RETRY_LOCK = '~'
+
+export const OVERTAKEN_LOCK = '!'
+
+/** As long as other ids, among which engines that do not know this kind remember it. */
+export const randomRetryLockId = (random: () => number, overtake: boolean): string =>
+  `${overtake ? OVERTAKEN_LOCK : RETRY_LOCK}${randomLockId(random).slice(1)}`
+
+/** A lock id: 8 random bytes as 11 characters of URL-safe base64, for a consumer behind its sign. */
+export function randomLockId(random: () => number, forConsumer = false): string {
+  const bytes = Buffer.alloc(8)
+  for (let i = 0; i < 8; i += 1) bytes[i] = Math.floor(random() * 256)
+  return `${forConsumer ? CONSUMERS_LOCK : ''}${bytes.toString('base64url')}`
+}
+
+/** Free items that it skips stay behind the frontier, where only fenced pops take them. */
+export function passFrontier(record: QueueRecord, stretches: readonly Stretch[]): QueueRecord {
+  const lanes = new Map(record.lanes)
+  for (const { priority, to } of stretches) {
+    const lane = lanes.get(priority) as Lane
+    if (to > lane.frontier) lanes.set(priority, { ...lane, frontier: to })
+  }
+  return { ...record, lanes }
+}
+
+/** How much heavier the record may become. */
+export const roomIn = (record: QueueRecord): number =>
+  Math.max(0, IN_FLIGHT_MAX - inFlightOf(record))
+
+/*
+ * Items that were released with a delay wait in a *retry lock*: a lock without a holder, whose id no caller knows.
+ * When its time is over it ends as any other lock does, so the items keep their places and their counts. Its id
+ * marks it: an engine that does not know retries keeps the id, whatever it does to the lock, and treats it as a
+ * lock that nobody ever settles.
+ */
+
+/** Where items go when a consumer releases them with a delay: the id of their lock, and when it ends. */
+export type Again = {
+  readonly lockId: string
+  readonly dueMs: number
+  /** The latest time at which it may end, when many items wait and share locks. */
+  readonly latestMs: number
+}
+
+/** For a release with this delay from now on. A shared lock may end later by up to a sixteenth of the delay. */
+export const againAfter = (lockId: string, delayMs: number, nowMs: number): Again => ({
+  lockId,
+  dueMs: nowMs + delayMs,
+  latestMs: nowMs + Math.ceil((delayMs * 17) / 16),
+})
+
+/** While a retry lock is live, no consumer has its items, and no pop returns them. */
+export const isRetry = (lockId: string): boolean =>
+  lockId.startsWith(RETRY_LOCK) || isOvertaken(lockId)
+
+export const hasRetry = ({ locks }: QueueRecord): boolean => [...locks.keys()].some(isRetry)
+
+/** Whether pops of an exclusive queue pass this lock. */
+export const isOvertaken = (lockId: string): boolean => lockId.startsWith(OVERTAKEN_LOCK)
+
+/**
+ * Puts items of a lock that has ended into a retry lock. Items that have had their last delivery do not wait: in an
+ * exclusive queue, the other items would wait with them in vain.
+ */
+export function comeBackLater(
+  record: QueueRecord,
+  stretches: readonly Stretch[],
+  again: Again,
+): QueueRecord {
+  const spent = spentOf(record, stretches)
+  const waiting = stretches.flatMap(({ priority, from, to }) =>
+    subtract([{ from, to }], stretchesIn(spent, priority)).map((range) => ({ priority, ...range })),
+  )
+  const returned = spent.length > 0 ? giveBack(record, spent) : record
+  if (waiting.length === 0) return returned
+  return { ...returned, locks: new Map(returned.locks).set(...lockFor(returned, waiting, again)) }
+}
+
+/**
+ * A separate lock that ends when the items are due. If a record had many of those, each write would pay for them until
+ * the last has ended. So with many of them, items join a lock that ends soon after, and neighbouring single items
+ * become one range.
+ */
+function lockFor(
+  record: QueueRecord,
+  waiting: readonly Stretch[],
+  { lockId, dueMs, latestMs }: Again,
+): [string, Lock] {
+  const retries = [...record.locks].filter(([id]) => isRetry(id))
+  if (retries.length < RETRY_LOCKS_APART) {
+    return [lockId, { expiresAtMs: dueMs, stretches: waiting }]
+  }
+  for (const [id, lock] of retries) {
+    if (isOvertaken(id) !== isOvertaken(lockId)) continue
+    if (lock.expiresAtMs < dueMs || lock.expiresAtMs > latestMs) continue
+    const stretches = joined_retry([...lock.stretches, ...waiting])
+    if (stretches.length <= RETRY_STRETCHES_MAX) return [id, { ...lock, stretches }]
+  }
+  return [lockId, { expiresAtMs: latestMs, stretches: waiting }]
+}
+
+const joined_retry = (stretches: readonly Stretch[]): Stretch[] =>
+  [...new Set(stretches.map(({ priority }) => priority))].flatMap((priority) =>
+    stretchesOf(priority, stretchesIn(stretches, priority)),
+  )
+
+/**
+ * Whether the end of a lock changes nothing for the items behind it: a retry lock took its place, and they go on
+ * waiting behind that; or they may overtake it, and another consumer is at work. The lock's own holder may be gone.
+ */
+export function goesToRetry(lock: Lock, { locks }: QueueRecord, isWorkedOn: boolean): boolean {
+  return [...locks].some(
+    ([id, { stretches }]) =>
+      isRetry(id) &&
+      (isWorkedOn || !isOvertaken(id)) &&
+      stretches.some((stretch) => holds(lock, stretch)),
+  )
+}
+
+/** Whether a consumer has a lock. It may acknowledge outside the fence, so only a write's images tell for certain. */
+export const isWorkedOn = ({ locks }: QueueRecord): boolean =>
+  [...locks].some(([id, lock]) => !isRetry(id) && !isDone(lock))
+
+const holds = ({ stretches }: Lock, { priority, from, to }: Stretch): boolean =>
+  stretches.some((held) => held.priority === priority && held.from < to && from < held.to)
+
+/** Items of a lane that retry locks hold. */
+export const inRetry = ({ locks }: QueueRecord, priority: number): Ranges =>
+  normalised(
+    [...locks].flatMap(([id, { stretches }]) =>
+      isRetry(id) ? stretchesIn(stretches, priority) : [],
+    ),
+  )
+
+/** Items of a lane that wait for their retry, grouped by its time. */
+export function retriesIn(
+  record: QueueRecord,
+  priority: number,
+  nowMs: number,
+): { readonly retryAtMs: number; readonly ranges: Ranges }[] {
+  return [...record.locks]
+    .filter(([id, lock]) => isRetry(id) && isLive(lock, nowMs))
+    .map(([, { expiresAtMs, stretches }]) => ({
+      retryAtMs: expiresAtMs,
+      ranges: normalised(stretches.filter((stretch) => stretch.priority === priority)),
+    }))
+}
+
+/** Until when a retry holds back the pops of an exclusive queue, if one does. */
+export function blockedUntilMs(record: QueueRecord, nowMs: number): number | undefined {
+  const ends = [...record.locks]
+    .filter(([id, lock]) => isRetry(id) && !isOvertaken(id) && isLive(lock, nowMs))
+    .map(([, { expiresAtMs }]) => expiresAtMs)
+  return ends.length === 0 ? undefined : Math.max(...ends)
+}

@@ -1,0 +1,340 @@
+import type { Row } from '../../aws/dynamo.ts'
+import { QueueError } from '../../shared/errors.ts'
+import { obstacleTo } from '../core/append.ts'
+import { recordKey } from '../core/keys.ts'
+import { isDue, isSomethingDue } from '../core/later.ts'
+import { LANES_MAX, ROWS_PER_JOIN } from '../core/limits.ts'
+import { doneLocks } from '../core/locks.ts'
+import {
+  type FoundRows,
+  hasEmptyLane,
+  isSomethingJoinable,
+  type Join,
+  type JoiningRow,
+  mayHaveRoom,
+  nextDueAfter,
+  planJoin,
+  roomForDue,
+  rowsToTakeBack,
+} from '../core/plan-join.ts'
+import type { QueueRecord } from '../core/record.ts'
+import { unreadable } from '../driver/attempts.ts'
+import { asStored, type Known } from '../driver/decision.ts'
+import {
+  areRowsBlocked,
+  changeOf,
+  commit,
+  type Engine,
+  noteBlockedRows,
+  pause,
+  readRecord,
+  remindAtMs,
+  seen,
+  tailLimits,
+  tryToFold,
+} from '../driver/engine.ts'
+import { appendUpdate } from '../requests/append-update.ts'
+import {
+  lowerTimer,
+  partitionOf,
+  rewritten,
+  scheduledRows,
+  take,
+  takeKeptRoom,
+  timeLeft,
+} from '../requests/later-rows.ts'
+import { lookLater, takeBack } from './copy-later.ts'
+import { makeRoomForLanes } from './make-lanes.ts'
+import { sealAfter, sealQuietly } from './seal.ts'
+import { dropBatches, entriesToJoin, missingLanes, type ToJoin } from './write-entries.ts'
+
+// The one write of a join: an append that takes what it brings out of the record's list and out of the rows.
+
+/** `isBrief`: the caller waits for more than this join, and others will try again soon. */
+export type JoinOptions = { readonly isBrief?: boolean | undefined }
+
+function joinUpdate(engine: Engine, record: QueueRecord, planned: Join, { addition }: ToJoin) {
+  const nowMs = engine.clock.nowMs()
+  const left = record.scheduled.entries.filter((_, place) => !planned.places.includes(place))
+  const dueMs = timeLeft(record, left, planned.nextDue, nowMs)
+  return appendUpdate(addition, tailLimits(engine), {
+    newLanes: missingLanes(engine, addition, record),
+    // Its push took a slot of the limit.
+    pass: 'free',
+    keptRoom: planned.keptRoom,
+    remindAtMs: dueMs === undefined ? remindAtMs(engine) : undefined,
+    beside(update) {
+      if (dueMs !== undefined) lowerTimer(update, record, dueMs, { nowMs })
+      update.condition(`born=${update.value(record.born)}`)
+      take(update, record.scheduled, planned)
+      takeKeptRoom(update, planned.keptRoom)
+    },
+  })
+}
+
+export type JoinWritten =
+  | { readonly kind: 'done'; readonly row: Row | undefined; readonly isRead: boolean }
+  | { readonly kind: 'failed'; readonly row: Row | undefined }
+  /** Refused for now, by the store or because a row is not as we read it. Nothing has changed. */
+  | { readonly kind: 'refused' }
+  | { readonly kind: 'unknown' }
+
+export async function writeJoin(
+  engine: Engine,
+  record: QueueRecord,
+  planned: Join,
+  toJoin: ToJoin & JoinOptions,
+): Promise<JoinWritten> {
+  const update = joinUpdate(engine, record, planned, toJoin)
+  const { rows, rest } = planned
+  const left = [...rows.map((row) => ({ ...row, entries: [] })), ...(rest ? [rest] : [])]
+  try {
+    if (left.length > 0)
+      return await writeWithRows(engine, record, update, { left, isBrief: toJoin.isBrief })
+    const written = await engine.dynamo.update(recordKey(record.queue), update)
+    return written.kind === 'done' ? { ...written, isRead: false } : written
+  } catch (error) {
+    if (!(error instanceof QueueError) || error.outcome === 'unknown') throw error
+    engine.onBackgroundError(error, { queue: record.queue, step: 'join' })
+    return { kind: 'refused' }
+  }
+}
+
+async function writeWithRows(
+  engine: Engine,
+  record: QueueRecord,
+  update: ReturnType<typeof joinUpdate>,
+  { left, isBrief }: { readonly left: readonly JoiningRow[] } & JoinOptions,
+): Promise<JoinWritten> {
+  const { dynamo } = engine
+  const { tableName: TableName } = dynamo
+  const Key = recordKey(record.queue)
+  const ReturnValuesOnConditionCheckFailure = 'ALL_OLD' as const
+  const own = { Update: { TableName, Key, ...update, ReturnValuesOnConditionCheckFailure } }
+  const rows = left.map((row) => rewritten(TableName, partitionOf(record), row))
+  const transacted = await dynamo.transact({ TransactItems: [own, ...rows] }, { isBrief })
+  if (transacted.kind === 'unknown') return { kind: 'unknown' }
+  if (transacted.kind === 'done') return { kind: 'done', row: undefined, isRead: true }
+  const [refusal] = transacted.reasons
+  return refusal?.failed ? { kind: 'failed', row: refusal.row } : { kind: 'refused' }
+}
+
+/** Counts races lost to other joins, and waits for a full tail. */
+const ATTEMPTS_MAX = 24
+
+/**
+ * `stuck`: items are due, but none can join now. `lost`: some can, but other writes came first too often, the store
+ * refuses, or a row cannot be read yet. Nothing has changed, and the next pop or sweep tries again.
+ */
+export type Joined = Known & {
+  readonly kind: 'joined' | 'stuck' | 'lost'
+  readonly items: number
+}
+
+/** Whether something is due by this clock that lacks nothing but room. */
+export const lacksRoom = (engine: Engine, record: QueueRecord, nowMs: number): boolean =>
+  !mayHaveRoom(record) && isSomethingJoinable(record, nowMs, areRowsBlocked(engine, record))
+
+/**
+ * Moves due items to their lanes, as many as one write takes: from then on it is as if they had been pushed at that
+ * moment. The write is an append, so pushes and pops go on beside it. The same write, a transaction if there are rows,
+ * takes the entries out of the record, on condition that no other process has taken any out, and out of the rows, on
+ * condition that they are as we read them. So each item joins once.
+ */
+export async function join(
+  engine: Engine,
+  first: Known,
+  nowMs: number,
+  options: JoinOptions = {},
+): Promise<Joined> {
+  let known = first
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
+    const { record, isCurrent } = known
+    if (record === undefined || !isSomethingDue(record.scheduled, nowMs)) {
+      return { kind: 'joined', record, isCurrent, items: 0 }
+    }
+    const { nextDue } = record.scheduled
+    const isRowDue = nextDue !== undefined && isDue(nextDue, nowMs)
+    const found = isRowDue
+      ? await scheduledRows(engine.dynamo, partitionOf(record), { limit: ROWS_PER_JOIN })
+      : undefined
+    const tried = await joinOnce(engine, { record, isCurrent }, found, { ...options, nowMs })
+    if (tried.kind !== 'again') return tried
+    known = tried
+    if (attempt > 2) await pause(engine, attempt)
+  }
+  return { kind: 'lost', record: known.record, isCurrent: known.isCurrent, items: 0 }
+}
+
+type Tried = Joined | (Known & { readonly kind: 'again' })
+
+const again = (record: QueueRecord | undefined): Tried => ({ kind: 'again', ...asStored(record) })
+
+const without = (kind: 'stuck' | 'lost', record: QueueRecord | undefined): Tried => ({
+  kind,
+  ...asStored(record),
+  items: 0,
+})
+
+async function joinOnce(
+  engine: Engine,
+  { record, isCurrent }: Known & { readonly record: QueueRecord },
+  found: FoundRows | undefined,
+  options: JoinOptions & { readonly nowMs: number },
+): Promise<Tried> {
+  const { nowMs } = options
+  const { queue } = record
+  const planned = planJoin(record, found, nowMs)
+  if (planned === undefined) {
+    if (isCurrent) return makeWay(engine, record, found, nowMs)
+    // By the current record, others may have joined these items, or there may be room or lanes by now (rule 7).
+    const now = await readRecord(engine, queue)
+    if (!isUnchanged(record, now)) return again(now)
+    return joinOnce(engine, { record: now, isCurrent: true }, found, options)
+  }
+  const toJoin = await entriesToJoin(engine, queue, planned.joining)
+  if (toJoin === undefined) {
+    const now = await readRecord(engine, queue)
+    // If a batch is gone, it has joined in a newer record than ours.
+    if (isUnchanged(record, now)) throw unreadable(queue)
+    return again(now)
+  }
+  const written = await writeJoin(engine, record, planned, { ...toJoin, ...options })
+  // It does not matter whether this write has landed or still will: it can land only while nothing has joined since,
+  // and the same holds for the next one. Keep the batches, because its entries may come to refer to them.
+  if (written.kind === 'unknown') return again(await readRecord(engine, queue))
+  if (written.kind !== 'done') await dropBatches(engine, queue, toJoin.written)
+  if (written.kind === 'refused') return unlessMovedOn(engine, record)
+  if (written.kind === 'done') await dropBatches(engine, queue, toJoin.spent)
+  const after = await recordAfter(engine, queue, written)
+  if (after === undefined) return again(after)
+  if (written.kind === 'failed') return clearTheWay(engine, after, toJoin)
+  // After a transaction, others may have written before we read the record, so we cannot tell who crossed a line.
+  await sealAfter(engine, after, written.isRead ? after.tailBytes : toJoin.addition.bytes)
+  return { kind: 'joined', ...asStored(after), items: planned.items }
+}
+
+/** A transaction does not return the record. What it wrote stands, even if this read fails. */
+const recordAfter = async (
+  engine: Engine,
+  queue: string,
+  written: Extract<JoinWritten, { kind: 'done' | 'failed' }>,
+): Promise<QueueRecord | undefined> =>
+  written.kind === 'done' && written.isRead
+    ? await readRecord(engine, queue)
+    : seen(engine, queue, written.row)
+
+/**
+ * The join met something in its way, or did not find a row. If others have taken scheduled items out meanwhile, it goes
+ * on by the record that they have left; otherwise the next process that comes will do it.
+ */
+async function unlessMovedOn(engine: Engine, record: QueueRecord): Promise<Tried> {
+  const now = await readRecord(engine, record.queue)
+  return isUnchanged(record, now) ? without('lost', now) : again(now)
+}
+
+/** Nobody has taken scheduled items out since, and all rows are as they were. */
+const isUnchanged = (seen: QueueRecord, now: QueueRecord | undefined): now is QueueRecord =>
+  now?.born === seen.born && now.scheduled.changes === seen.scheduled.changes
+
+/**
+ * Nothing can join by the current record. Items of acknowledged locks may take up the room, or empty lanes the places of new ones. Or no item
+ * of the first row has a lane: then its entries go back to the record, where others can pass them.
+ */
+async function makeWay(
+  engine: Engine,
+  record: QueueRecord,
+  found?: FoundRows,
+  nowMs = Number.NEGATIVE_INFINITY,
+): Promise<Tried> {
+  const first = found?.rows[0]
+  if (found !== undefined && (first === undefined || !isDue(first.due, nowMs))) {
+    const nextDue = nextDueAfter(record.scheduled, found, 0)
+    // A row is missing: it cannot be read yet, or others have joined it.
+    if (nextDue !== undefined && isDue(nextDue, nowMs)) return unlessMovedOn(engine, record)
+    return again(await lookLater(engine, record, found))
+  }
+  if (roomForDue(record) <= 0 && doneLocks(record) > 0) {
+    const isAnswered = await tryToFold(engine, record)
+    const folded = await readRecord(engine, record.queue)
+    if (folded === undefined || roomForDue(folded) > 0) return again(folded)
+    if (doneLocks(folded) === 0) return without('stuck', folded)
+    // Others wrote first.
+    return isAnswered ? again(folded) : without('lost', folded)
+  }
+  if (roomForDue(record) <= 0) return without('stuck', record)
+  if (record.lanes.size >= LANES_MAX && hasEmptyLane(record)) {
+    const made = await makeRoom(engine, record)
+    if (made !== undefined) return made
+  }
+  if (found === undefined) return without('stuck', record)
+  const rows = rowsToTakeBack(record, found, nowMs)
+  if (rows.length === 0) {
+    noteBlockedRows(engine, record)
+    return without('stuck', record)
+  }
+  return again(await takeBack(engine, record, rows, found))
+}
+
+async function clearTheWay(
+  engine: Engine,
+  record: QueueRecord,
+  { addition }: ToJoin,
+): Promise<Tried> {
+  const room = roomForDue(record)
+  switch (obstacleTo(addition, { ...record, room }, tailLimits(engine)).kind) {
+    case 'full':
+      return room > 0 ? again(record) : makeWay(engine, record)
+    case 'tail-full':
+      await sealQuietly(engine, record)
+      return again(await readRecord(engine, record.queue))
+    default:
+      return again(record)
+  }
+}
+
+/** Drops empty lanes; undefined if no lane can go. */
+async function makeRoom(engine: Engine, record: QueueRecord): Promise<Tried | undefined> {
+  try {
+    return again(await makeRoomForLanes(engine, record))
+  } catch (error) {
+    if (!(error instanceof QueueError) || error.code !== 'TOO_MANY_PRIORITIES') throw error
+    return undefined
+  }
+}
+
+export type Used = {
+  readonly record: QueueRecord | undefined
+  /** Due items could join, but others came first: the room stays theirs. */
+  readonly isLost: boolean
+}
+
+/**
+ * For a call that finds no room in a queue that keeps some: lets due items join. If none can, however much room there
+ * is, or if nobody can read them now, a write gives the room back, or the queue would refuse all calls for as long.
+ */
+export async function useKeptRoom(engine: Engine, record: QueueRecord): Promise<Used> {
+  const { kind, record: left, items } = await tryToJoin(engine, record)
+  const isLost = kind === 'lost'
+  if (left === undefined || left.keptRoom === 0 || items > 0 || isLost) {
+    return { record: left, isLost }
+  }
+  const nowMs = engine.clock.nowMs()
+  const committed = await commit(
+    engine,
+    changeOf(engine, left, left, { nowMs, givesRoomBack: true }),
+  )
+  const after = committed.kind === 'committed' ? committed.record : committed.current
+  return { record: after, isLost: false }
+}
+
+/** The call waits for this, and there are others that can join them. An error is no reason to refuse the call. */
+async function tryToJoin(engine: Engine, record: QueueRecord): Promise<Omit<Joined, 'isCurrent'>> {
+  try {
+    return await join(engine, asStored(record), engine.clock.nowMs(), { isBrief: true })
+  } catch (error) {
+    if (!(error instanceof QueueError)) throw error
+    engine.onBackgroundError(error, { queue: record.queue, step: 'join' })
+    return { kind: 'stuck', record: await readRecord(engine, record.queue), items: 0 }
+  }
+}

@@ -1,0 +1,204 @@
+import type { Row } from '../../aws/table.ts'
+import { QueueError } from '../../shared/errors.ts'
+import { deployedSchedulesKey } from '../core/keys.ts'
+import { type Engine, pause } from '../driver/engine.ts'
+import type { DeployedResult, DeployedSchedule, DeployedSchedules } from '../item-verbs.ts'
+import type { RowWrite } from '../requests/schedule-rows.ts'
+import { deploySchedule, type Fence, withdrawSchedule } from '../verbs/change-schedules.ts'
+
+/** Which schedules deployments have put, and how far the last deployment has come. */
+export type DeployedSchedulesRow = {
+  /** Each deployment with other schedules adds one. */
+  readonly revision: number
+  /** The hash of that deployment's schedules. */
+  readonly hash: string
+  /** The schedules that it has, and those that earlier deployments put: each must be put or deleted once. */
+  readonly names: ReadonlyMap<string, 'left' | 'done'>
+}
+
+type Stored = {
+  readonly r: number
+  readonly h: string
+  readonly n: Readonly<Record<string, 'l' | 'd'>>
+}
+
+/** `orders/weekly`: no queue id has a slash. */
+export const nameOf = ({ queue, name }: { readonly queue: string; readonly name: string }) =>
+  `${queue}/${name}`
+
+export function parseName(text: string): { readonly queue: string; readonly name: string } {
+  const slash = text.indexOf('/')
+  return { queue: text.slice(0, slash), name: text.slice(slash + 1) }
+}
+
+export function decodeDeployedSchedules(row: Row | undefined): DeployedSchedulesRow | undefined {
+  if (row === undefined) return undefined
+  const { r, h, n } = row as Stored
+  const names = Object.entries(n).map(([name, at]) => [name, at === 'l' ? 'left' : 'done'] as const)
+  return { revision: r, hash: h, names: new Map(names) }
+}
+
+const encode = ({ revision, hash, names }: DeployedSchedulesRow): Row => ({
+  ...deployedSchedulesKey,
+  r: revision,
+  h: hash,
+  n: Object.fromEntries([...names].map(([name, at]) => [name, at === 'left' ? 'l' : 'd'])),
+})
+
+/** A new deployment begins, on condition that no other has begun since we read the row. */
+export const beginning = (
+  before: DeployedSchedulesRow | undefined,
+  after: DeployedSchedulesRow,
+) => ({
+  Item: encode(after),
+  ...(before === undefined
+    ? { ConditionExpression: 'attribute_not_exists(pk)' }
+    : {
+        ConditionExpression: 'r=:seen',
+        ExpressionAttributeValues: { ':seen': before.revision },
+      }),
+})
+
+/**
+ * Marks this schedule as done; if it was deleted, removes its name. Passes only while no other deployment has begun and
+ * no other process has done it, so that changes that callers make after that hold.
+ */
+export const settled = (revision: number, name: string, isDeleted: boolean) => ({
+  UpdateExpression: isDeleted ? 'REMOVE n.#n' : 'SET n.#n=:done',
+  ConditionExpression: 'r=:r AND n.#n=:left',
+  ExpressionAttributeNames: { '#n': name },
+  ExpressionAttributeValues: { ':r': revision, ':left': 'l', ...(!isDeleted && { ':done': 'd' }) },
+})
+
+export const settledWrite = (TableName: string, ...of: Parameters<typeof settled>): RowWrite => ({
+  Update: { TableName, Key: deployedSchedulesKey, ...settled(...of) },
+})
+
+/** Several sweepers of one deployment may start at once and meet here. */
+const ATTEMPTS_MAX = 5
+
+type Pass = {
+  readonly engine: Engine
+  readonly revision: number
+  readonly wanted: ReadonlyMap<string, DeployedSchedule>
+}
+
+/**
+ * Puts the schedules of a deployment whose hash is new, and deletes those of earlier deployments that it does not have.
+ * A row says what is left, so a sweeper that dies in between leaves the rest to its next run. What callers do to a
+ * schedule afterwards holds until the next change in the app. Each step happens once, and only while no other
+ * deployment has begun: a sweeper with an older environment cannot undo what a newer one does.
+ */
+export async function deploySchedules(
+  unbounded: Engine,
+  schedules: readonly DeployedSchedule[],
+  hash: string,
+  { deadlineMs = Number.POSITIVE_INFINITY }: { readonly deadlineMs?: number | undefined } = {},
+): Promise<DeployedSchedules> {
+  const engine = { ...unbounded, dynamo: unbounded.dynamo.until(deadlineMs) }
+  const wanted = new Map(schedules.map((schedule) => [nameOf(schedule), schedule]))
+  const row = await begin(engine, wanted, hash)
+  const left = [...(row?.names ?? [])].flatMap(([name, at]) => (at === 'left' ? [name] : []))
+  if (row === undefined || left.length === 0) return { isNew: false, more: false, results: [] }
+  const pass = { engine, revision: row.revision, wanted }
+  const results: DeployedResult[] = []
+  for (const name of inTurn(pass, left)) {
+    if (engine.clock.nowMs() >= deadlineMs) break
+    const result = await step(pass, name)
+    const isCutOff = result.result === 'failed' && engine.clock.nowMs() >= deadlineMs
+    // The others used up its time, so it waits for the next run. A step that had all of the time has failed.
+    if (isCutOff && results.length > 0) break
+    results.push(result)
+    if (result.result === 'failed' && isRefused(result.error)) break
+  }
+  const isDone = ({ result }: DeployedResult): boolean => result !== 'failed'
+  return { isNew: true, more: results.filter(isDone).length < left.length, results }
+}
+
+/**
+ * Deletions come first, because a queue has room for a limited number. We start at a random place: a step that uses up
+ * all of the time, run after run, must not always keep the same others from their turn.
+ */
+function inTurn({ engine, wanted }: Pass, left: readonly string[]): readonly string[] {
+  const start = Math.floor(engine.random() * left.length)
+  const turned = [...left.slice(start), ...left.slice(0, start)]
+  return turned.sort((a, b) => Number(wanted.has(a)) - Number(wanted.has(b)))
+}
+
+async function step(pass: Pass, name: string): Promise<DeployedResult> {
+  const { engine, revision, wanted } = pass
+  const schedule = wanted.get(name)
+  const place = parseName(name)
+  const isGone = schedule === undefined
+  const fence: Fence = {
+    write: settledWrite(engine.dynamo.tableName, revision, name, isGone),
+    refused,
+  }
+  try {
+    const result = isGone
+      ? await withdrawSchedule(engine, place, fence)
+      : await deploySchedule(engine, schedule, fence)
+    const isWritten = ['put', 'replaced', 'deleted'].includes(result.result)
+    if (!isWritten) await settle(engine, revision, name, isGone)
+    return result
+  } catch (error) {
+    if (isRefused(error) && (await isDoneByAnother(pass, name).catch(() => false))) {
+      return { ...place, result: isGone ? 'gone' : 'as_it_was' }
+    }
+    return { ...place, result: 'failed', error }
+  }
+}
+
+/** Whether another sweeper of this deployment has done this step, or our own first try, whose answer was lost. */
+async function isDoneByAnother({ engine, revision }: Pass, name: string): Promise<boolean> {
+  const row = decodeDeployedSchedules(await engine.dynamo.get(deployedSchedulesKey, true))
+  return row?.revision === revision && row.names.get(name) !== 'left'
+}
+
+/** The row for this deployment; undefined if none was ever needed. */
+async function begin(
+  engine: Engine,
+  wanted: ReadonlyMap<string, DeployedSchedule>,
+  hash: string,
+): Promise<DeployedSchedulesRow | undefined> {
+  let cause: unknown
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
+    const before = decodeDeployedSchedules(await engine.dynamo.get(deployedSchedulesKey, true))
+    if (before?.hash === hash) return before
+    if (before === undefined && wanted.size === 0) return undefined
+    const names = [...(before?.names.keys() ?? []), ...wanted.keys()]
+    const after: DeployedSchedulesRow = {
+      revision: (before?.revision ?? 0) + 1,
+      hash,
+      names: new Map(names.map((name) => [name, 'left'])),
+    }
+    const written = await engine.dynamo.put(beginning(before, after))
+    if (written.kind === 'done') return after
+    // Others have begun; or we have, and the row will show it next time.
+    if (written.kind === 'unknown') cause = written.cause
+    await pause(engine, attempt)
+  }
+  throw new QueueError('BUSY', 'Cannot begin to deploy schedules; the next sweep tries again', {
+    cause,
+  })
+}
+
+/** Notes that a schedule is as it should be. If the answer is lost, the next run finds that out again. */
+async function settle(
+  engine: Engine,
+  revision: number,
+  name: string,
+  isDeleted: boolean,
+): Promise<void> {
+  const written = await engine.dynamo.update(
+    deployedSchedulesKey,
+    settled(revision, name, isDeleted),
+  )
+  if (written.kind === 'failed') throw refused()
+  if (written.kind === 'unknown') throw written.cause
+}
+
+const refused = (): QueueError =>
+  new QueueError('VERSION_MISMATCH', 'Another deployment of schedules has begun')
+const isRefused = (error: unknown): boolean =>
+  error instanceof QueueError && error.code === 'VERSION_MISMATCH'

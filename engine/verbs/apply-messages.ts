@@ -1,0 +1,298 @@
+import {
+  checkQueueId,
+  deadLetterQueueOf,
+  isDeadLetterQueue,
+  QueueError,
+} from '../../shared/errors.ts'
+import { randomText } from '../../shared/system.ts'
+import { shortenedReason } from '../../shared/wire.ts'
+import type { PushItem } from '../core/check-requests.ts'
+import type { FencedChange } from '../core/fence.ts'
+import { encodeItem } from '../core/item.ts'
+import { isScheduledId, recordKey } from '../core/keys.ts'
+import { LANES_PER_APPEND } from '../core/limits.ts'
+import { appliedAt, isApplied, type Sequence } from '../core/repeated-pushes.ts'
+import { attempts } from '../driver/attempts.ts'
+import { act, again, answer, asStored, done, look, lost } from '../driver/decision.ts'
+import {
+  busy,
+  type CommittedBeside,
+  changeOf,
+  type Engine,
+  outcomeUnknown,
+  readRecord,
+  seen,
+} from '../driver/engine.ts'
+import { firstConfiguration } from '../driver/queue-settings.ts'
+import type { Applied, ApplyingVerbs, InboxMessage } from '../item-verbs.ts'
+import { passedUpdate } from '../requests/blind-updates.ts'
+import { makeEmpty } from '../storing/make-lanes.ts'
+import { moveLanesBeside } from '../storing/move-across.ts'
+import { appendPushes, recordOf } from './push.ts'
+import { answerKnown, callsOf, type PushOutcome } from './push-calls.ts'
+
+const ATTEMPTS_MAX = 24
+
+/**
+ * Puts the items of an inbox message into the dead letters, and in the same transaction notes in the queue's own
+ * record that the queue has got as far as this message. So it happens once, however often the message comes, and
+ * whatever the queue's room, limit and settings.
+ */
+export function buryMessage(
+  engine: Engine,
+  queue: string,
+  sequence: Sequence,
+  items: readonly PushItem[],
+  reason: string,
+): Promise<void> {
+  const course = { from: 'memory-or-store', attemptsMax: ATTEMPTS_MAX, holdsFrom: 4 } as const
+  return attempts<void>(engine, queue, course, ({ record, isCurrent, nowMs }) => {
+    if (record === undefined) {
+      if (!isCurrent) return look
+      return act(async () => makeEmpty(engine, queue, await firstConfiguration(engine, queue)))
+    }
+    if (isApplied(sequence, record)) return answer(undefined)
+    const draft = { ...record, sequence: appliedAt(sequence, nowMs) }
+    const change = changeOf(engine, record, draft, { nowMs })
+    return act(async () => {
+      const lanes = deadLanes(engine, items, reason, nowMs)
+      const committed = await moveWhereverThereIsALane(engine, change, lanes)
+      if (committed.kind === 'committed') return done(undefined)
+      if (committed.kind === 'lost') return lost(asStored(committed.current))
+      return again(asStored(await readRecord(engine, queue)))
+    })
+  })
+}
+
+/** The dead-letter queue may have every lane in use. Then all items go to the lane nearest to their best priority. */
+async function moveWhereverThereIsALane(
+  engine: Engine,
+  change: FencedChange,
+  lanes: ReadonlyMap<number, readonly string[]>,
+): Promise<CommittedBeside> {
+  const dead = deadLetterQueueOf(change.before.queue)
+  try {
+    return await moveLanesBeside(engine, change, dead, lanes)
+  } catch (error) {
+    if (!(error instanceof QueueError) || error.code !== 'TOO_MANY_PRIORITIES') throw error
+    const inUse = [...((await readRecord(engine, dead))?.lanes.keys() ?? [])]
+    const best = Math.min(...lanes.keys())
+    const [nearest] = inUse.sort((a, b) => Math.abs(a - best) - Math.abs(b - best))
+    if (nearest === undefined) throw error
+    return moveLanesBeside(engine, change, dead, new Map([[nearest, [...lanes.values()].flat()]]))
+  }
+}
+
+/** One lane for each priority, or all in the best one if there are more than a transaction can name. */
+function deadLanes(
+  { random }: Engine,
+  items: readonly PushItem[],
+  reason: string,
+  nowMs: number,
+): Map<number, string[]> {
+  const priorities = new Set(items.map(({ priority = 0 }) => priority))
+  const only = priorities.size > LANES_PER_APPEND ? Math.min(...priorities) : undefined
+  const moved = { reason, death: { atMs: nowMs, deliveries: 0 } }
+  const lanes = new Map<number, string[]>()
+  for (const { text, priority = 0 } of items) {
+    const entry = encodeItem({ text, pushedAtMs: nowMs, moved }, randomText(random, 4))
+    const lane = only ?? priority
+    const entries = lanes.get(lane)
+    if (entries === undefined) lanes.set(lane, [entry])
+    else entries.push(entry)
+  }
+  return lanes
+}
+
+type ApplyRequest = NonNullable<Parameters<ApplyingVerbs['apply']>[2]>
+type Counts = { -readonly [Name in keyof Omit<Applied, 'error'>]: number }
+
+/**
+ * Applies messages in their order: runs of pushes in as few appends as possible, and between them, messages that
+ * cannot be pushed go to the dead letters. It stops at the first that has to wait, because none behind it may
+ * overtake it. The caller sends that one again with all behind it; the record tells which of them any process has
+ * applied meanwhile.
+ */
+export async function apply(
+  engine: Engine,
+  queue: string,
+  messages: readonly InboxMessage[],
+  { deadlineMs, giveUp }: ApplyRequest = {},
+): Promise<Applied> {
+  checkQueueId(queue)
+  const bounded =
+    deadlineMs === undefined
+      ? engine
+      : {
+          ...engine,
+          dynamo: engine.dynamo.until(deadlineMs),
+          objects: engine.objects.until(deadlineMs),
+        }
+  const counts: Counts = {
+    settled: 0,
+    pushed: 0,
+    repeated: 0,
+    refused: 0,
+    itemsPushed: 0,
+    itemsScheduled: 0,
+    itemsDeadLettered: 0,
+  }
+  try {
+    while (counts.settled < messages.length) {
+      await applyRun(bounded, queue, messages.slice(counts.settled), counts, giveUp)
+    }
+    return counts
+  } catch (error) {
+    return { ...counts, error }
+  }
+}
+
+/** Settles at least one message, or throws the reason why the next one has to wait. */
+async function applyRun(
+  engine: Engine,
+  queue: string,
+  messages: readonly InboxMessage[],
+  counts: Counts,
+  giveUp: ApplyRequest['giveUp'],
+): Promise<void> {
+  const [next] = messages
+  if (next !== undefined && !isPush(queue, next)) {
+    return bury(engine, queue, next, counts, next.kind === 'refused' ? next.reason : '')
+  }
+  const end = messages.findIndex((message) => !isPush(queue, message))
+  const run = end === -1 ? messages : messages.slice(0, end)
+  const outcomes = await appendPushes(engine, queue, run)
+  const failedAt = outcomes.findIndex(({ kind }) => kind === 'failed')
+  const passed = failedAt === -1 ? outcomes : outcomes.slice(0, failedAt)
+  // A push notes its own number. A repetition does not, and if SQS delivered it again a day later, when its
+  // key is forgotten, it would count as new.
+  if (passed.at(-1)?.kind === 'repeated') {
+    await notePassed(engine, queue, run[passed.length - 1] as InboxMessage)
+  }
+  for (const [index, outcome] of passed.entries()) {
+    count(run[index] as InboxMessage, outcome, counts)
+  }
+  const failed = outcomes[failedAt]
+  if (failed?.kind !== 'failed') return
+  await refuse(engine, queue, run[failedAt] as InboxMessage, { counts, giveUp, ...failed })
+}
+
+/** Handles a message that could not be pushed: either it never can be, or it has to come again. */
+async function refuse(
+  engine: Engine,
+  queue: string,
+  message: InboxMessage,
+  {
+    error,
+    counts,
+    giveUp,
+  }: {
+    readonly error: unknown
+    readonly counts: Counts
+    readonly giveUp: ApplyRequest['giveUp']
+  },
+): Promise<void> {
+  const reason = whyRefused(message, error, engine.clock.nowMs())
+  if (reason === undefined) throw error
+  if (isAtLimit(error) && (await isDone(engine, queue, message))) {
+    await notePassed(engine, queue, message)
+    counts.settled += 1
+    counts.repeated += 1
+    return
+  }
+  if (!isDeadLetterQueue(queue)) return bury(engine, queue, message, counts, reason)
+  if (giveUp === undefined) throw error
+  await giveUp(message, reason)
+  // This must come last: once the record has passed a message, no run applies it any more.
+  await notePassed(engine, queue, message)
+  counts.settled += 1
+  counts.refused += 1
+}
+
+const isAtLimit = (error: unknown): boolean =>
+  error instanceof QueueError && error.code === 'RATE_LIMITED'
+
+/**
+ * A limit refuses a push before anybody looks whether it is new. So a message that was applied before, or whose key
+ * was, would go to the dead letters although its items are in the queue.
+ */
+async function isDone(engine: Engine, queue: string, message: InboxMessage): Promise<boolean> {
+  const calls = callsOf(engine, queue, [message])
+  await answerKnown(engine, queue, calls, await readRecord(engine, queue))
+  return calls.every(({ outcome }) => outcome?.kind === 'applied' || outcome?.kind === 'repeated')
+}
+
+/** A dead-letter queue has no dead letters of its own: we push a message that is refused there as it came. */
+const isPush = (queue: string, { kind }: InboxMessage): boolean =>
+  kind === 'push' || isDeadLetterQueue(queue)
+
+function count({ items }: InboxMessage, outcome: PushOutcome, counts: Counts): void {
+  counts.settled += 1
+  if (outcome.kind !== 'pushed') {
+    counts.repeated += 1
+    return
+  }
+  counts.pushed += 1
+  counts.itemsPushed += items.length
+  counts.itemsScheduled += outcome.ids.filter(isScheduledId).length
+}
+
+async function bury(
+  engine: Engine,
+  queue: string,
+  { sequence, items }: InboxMessage,
+  counts: Counts,
+  reason: string,
+): Promise<void> {
+  await buryMessage(engine, queue, sequence, items, reason)
+  counts.settled += 1
+  counts.refused += 1
+  counts.itemsDeadLettered += items.length
+}
+
+/** Errors that make a message wait, because somebody may still make room. */
+const waitsFor: ReadonlySet<string> = new Set(['QUEUE_FULL', 'RATE_LIMITED', 'TOO_MANY_PRIORITIES'])
+
+/** Errors that show only when we apply the message: another push had its key, or its times are not valid (any more). */
+const isWrong: ReadonlySet<string> = new Set(['IDEMPOTENCY_CONFLICT', 'INVALID_PARAMETER'])
+
+/** Why a message that could not be pushed never will be; `undefined` if it has to come again. */
+function whyRefused(
+  { waitsUntilMs, items }: InboxMessage,
+  error: unknown,
+  nowMs: number,
+): string | undefined {
+  if (!(error instanceof QueueError) || error.outcome === 'unknown') return undefined
+  if (waitsFor.has(error.code)) {
+    // They would not fit even into an empty queue, so waiting would only hold up the messages behind this one.
+    if (!error.retryable) {
+      return shortenedReason(`Its ${items.length} items never fit: ${error.message}`)
+    }
+    return nowMs < waitsUntilMs
+      ? undefined
+      : shortenedReason(`It waited too long in the inbox: ${error.message}`)
+  }
+  return isWrong.has(error.code) ? shortenedReason(error.message) : undefined
+}
+
+/** The second attempt goes by the current record; the queue may be forgotten just then. */
+const NOTES_MAX = 4
+
+async function notePassed(
+  engine: Engine,
+  queue: string,
+  { sequence }: InboxMessage,
+): Promise<void> {
+  let record = engine.memory.get(queue)
+  for (let attempt = 1; attempt <= NOTES_MAX; attempt += 1) {
+    // A key outlives its queue, which may be gone by now, or made anew since we remembered it.
+    record ??= await recordOf(engine, queue)
+    if (isApplied(sequence, record)) return
+    const update = passedUpdate(record, sequence, appliedAt(sequence, engine.clock.nowMs()))
+    const written = await engine.dynamo.update(recordKey(queue), update)
+    if (written.kind === 'unknown') throw outcomeUnknown(queue, written.cause)
+    record = seen(engine, queue, written.row)
+    if (written.kind === 'done') return
+  }
+  throw busy(queue)
+}

@@ -1,0 +1,377 @@
+import { QueueError } from '../../shared/errors.ts'
+import { present } from '../../shared/wire.ts'
+import {
+  type Bounds,
+  expiryOf,
+  type Found,
+  nothingFound,
+  passableIn,
+  passableWaiting,
+  passOver,
+  passOverWaiting,
+  sortOut,
+  togetherIn,
+  weightOf,
+  without,
+} from '../core/expiry.ts'
+import { hasFree } from '../core/fence.ts'
+import { deadLetterOf, decodeItem, scheduledOf } from '../core/item.ts'
+import { itemId } from '../core/keys.ts'
+import { ANSWER_BYTES_MAX, LANES_AHEAD_NAMED, LOOK_FURTHER_ITEMS } from '../core/limits.ts'
+import { endExpired, forOneWrite } from '../core/locks.ts'
+import { choose, type PopCommand, type PopPlan, type PopTake, takeItems } from '../core/plan-pop.ts'
+import {
+  deliveriesOf,
+  isLive,
+  itemsIn,
+  type Lane,
+  type Lock,
+  type QueueRecord,
+  type Stretch,
+} from '../core/record.ts'
+import { isOvertaken, isRetry } from '../core/settling.ts'
+import { leaveDry, leaveDryQuietly } from '../driver/attempts.ts'
+import {
+  act,
+  again,
+  answer,
+  asStored,
+  type Decision,
+  done,
+  look,
+  lost,
+  refuse,
+  type View,
+} from '../driver/decision.ts'
+import { changeOf, type Engine } from '../driver/engine.ts'
+import type { PopOutcome, PoppedItem } from '../item-verbs.ts'
+import { answerBytes } from '../requests/item-reader.ts'
+import { isMoreThere } from '../storing/join-first.ts'
+
+export function itemsOf(
+  record: QueueRecord,
+  stretches: readonly Stretch[],
+  entries: readonly string[],
+): PoppedItem[] {
+  const items: PoppedItem[] = []
+  for (const { priority, from, to } of stretches) {
+    const lane = record.lanes.get(priority) as Lane
+    for (let sequence = from; sequence < to; sequence += 1) {
+      const item = decodeItem(entries[items.length] as string)
+      items.push({
+        text: item.text,
+        id: itemId({ epoch: lane.epoch, priority, sequence }),
+        priority,
+        pushedAtMs: item.pushedAtMs,
+        deliveries: deliveriesOf(lane, sequence) + 1,
+        ...scheduledOf(item),
+        ...deadLetterOf(item),
+        ...present({ expiresAtMs: expiryOf(item, record.configuration) }),
+      })
+    }
+  }
+  return items
+}
+
+export const lockOf = (
+  { id, ttlMs }: { readonly id: string; readonly ttlMs: number },
+  expiresAtMs: number,
+) => ({ id, expiresAtMs, ttlSeconds: ttlMs / 1000 })
+
+/**
+ * An earlier write of the call has settled the lock that it named. A refusal, or "locked", would say that the call
+ * changed nothing. So it answers that it has come to no end, and what it acknowledged, which only this call knows; the
+ * next pop gets the reason.
+ */
+export const turnedAway = (itemsAcknowledged: number): PopOutcome => ({
+  kind: 'empty',
+  more: true,
+  itemsAcknowledged,
+})
+
+export const afterAcknowledging = (outcome: PopOutcome, itemsAcknowledged: number): PopOutcome =>
+  outcome.kind === 'locked' ? turnedAway(itemsAcknowledged) : { ...outcome, itemsAcknowledged }
+
+export const acknowledged = (items: number | undefined) =>
+  items === undefined ? {} : { itemsAcknowledged: items }
+
+// The two ends of a pop under the fence: it takes the items that it has read, or there is nothing to take.
+
+/** From this lost race on, a pop asks claims to stand back, and keeps to one lane. */
+export const STARVING_FROM = 4
+
+/** Takes the items that were read. Because we read first, items that cannot be read stay (rule 4). */
+export function decideTake(
+  engine: Engine,
+  record: QueueRecord,
+  plan: PopTake,
+  entries: readonly string[],
+  command: PopCommand,
+  { nowMs, losses }: View,
+): Decision<PopOutcome> {
+  const taken = takeItems(plan, entries.length, command, nowMs)
+  const lapsed = record.checkAtMs !== undefined && record.checkAtMs <= nowMs
+  const change = changeOf(engine, record, taken.draft, {
+    nowMs,
+    // Items scheduled since may be due and come first. The record, even one just read, does not show them: the pop may
+    // have paused, or taken a slot of a limit, before it looked at the clock.
+    guards: { ...taken.guards, scheduledByMs: nowMs },
+    // Claims need a `checkAt` in the future; some write has to move it on.
+    refreshCheckAt: command.competing && command.lock !== undefined && lapsed,
+    // If a pop without a lock dies before it has set the flag, nothing else sets it.
+    setsDry: engine.events && losses < (command.lock === undefined ? STARVING_FROM : 1),
+  })
+  return {
+    kind: 'write',
+    change,
+    async landed(after) {
+      const known = await leaveDryQuietly(engine, after)
+      return done({
+        kind: 'items',
+        items: itemsOf(plan.draft, taken.stretches, entries),
+        // Go by the record that the pop left: items appended meanwhile are waiting as well.
+        more: !known || (entries.length < command.count && isMoreThere(engine, after)),
+        ...(command.lock !== undefined && { lock: lockOf(command.lock, taken.expiresAtMs) }),
+        ...acknowledged(plan.itemsAcknowledged),
+      })
+    },
+  }
+}
+
+export function decideEmpty(
+  engine: Engine,
+  record: QueueRecord,
+  { draft, itemsAcknowledged }: Extract<PopPlan, { kind: 'empty' }>,
+  command: PopCommand,
+  { nowMs, isCurrent }: View,
+): Decision<PopOutcome> {
+  if (draft === undefined) {
+    return act(async () => {
+      const left = await leaveDry(engine, { record, isCurrent })
+      return left === undefined || !hasFree(left) ? done({ kind: 'empty' }) : lost(asStored(left))
+    })
+  }
+  const guards = nothingVisible(record, command)
+  const change = changeOf(engine, record, draft, { nowMs, guards, setsDry: engine.events })
+  const answer: PopOutcome = { kind: 'empty', ...acknowledged(itemsAcknowledged) }
+  return { kind: 'write', change, landed: () => done(answer) }
+}
+
+/** A pop that acknowledges and answers "empty" is one write: nothing may have become visible meanwhile. */
+function nothingVisible(record: QueueRecord, command: PopCommand) {
+  const lanes = [...record.lanes.keys()]
+  return {
+    claims: !command.competing,
+    lanesMade: true,
+    ...(lanes.length <= LANES_AHEAD_NAMED ? { lanesAhead: lanes } : { appends: true }),
+  }
+}
+
+// A pop under the fence in a queue whose items may expire: one write takes the items that have not expired, and
+// passes over those that have.
+
+/**
+ * Writes of one call, landed or lost, that only pass over expired items, 500 each, before it answers that there are
+ * more items behind.
+ */
+export const PASSES_MAX = 20
+/** Reads before each of these writes: 100 items each, or as many as 4 MiB hold. */
+const LOOKS_PER_PASS = 8
+/**
+ * Where reading takes longer than this, it writes sooner how far it has come: a process that is stopped after some ten
+ * seconds would otherwise begin at the same item each time, and never get behind them.
+ */
+const LOOKS_FOR_MS = 2_000
+
+/** How far a call has come: through expired items, and with the lock that it acknowledges. */
+export type Passing = {
+  /** How many writes tried to pass over some. */
+  passes: number
+  /** One of them landed. */
+  hasPassed: boolean
+  /** The call's own claim met some, so the rest of the call needs the fence. */
+  metInClaim: boolean
+  /** An earlier write of this call has settled the lock that it named, with so many items. */
+  itemsAcknowledged: number | undefined
+}
+
+export const startPassing = (): Passing => ({
+  passes: 0,
+  hasPassed: false,
+  metInClaim: false,
+  itemsAcknowledged: undefined,
+})
+
+type Popping = {
+  readonly engine: Engine
+  readonly record: QueueRecord
+  readonly plan: PopTake
+  readonly command: PopCommand
+  readonly view: View
+  readonly passing: Passing
+}
+
+/** The items read first may do. If some of them have expired, the pop looks further for others to replace them. */
+export const takeLiving = (popping: Popping, entries: readonly string[]): Decision<PopOutcome> =>
+  goOn(popping, nothingFound, popping.plan.picks, entries, 1)
+
+function goOn(
+  popping: Popping,
+  before: Found,
+  stretches: readonly Stretch[],
+  entries: readonly string[],
+  looks: number,
+): Decision<PopOutcome> {
+  const { engine, plan, command, view } = popping
+  const read = { stretches, entries }
+  const found = sortOut(plan.draft, before, read, view.nowMs, boundsOf(popping))
+  if (found.over.length === 0) return takeThose(popping, found)
+  const isSlow = engine.clock.nowMs() - view.nowMs > LOOKS_FOR_MS
+  if (found.isFull || isSlow || looks === LOOKS_PER_PASS) return passAndTake(popping, found)
+  const all = choose(plan.draft, found.looked + LOOK_FURTHER_ITEMS, command.oneLane ?? false)
+  const next = without(all, found.looked)
+  if (next.length === 0) return passAndTake(popping, found)
+  return {
+    kind: 'read',
+    stretches: next,
+    bytesMax: ANSWER_BYTES_MAX,
+    next: (more) => goOn(popping, found, next, more, looks + 1),
+  }
+}
+
+const boundsOf = ({ plan: { draft, picks }, command }: Popping): Bounds => ({
+  wanted: itemsIn(picks),
+  passable: passableIn(draft),
+  together: command.lock && togetherIn(draft),
+  bytesMax: ANSWER_BYTES_MAX,
+  bytesOf: answerBytes,
+})
+
+/** There is nothing to pass over, or no room for it until dead items have moved. */
+function takeThose(popping: Popping, { entries }: Found): Decision<PopOutcome> {
+  const { engine, record, plan, command, view, passing } = popping
+  if (entries.length > 0) return decideTake(engine, record, plan, entries, command, view)
+  return passing.hasPassed ? stopHere(popping, []) : refuse(tooManyDead(record))
+}
+
+/** One write removes the expired items and takes the others. If all have expired, the call goes on behind them. */
+function passAndTake(popping: Popping, { over, kept, entries }: Found): Decision<PopOutcome> {
+  const { engine, record, plan, command, view, passing } = popping
+  if (kept.length > 0) {
+    const draft = passOver(plan.draft, over)
+    const inFlightFreed = plan.inFlightFreed - weightOf(plan.draft, over)
+    const passed = { ...plan, draft, picks: kept, inFlightFreed }
+    return counting(engine, over, decideTake(engine, record, passed, entries, command, view))
+  }
+  if (passing.passes === PASSES_MAX) return stopHere(popping, over)
+  passing.passes += 1
+  const { nowMs } = view
+  // It does not yet acknowledge the caller's lock: if the call still fails, it has changed nothing.
+  const draft = passOver(endExpired(record, nowMs), over)
+  return counting(engine, over, {
+    kind: 'write',
+    change: changeOf(engine, record, draft, { nowMs, setsDry: engine.events }),
+    isExtra: true,
+    landed(after) {
+      passing.hasPassed = true
+      return again(asStored(after))
+    },
+  })
+}
+
+/** It has come far enough for one call: the next pop goes on from here. */
+function stopHere(
+  { engine, record, plan, view: { nowMs } }: Popping,
+  over: readonly Stretch[],
+): Decision<PopOutcome> {
+  const { itemsAcknowledged } = plan
+  const answer: PopOutcome = { kind: 'empty', more: true, ...acknowledged(itemsAcknowledged) }
+  const draft = passOver(plan.draft, over)
+  const change = changeOf(engine, record, draft, { nowMs, setsDry: engine.events })
+  return counting(engine, over, { kind: 'write', change, landed: () => done(answer) })
+}
+
+function counting(
+  engine: Engine,
+  over: readonly Stretch[],
+  decision: Decision<PopOutcome>,
+): Decision<PopOutcome> {
+  if (decision.kind !== 'write') return decision
+  return {
+    ...decision,
+    landed(after) {
+      engine.onItemsExpired(itemsIn(over))
+      return decision.landed(after)
+    },
+  }
+}
+
+const tooManyDead = ({ queue }: QueueRecord): QueueError =>
+  new QueueError(
+    'TOO_MANY_LOCKS',
+    `Cannot pass over the expired items of queue "${queue}" because too many that are dead, or locked, are in its record; they wait to be moved to the dead letters`,
+  )
+
+/**
+ * In an exclusive queue, items that wait for their retry hold up all others. But one that has expired will never be
+ * handed out again, so nothing should wait for it: only its entry tells, and only a queue whose items may expire pays
+ * for the look.
+ */
+export function passRetries(
+  { engine, record, view, passing }: Held,
+  held: Extract<PopOutcome, { kind: 'locked' }>,
+): Decision<PopOutcome> {
+  if (!view.isCurrent) return look
+  const { nowMs } = view
+  const stretches = firstWaiting(record, nowMs)
+  return {
+    kind: 'read',
+    stretches,
+    bytesMax: ANSWER_BYTES_MAX,
+    // The queue is locked, whether or not we can read what locks it.
+    orElse: answer(held),
+    next(entries) {
+      const { over } = sortOut(record, nothingFound, { stretches, entries }, nowMs, {
+        wanted: 0,
+        passable: passableWaiting(record),
+        bytesMax: 0,
+        bytesOf: () => 0,
+      })
+      if (over.length === 0 || passing.passes === PASSES_MAX) return answer(held)
+      passing.passes += 1
+      return {
+        kind: 'write',
+        change: changeOf(engine, record, passOverWaiting(record, over, nowMs), { nowMs }),
+        isExtra: true,
+        landed(after) {
+          engine.onItemsExpired(itemsIn(over))
+          return again(asStored(after))
+        },
+      }
+    },
+  }
+}
+
+type Held = {
+  readonly engine: Engine
+  readonly record: QueueRecord
+  readonly view: View
+  readonly passing: Passing
+}
+
+/** The first items that wait, of as many locks as one write can change. */
+function firstWaiting(record: QueueRecord, nowMs: number): Stretch[] {
+  const blocks = (lock: Lock, lockId: string): boolean =>
+    isRetry(lockId) && !isOvertaken(lockId) && isLive(lock, nowMs)
+  const stretches: Stretch[] = []
+  let left = LOOK_FURTHER_ITEMS
+  for (const lockId of forOneWrite(record, blocks)) {
+    for (const { priority, from, to } of record.locks.get(lockId)?.stretches ?? []) {
+      if (left === 0) return stretches
+      const end = Math.min(to, from + left)
+      stretches.push({ priority, from, to: end })
+      left -= end - from
+    }
+  }
+  return stretches
+}

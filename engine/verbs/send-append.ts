@@ -1,0 +1,301 @@
+import {
+  type Append,
+  findNoted,
+  goesByRecord,
+  isNew,
+  isNext,
+  isRepeatable,
+  obstacleTo,
+  type Placed,
+  placedAt,
+  startsAfterAppend,
+} from '../core/append.ts'
+import { recordKey } from '../core/keys.ts'
+import { LANES_PER_APPEND } from '../core/limits.ts'
+import type { QueueRecord } from '../core/record.ts'
+import { attempts } from '../driver/attempts.ts'
+import {
+  act,
+  again,
+  asRemembered,
+  asStored,
+  done,
+  doubt,
+  type Known,
+  look,
+  lost,
+  type Outcome,
+  type View,
+} from '../driver/decision.ts'
+import {
+  type Engine,
+  outcomeUnknown,
+  readRecord,
+  remindAtMs,
+  seen,
+  tailLimits,
+} from '../driver/engine.ts'
+import type { LimitedCall } from '../driver/queue-settings.ts'
+import { appendUpdate, timersOf, wideAppendUpdate } from '../requests/append-update.ts'
+import { findAppended, sealLaterAfter, sealLaterQuietly } from '../storing/copy-later.ts'
+import { makeRecord, makeRoomForLanes, queueFull, remindInTime } from '../storing/make-lanes.ts'
+import { makeRoom } from '../storing/make-room.ts'
+import { buryDead } from '../storing/move-across.ts'
+import { appendSealing, sealAfter, sealQuietly } from '../storing/seal.ts'
+import { missingLanes } from '../storing/write-entries.ts'
+
+// One append on its way: what it brings, by which record its pushes are new, and where it landed.
+
+/** What one append brings, and to which queue. */
+export type Appending = {
+  readonly engine: Engine
+  readonly queue: string
+  readonly addition: Append
+  /** For an append with keys or a sequence: the record according to which they are new. */
+  readonly newBy?: QueueRecord
+  /** The record that this process remembered before the call. */
+  readonly remembered: QueueRecord | undefined
+  lostAnswers: number
+  /** Waits for a full tail so far. */
+  waits: number
+}
+
+/** What became of an append with keys or a sequence. */
+export type Appended =
+  | { readonly kind: 'placed'; readonly placed: Placed }
+  /** By this record, part of it may not be new any more. It did not happen, unless in doubt, and it never will. */
+  | { readonly kind: 'look'; readonly record: QueueRecord | undefined; readonly inDoubt: boolean }
+
+/** What the record says about an append with keys or a sequence; undefined if they are new. Receipts tell the rest. */
+export function knownOf(
+  { addition, newBy }: Appending,
+  { record, inDoubt }: View,
+): Appended | undefined {
+  if (newBy === undefined) return undefined
+  if (record !== undefined && inDoubt) {
+    const placed = findNoted(addition, record)
+    if (placed?.size === addition.lanes.size) return { kind: 'placed', placed }
+  }
+  return record !== undefined && isNew(addition, newBy, record)
+    ? undefined
+    : { kind: 'look', record, inDoubt }
+}
+
+/** The record by which its keys are new. */
+export const knownBy = ({ remembered }: Appending, newBy: QueueRecord): Known => ({
+  record: newBy,
+  isCurrent: newBy !== remembered,
+})
+
+export const isStillNew = ({ addition, newBy }: Appending, record: QueueRecord): boolean =>
+  newBy === undefined || isNew(addition, newBy, record)
+
+export function placedIn(addition: Append, record: QueueRecord): Appended {
+  return { kind: 'placed', placed: placedAt(record, startsAfterAppend(addition, record)) }
+}
+
+const FULL_WAIT_MS = 50
+
+/** Another process is sealing what is full. `waits` counts this wait and those before it. */
+export async function waitForRoom(
+  engine: Engine,
+  record: QueueRecord,
+  full: 'tail-full' | 'scheduled-full',
+  waits: number,
+  addition: Append,
+): Promise<QueueRecord | undefined> {
+  await engine.clock.sleep(FULL_WAIT_MS * (1 + engine.random()))
+  // Still full after a wait: the process that was to seal it may have died.
+  if (waits % 2 === 0) {
+    await (full === 'tail-full' ? sealQuietly(engine, record) : sealLaterQuietly(engine, record))
+  }
+  // The next blind append learns what the record is now; a wide one has to read it.
+  return addition.lanes.size > LANES_PER_APPEND ? readRecord(engine, record.queue) : record
+}
+
+/**
+ * Most attempts only wait for a seal, 50–100 ms each: three seconds in all, after which an answer serves the
+ * caller better.
+ */
+const ATTEMPTS_MAX = 40
+/** How often we send a repeatable append whose answers get lost; after that, the store is out of reach. */
+const LOST_ANSWERS_MAX = 4
+
+/**
+ * An append names no version: it fails only for reasons that the record shows, and DynamoDB returns the
+ * record with the failure, so no attempt needs a read. Once an answer is lost, we never send the append
+ * again: a second copy could follow the first (rule 5).
+ */
+export async function append(
+  engine: Engine,
+  queue: string,
+  addition: Append,
+  limit: LimitedCall,
+): Promise<Placed> {
+  const remembered = engine.memory.get(queue)
+  const appending = { engine, queue, addition, remembered, lostAnswers: 0, waits: 0 }
+  const appended = await sendUntilIn(appending, limit)
+  if (appended.kind !== 'placed') throw new Error('An append without keys was not new')
+  return appended.placed
+}
+
+/**
+ * The same for an append whose pushes have keys, or that applies inbox messages. It passes only while these are new,
+ * and once it is in they are not: so after a lost answer we may send it again.
+ */
+export function appendNew(
+  engine: Engine,
+  queue: string,
+  addition: Append,
+  known: { readonly newBy: QueueRecord; readonly remembered: QueueRecord | undefined },
+  limit: LimitedCall,
+): Promise<Appended> {
+  return sendUntilIn({ engine, queue, addition, ...known, lostAnswers: 0, waits: 0 }, limit)
+}
+
+function sendUntilIn(appending: Appending, limit: LimitedCall): Promise<Appended> {
+  const { engine, queue, addition, newBy } = appending
+  if (addition.lanes.size > LANES_PER_APPEND) return appendWide(appending, limit)
+  const from = newBy === undefined ? 'memory' : knownBy(appending, newBy)
+  const course = { from, attemptsMax: ATTEMPTS_MAX, limit } as const
+  return attempts<Appended>(engine, queue, course, (view) => {
+    const { record, attempt } = view
+    const known = knownOf(appending, view)
+    if (known !== undefined) return act(async () => done(known))
+    const isAlone =
+      attempt === 1 &&
+      addition.later === undefined &&
+      record !== undefined &&
+      engine.alone.has(record)
+    return act(() => (isAlone ? sealFirst(appending, record) : sendBlind(appending, view)))
+  })
+}
+
+/** For a lone producer whose push would fill the tail. If it is too early for a seal, it pushes like any other. */
+async function sealFirst(
+  { engine, queue, addition }: Appending,
+  record: QueueRecord,
+): Promise<Outcome<Appended>> {
+  const sealed = await appendSealing(engine, record, addition)
+  return sealed === undefined
+    ? again(asRemembered(engine.memory.get(queue)))
+    : done(placedIn(addition, sealed))
+}
+
+async function sendBlind(appending: Appending, { record, pass }: View): Promise<Outcome<Appended>> {
+  const { engine, queue, addition, remembered } = appending
+  // Without a record, we assume that the lanes exist.
+  const newLanes = record === undefined ? new Map() : missingLanes(engine, addition, record)
+  const update = appendUpdate(addition, tailLimits(engine), {
+    newLanes,
+    pass,
+    remindAtMs: remindAtMs(engine),
+    ...(record !== undefined && goesByRecord(addition) && { newBy: record }),
+    ...timersOf(engine.clock.nowMs(), addition, record),
+  })
+  const written = await engine.dynamo.update(recordKey(queue), update)
+  if (written.kind === 'unknown') return lookFor(appending, written.cause)
+  const after = seen(engine, queue, written.row)
+  if (written.kind === 'failed' || after === undefined) return clearTheWay(appending, after)
+  // Use only a record remembered from before: by one read for this push, every producer would seem to be alone.
+  if (remembered !== undefined && isNext(remembered, after)) engine.alone.add(after)
+  return landed(appending, after)
+}
+
+/** What a push sees to once it is in. */
+async function landed(
+  { engine, addition }: Appending,
+  after: QueueRecord,
+): Promise<Outcome<Appended>> {
+  await sealAfter(engine, after, addition.bytes)
+  await sealLaterAfter(engine, after, addition.later)
+  if (addition.items > 0) await remindInTime(engine, after)
+  return done(placedIn(addition, after))
+}
+
+/**
+ * Appends to more lanes than an expression can name: one write replaces all of them, on condition that nothing
+ * at all has changed. That write cannot tell what is in the way, so we look first.
+ */
+function appendWide(appending: Appending, limit: LimitedCall): Promise<Appended> {
+  const { engine, queue, addition, newBy } = appending
+  const from = newBy === undefined ? 'memory-or-store' : knownBy(appending, newBy)
+  const course = { from, attemptsMax: ATTEMPTS_MAX, limit } as const
+  return attempts<Appended>(engine, queue, course, (view) => {
+    const { record, isCurrent } = view
+    const known = knownOf(appending, view)
+    if (known !== undefined) return act(async () => done(known))
+    const obstacle = obstacleTo(addition, record, tailLimits(engine))
+    if (record !== undefined && obstacle.kind === 'too-wide') {
+      return act(() => sendWide(appending, record))
+    }
+    return isCurrent ? act(() => clearTheWay(appending, record)) : look
+  })
+}
+
+async function sendWide(appending: Appending, record: QueueRecord): Promise<Outcome<Appended>> {
+  const { engine, queue, addition } = appending
+  const newLanes = missingLanes(engine, addition, record)
+  const update = wideAppendUpdate(addition, record, newLanes, {
+    remindAtMs: remindAtMs(engine),
+    ...timersOf(engine.clock.nowMs(), addition, record),
+  })
+  const written = await engine.dynamo.update(recordKey(queue), update)
+  if (written.kind === 'unknown') return lookFor(appending, written.cause)
+  const after = seen(engine, queue, written.row)
+  if (written.kind === 'failed' || after === undefined) return lost(asStored(after))
+  return landed(appending, after)
+}
+
+/** Prepares the next attempt, going by the record that refused this one; or refuses the push. */
+async function clearTheWay(
+  appending: Appending,
+  record: QueueRecord | undefined,
+): Promise<Outcome<Appended>> {
+  const { engine, queue, addition } = appending
+  const obstacle = obstacleTo(addition, record, tailLimits(engine))
+  if (record === undefined) {
+    // The record by which its keys were new is gone.
+    if (appending.newBy !== undefined) return again(asStored(record))
+    return makeRecord(engine, queue, addition, (made) => placedIn(addition, made))
+  }
+  // Another push with its key was first, which may have taken the very room that this one lacks.
+  if (!isStillNew(appending, record)) return again(asStored(record))
+  switch (obstacle.kind) {
+    case 'full': {
+      const now = await makeRoom(engine, record, addition.items)
+      if (now === undefined || !isStillNew(appending, now)) return again(asStored(now))
+      if (now.room < addition.items) throw queueFull(now, addition.items)
+      return again(asStored(now))
+    }
+    case 'too-many-lanes':
+      return again(asStored(await makeRoomForLanes(engine, record, buryDead)))
+    case 'tail-full':
+    case 'scheduled-full':
+      appending.waits += 1
+      return again(
+        asStored(await waitForRoom(engine, record, obstacle.kind, appending.waits, addition)),
+      )
+    case 'too-wide':
+    case 'no-record':
+    case 'no-lanes':
+    case 'none':
+      return again(asStored(record))
+    default:
+      throw obstacle satisfies never
+  }
+}
+
+/** Finds the append in the record, or says that nobody can tell. Sends a repeatable append again. */
+function lookFor(appending: Appending, cause: unknown): Outcome<Appended> {
+  const { engine, queue, addition } = appending
+  return doubt(cause, async () => {
+    appending.lostAnswers += 1
+    const current = await readRecord(engine, queue)
+    if (isRepeatable(addition) && appending.lostAnswers < LOST_ANSWERS_MAX)
+      return again(asStored(current))
+    const found = current && (await findAppended(engine, addition, current))
+    if (current === undefined || found === undefined) throw outcomeUnknown(queue, cause)
+    return done({ kind: 'placed', placed: placedAt(current, found) })
+  })
+}

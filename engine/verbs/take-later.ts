@@ -1,0 +1,240 @@
+import { QueueError } from '../../shared/errors.ts'
+import { isReference } from '../core/item.ts'
+import { recordKey } from '../core/keys.ts'
+import { indexesLeft, parseScheduledId, unseenBeside } from '../core/later.ts'
+import { entryOf, type Found, inOrderOfTime, type Removal, removalOf } from '../core/moved-items.ts'
+import { mustSeal } from '../core/plan-seal.ts'
+import type { QueueRecord } from '../core/record.ts'
+import {
+  busy,
+  changedAllTheSame,
+  type Engine,
+  outcomeUnknown,
+  pause,
+  readRecord,
+  seen,
+} from '../driver/engine.ts'
+import {
+  asReadUpdate,
+  lowerTimer,
+  partitionOf,
+  rewritten,
+  takeUpdate,
+  timeLeft,
+} from '../requests/later-rows.ts'
+import { findScheduled, sealLater } from '../storing/copy-later.ts'
+import { dropBatches } from '../storing/write-entries.ts'
+import {
+  type NewPlace,
+  type Placing,
+  placedAnew,
+  placementOf,
+  readTarget,
+  targetOf,
+  withAlong,
+} from './place-later.ts'
+
+/** Attempts lost to writers that seal, join or cancel. */
+const ATTEMPTS_MAX = 24
+/** Ids of one write: each may come out of a separate row and go into another, and a transaction takes 100. */
+const IDS_PER_WRITE = 45
+
+/**
+ * Takes scheduled items out, and puts them into their new place if there is one. Returns the ids of the items that it
+ * found, with their new ids. An item never goes to both a join and this: each write passes only if no other has taken
+ * anything out since its process read the record.
+ */
+export async function takeScheduled(
+  engine: Engine,
+  queue: string,
+  ids: readonly string[],
+  place?: NewPlace,
+): Promise<Map<string, string>> {
+  const taken = new Map<string, string>()
+  let left: readonly string[] = [...new Set(ids)]
+  while (left.length > 0) {
+    // A move looks at all of them, because it must keep their order.
+    const looked = place === undefined ? left.slice(0, IDS_PER_WRITE) : left
+    const some = await takeSome(engine, queue, looked, place).catch((error: unknown) => {
+      throw taken.size > 0 ? changedAllTheSame(error) : error
+    })
+    for (const [id, newId] of some.taken) taken.set(id, newId)
+    left = [...some.left, ...left.slice(looked.length)]
+  }
+  return taken
+}
+
+type Some = {
+  readonly taken: ReadonlyMap<string, string>
+  /** Items that were found but did not fit into the write. Items that are not here either are gone. */
+  readonly left: readonly string[]
+}
+
+async function takeSome(
+  engine: Engine,
+  queue: string,
+  ids: readonly string[],
+  place: NewPlace | undefined,
+): Promise<Some> {
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
+    const record = await readRecord(engine, queue)
+    if (record === undefined) return { taken: new Map(), left: [] }
+    const { found: all, isAll } = await findAll(engine, record, ids)
+    const found = all.slice(0, IDS_PER_WRITE)
+    const left = all.slice(IDS_PER_WRITE).map(({ id }) => id)
+    const staying = found.filter((one) => isThere(record, one, place))
+    const removal = removalOf(
+      record.scheduled,
+      found.filter((one) => !staying.includes(one)),
+    )
+    const results = new Map(staying.map(({ id }) => [id, id]))
+    if (isAll && removal.items.length > 0) {
+      const moved = await moveOut(engine, record, removal, place)
+      if (moved !== undefined) return { taken: new Map([...results, ...moved]), left }
+    } else if (isAll && (await isStill(engine, record))) return { taken: results, left }
+    await pause(engine, attempt)
+  }
+  throw busy(queue)
+}
+
+async function findAll(
+  engine: Engine,
+  record: QueueRecord,
+  ids: readonly string[],
+): Promise<{ readonly found: Found[]; readonly isAll: boolean }> {
+  let isAll = true
+  const places = await Promise.all(
+    ids.map(async (id) => {
+      const wanted = parseScheduledId(id)
+      const place = wanted && (await findScheduled(engine, record, wanted))
+      if (place === 'unseen') isAll = false
+      else return wanted && place && { id, wanted, place }
+      return undefined
+    }),
+  )
+  const found = places
+    .filter((one) => one !== undefined)
+    .filter((one) => indexesLeft(entryOf(record.scheduled, one)).includes(one.wanted.index))
+    .sort(inOrderOfTime)
+  return { found, isAll }
+}
+
+/** Whether the item already is where it should go; then it keeps its id. */
+function isThere(record: QueueRecord, found: Found, place: NewPlace | undefined): boolean {
+  if (place === undefined || (place.queue ?? record.queue) !== record.queue) return false
+  const { due, priority } = entryOf(record.scheduled, found)
+  const isThen = place.dueMs === undefined || Math.ceil(place.dueMs / 1_000) === due
+  return isThen && (place.priority ?? priority) === priority
+}
+
+/**
+ * Makes sure that items we did not find are gone: that nothing moved one between our reads of the record and the rows.
+ * Only a write, which changes nothing, can tell: a read may show the record before a transaction and the rows after it.
+ */
+async function isStill(engine: Engine, record: QueueRecord): Promise<boolean> {
+  const { queue } = record
+  const written = await engine.dynamo.update(recordKey(queue), asReadUpdate(record))
+  if (written.kind === 'unknown') return false
+  seen(engine, queue, written.row)
+  return written.kind === 'done'
+}
+
+/** One write; undefined if it lost to another, or if a seal or a look at newer rows had to come first. */
+async function moveOut(
+  engine: Engine,
+  record: QueueRecord,
+  removal: Removal,
+  place: NewPlace | undefined,
+): Promise<ReadonlyMap<string, string> | undefined> {
+  const target = place && (await readTarget(engine, record, place))
+  if (target !== undefined && mustSeal(target, engine.clock.nowMs())) {
+    await sealLater(engine, target)
+    return undefined
+  }
+  const placing = place && target && (await placedAnew(engine, record, removal, place, target))
+  if (place !== undefined && placing === undefined) return undefined
+  const batches = placing?.entries.map(({ entry }) => entry).filter(isReference) ?? []
+  const drop = () => dropBatches(engine, target?.queue ?? record.queue, batches)
+  const isDone = await write(engine, record, removal, placing).catch(async (error: unknown) => {
+    if (error instanceof QueueError && error.outcome !== 'unknown') await drop()
+    throw error
+  })
+  if (!isDone) {
+    await drop()
+    return undefined
+  }
+  await dropBatches(engine, record.queue, removal.spent)
+  return new Map(removal.items.map(({ id }, index) => [id, placing?.ids[index] ?? id]))
+}
+
+async function write(
+  engine: Engine,
+  record: QueueRecord,
+  { taken, rows, left }: Removal,
+  placing: Placing | undefined,
+): Promise<boolean> {
+  const { queue } = record
+  const { tableName: TableName } = engine.dynamo
+  const isWithin = placing?.target.queue === queue
+  const nowMs = engine.clock.nowMs()
+  const dueMs = timeLeft(record, left, taken.nextDue, nowMs)
+  const own = isWithin ? { left, dueMs } : undefined
+  const placement = placing && placementOf(engine, placing, own)
+  const known = isWithin && placement ? placement.unseen : record.scheduled.unseen
+  const unseen = unseenBeside(known, rows)
+  const update = takeUpdate(
+    record,
+    isWithin && placement ? { ...withAlong(taken, placement), unseen } : { ...taken, unseen },
+    (one) => {
+      if (isWithin) placement?.beside(one)
+      else if (dueMs !== undefined) lowerTimer(one, record, dueMs, { nowMs })
+    },
+  )
+  const target = placing && placement && !isWithin ? targetOf(placing, placement) : undefined
+  const partition = partitionOf(record)
+  const puts = placement?.rows ?? []
+  if (puts.length + rows.length === 0) {
+    const written = await engine.dynamo.update(recordKey(queue), update)
+    if (written.kind === 'unknown') throw outcomeUnknown(queue, written.cause)
+    seen(engine, queue, written.row)
+    return written.kind === 'done'
+  }
+  const transacted = await engine.dynamo.transact({
+    TransactItems: [
+      { Update: { TableName, Key: recordKey(queue), ...update } },
+      ...(target ? [{ Update: { TableName, ...target } }] : []),
+      ...puts.map((Item) => ({ Put: { TableName, Item } })),
+      ...rows.map((row) => rewritten(TableName, partition, row)),
+    ],
+  })
+  engine.memory.delete(queue)
+  if (placing !== undefined) engine.memory.delete(placing.target.queue)
+  if (transacted.kind === 'unknown') throw outcomeUnknown(queue, transacted.cause)
+  return transacted.kind === 'done'
+}
+
+/**
+ * Takes scheduled items out by their ids, and returns the ids of those that it took out, not of items that had joined
+ * or been cancelled before.
+ */
+export async function cancelScheduled(
+  engine: Engine,
+  queue: string,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  return new Set((await takeScheduled(engine, queue, ids)).keys())
+}
+
+/**
+ * Gives scheduled items another time, another priority, or both; returns their new ids by the old ones. One write takes
+ * an item out of its old place and puts it into the new one, so it is in one place at any time. An item whose new time
+ * has passed joins with the next pop or sweep.
+ */
+export async function rescheduled(
+  engine: Engine,
+  queue: string,
+  ids: readonly string[],
+  place: NewPlace,
+): Promise<ReadonlyMap<string, string>> {
+  return takeScheduled(engine, queue, ids, place)
+}

@@ -1,0 +1,162 @@
+import * as v from 'valibot'
+import { ITEMS_PER_POP_MAX, QUEUES_PER_PAGE_MAX } from '../../engine/core/limits.ts'
+import type { BrowsePage, Queues, ScheduledItem } from '../../engine/queues.ts'
+import { msOf, present } from '../../shared/wire.ts'
+import { detailFields, itemTexts, ok, secondsText } from './answer.ts'
+import {
+  configurationAnswer,
+  configurationBody,
+  queuePatternsAnswer,
+  scheduleAnswer,
+  scheduleBody,
+} from './bodies.ts'
+import { type Call, endpoint } from './endpoint.ts'
+import {
+  cursor,
+  flag,
+  itemId,
+  object,
+  optional,
+  pageLimit,
+  priority,
+  QUEUE_ID_CHARACTERS_MAX,
+  text,
+  wholeEpochSeconds,
+} from './schemas/fields.ts'
+import { stateBody, summaryBody } from './state-body.ts'
+
+export const inspectCall = {
+  parameters: object({
+    consistent: optional(
+      flag(),
+      'Sees every write that was answered, for twice the price. Default false.',
+    ),
+    oldest: optional(
+      flag(),
+      'Also returns when the oldest item was pushed, even if that takes a read of each priority. Default false.',
+    ),
+  }),
+} as const satisfies Call
+
+export const browseCall = {
+  parameters: object({
+    priority: optional(priority(), 'Only this priority. Default: all, in order.'),
+    limit: v.optional(pageLimit(ITEMS_PER_POP_MAX)),
+    from: optional(
+      itemId(),
+      'The id of an item: the first page begins with it, or at its former place. Default: the front, or the end.',
+    ),
+    order: optional(
+      v.picklist(['oldest', 'newest'], 'must be oldest or newest'),
+      '`newest` begins at the end and goes backwards. Default `oldest`.',
+    ),
+    cursor: v.optional(cursor()),
+  }),
+} as const satisfies Call
+
+export const configurationCall = {} as const satisfies Call
+
+export const queuePatternsCall = {} as const satisfies Call
+
+export const listCall = {
+  parameters: object({
+    prefix: optional(text(0, QUEUE_ID_CHARACTERS_MAX), 'Only ids with this prefix.'),
+    ids: optional(
+      text(1, QUEUES_PER_PAGE_MAX * (QUEUE_ID_CHARACTERS_MAX + 1)),
+      'Up to 100 ids, separated by commas: only these queues, in this order, instead of pages.',
+    ),
+    detail: optional(
+      flag(),
+      'Also returns how many items are locked, dead and scheduled, and each priority’s count. Default false.',
+    ),
+    limit: v.optional(pageLimit(QUEUES_PER_PAGE_MAX)),
+    cursor: v.optional(cursor()),
+  }),
+} as const satisfies Call
+
+export const scheduleEndpoints = (queues: Queues) => ({
+  schedules: endpoint(schedulesCall, async ({ queue }) => {
+    const schedules = await queues.schedules(queue)
+    return ok({ schedules: schedules.map(scheduleBody) })
+  }),
+
+  schedule: endpoint(scheduleCall, async ({ queue, schedule }) =>
+    scheduleAnswer(await queues.schedule(queue, schedule)),
+  ),
+})
+
+type BrowsedItem = BrowsePage['items'][number]
+
+const stateFields = ({ state, retryAtMs }: BrowsedItem): string =>
+  `"state":"${state}"${retryAtMs === undefined ? '' : `,"retry_at":${secondsText(retryAtMs)}`}`
+
+function scheduledFields({ id, priority, pushedAtMs, dueMs }: ScheduledItem): string {
+  const [pushedAt, dueAt] = [secondsText(pushedAtMs), secondsText(dueMs)]
+  return `{"id":"${id}","priority":${priority},"pushed_at":${pushedAt},"due_at":${dueAt}}`
+}
+
+export const inspectEndpoints = (queues: Queues) => ({
+  inspect: endpoint(inspectCall, async ({ queue, parameters }) => {
+    const state = await queues.inspect(queue, {
+      consistent: parameters.consistent ?? false,
+      oldest: parameters.oldest ?? false,
+    })
+    const body = { ...stateBody(state), configuration: configurationBody(state.configuration) }
+    return ok(body, { etag: state.etag })
+  }),
+
+  browse: endpoint(browseCall, async ({ queue, parameters }) => {
+    const page = await queues.browse(queue, present(parameters))
+    const details = page.items.map((item) => `{${detailFields(item)},${stateFields(item)}}`)
+    const next = page.cursor === undefined ? '' : `,"cursor":${JSON.stringify(page.cursor)}`
+    const { items } = page
+    return ok(
+      `{"items":${itemTexts(items)},"count":${items.length},"details":[${details.join(',')}]${next}}`,
+    )
+  }),
+
+  scheduled: endpoint(scheduledCall, async ({ queue, parameters }) => {
+    const { from, to, ...request } = parameters
+    const times = { fromMs: msOf(from), toMs: msOf(to) }
+    const { items, cursor } = await queues.scheduled(queue, present({ ...request, ...times }))
+    const details = items.map(scheduledFields).join(',')
+    const next = cursor === undefined ? '' : `,"cursor":${JSON.stringify(cursor)}`
+    const texts = items.map(({ text }) => text).join(',')
+    return ok(`{"items":[${texts}],"count":${items.length},"details":[${details}]${next}}`)
+  }),
+
+  configuration: endpoint(configurationCall, async ({ queue }) =>
+    configurationAnswer(await queues.configuration(queue)),
+  ),
+
+  ...scheduleEndpoints(queues),
+
+  queuePatterns: endpoint(queuePatternsCall, async () =>
+    queuePatternsAnswer(await queues.patterns()),
+  ),
+
+  list: endpoint(listCall, async ({ parameters }) => {
+    const { ids, ...request } = parameters
+    const page = await queues.list({ ...request, ids: ids?.split(',') })
+    return ok({
+      queues: page.queues.map(summaryBody),
+      cursor: page.cursor,
+    })
+  }),
+})
+
+export const scheduledCall = {
+  parameters: object({
+    limit: v.optional(pageLimit(ITEMS_PER_POP_MAX)),
+    cursor: v.optional(cursor()),
+    from: optional(
+      wholeEpochSeconds(),
+      'Only items that are due from this time on: epoch seconds.',
+    ),
+    to: optional(wholeEpochSeconds(), 'Only items that are due up to this time: epoch seconds.'),
+  }),
+} as const satisfies Call
+
+export const schedulesCall = {} as const satisfies Call
+
+export const scheduleCall = {} as const satisfies Call

@@ -1,0 +1,250 @@
+import * as v from 'valibot'
+import {
+  CALLER_CHARACTERS_MAX,
+  HOLD_MS_DEFAULT,
+  MAX_REQUESTS_MAX,
+  PATTERNS_MAX,
+  PREFIX_CHARACTERS_MAX,
+  WAIT_MS_DEFAULT,
+  WAIT_MS_MAX,
+} from '../../rate/core/bounds.ts'
+import { type Overrides, settingFields } from '../../rate/core/settings.ts'
+import type {
+  AppliedSettings,
+  Patterns,
+  RateLimits,
+  SettingsInput,
+  TicketState,
+} from '../../rate/rate-limits.ts'
+import { camelCased, snakeCased } from '../../shared/wire.ts'
+import { variables } from '../runtime/names.ts'
+import { type Answer, answer, ok, RequestError, rateLimitHeaders, retryAfter } from './answer.ts'
+import { revisionFor } from './bodies.ts'
+import { type Call, endpoint } from './endpoint.ts'
+import {
+  allowedBody,
+  givenUpBody,
+  ownRevision,
+  patternsBody,
+  promisedBody,
+  rateStateBody,
+  ticketBody,
+} from './rate-bodies.ts'
+import { SMALL_BODY_BYTES_MAX } from './read-request.ts'
+import { described, flag, integer, object, optional, text } from './schemas/fields.ts'
+import { defaultSentence, settingEntries } from './schemas/settings.ts'
+
+const override = (name: keyof Overrides, what: string) => {
+  const { min, max } = settingFields[name]
+  return optional(
+    integer(min, max),
+    `Another ${what}, where that is allowed. ${defaultSentence(name)}`,
+  )
+}
+
+/** The names are those of the documents that PushPop comes from. */
+export const decideRateCall = {
+  parameters: object({
+    canWait: optional(flag(), 'Whether a place in a later window will do as well. Default false.'),
+    maxRequests: override('maxRequests', 'limit'),
+    maxRequestsInQueue: override('maxRequestsInQueue', 'line'),
+    windowMillis: override('windowMillis', 'window'),
+    cost: optional(
+      integer(1, MAX_REQUESTS_MAX),
+      'As how many requests it counts, all in one window. Default 1.',
+    ),
+    maxWaitMs: optional(
+      integer(0, WAIT_MS_MAX),
+      'How long the call may wait for its turn; if the turn is later, the answer is 202 at once. Default 10,000. The ' +
+        'service has its own maximum, 2,000 unless configured otherwise.',
+    ),
+    caller: optional(
+      text(1, CALLER_CHARACTERS_MAX),
+      'Who asks: in a key of several shards, one caller’s requests keep their order.',
+    ),
+  }),
+} as const satisfies Call
+
+export const rateStateCall = {} as const satisfies Call
+export const ticketCall = {} as const satisfies Call
+
+export const rateConfigurationCall = {} as const satisfies Call
+
+export const configureRateCall = {
+  headers: ['If-Match'],
+  body: { kind: 'required', bytesMax: SMALL_BODY_BYTES_MAX, schema: object(settingEntries()) },
+} as const satisfies Call
+
+export const unconfigureRateCall = { headers: ['If-Match'] } as const satisfies Call
+
+const patternsSentence = `must be a list of at most ${PATTERNS_MAX} patterns`
+
+const pattern = object({
+  prefix: described(
+    text(0, PREFIX_CHARACTERS_MAX),
+    'For all keys with this prefix; empty for all keys.',
+  ),
+  ...settingEntries(),
+})
+
+export const configureRatePatternsCall = {
+  headers: ['If-Match'],
+  body: {
+    kind: 'required',
+    bytesMax: SMALL_BODY_BYTES_MAX,
+    raw: {
+      raw: new Set<string>(),
+      lists: { patterns: { of: { raw: new Set<string>() }, max: PATTERNS_MAX } },
+    },
+    schema: object({
+      patterns: described(
+        v.pipe(v.array(pattern, patternsSentence), v.maxLength(PATTERNS_MAX, patternsSentence)),
+        'The complete new list, in any order. The pattern with the longest prefix applies.',
+      ),
+    }),
+  },
+} as const satisfies Call
+
+export type RateEndpointsOptions = {
+  /** No call waits longer than this, whatever it asks for: if its turn is later, it gets a ticket. */
+  readonly holdMsMax?: number
+  readonly nowMs?: () => number
+}
+
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a table of endpoints, a few lines each
+export const rateEndpoints = (
+  limits: RateLimits,
+  { holdMsMax = HOLD_MS_DEFAULT, nowMs = Date.now }: RateEndpointsOptions = {},
+) => ({
+  decideRate: endpoint(decideRateCall, async ({ key, parameters, requestId, receivedMs }) => {
+    const { canWait, cost, maxWaitMs = WAIT_MS_DEFAULT, caller, ...overrides } = parameters
+    const admission = await limits.admit(key, {
+      canWait,
+      cost,
+      maxWaitMs: Math.min(maxWaitMs, holdMsMax),
+      caller,
+      overrides,
+      receivedMs,
+    })
+    switch (admission.kind) {
+      case 'allowed': {
+        const body = { allowed: true, request_id: requestId, ...allowedBody(admission) }
+        return ok(body, rateLimitHeaders(admission, admission.window.endMs - nowMs()))
+      }
+      case 'promised': {
+        const { waitMs } = admission
+        const body = { allowed: false, request_id: requestId, ...promisedBody(admission) }
+        return answer(202, body, {
+          ...rateLimitHeaders(admission, waitMs),
+          'retry-after': retryAfter(waitMs),
+        })
+      }
+      case 'denied': {
+        const { full, retryAfterMs } = admission
+        const message = full === 'line' ? lineIsFull : windowIsFull
+        throw new RequestError('RATE_LIMITED', message, {
+          retryable: true,
+          headers: {
+            ...rateLimitHeaders(admission, retryAfterMs),
+            'retry-after': retryAfter(retryAfterMs),
+          },
+          extra: { allowed: false, retry_after_ms: retryAfterMs },
+        })
+      }
+      case 'override-refused': {
+        const { field } = admission
+        const message = `This rate limit does not let a call choose ${field}; leave it out, or configure allow_overrides`
+        throw new RequestError('OVERRIDE_REFUSED', message, { field })
+      }
+      default:
+        return admission satisfies never
+    }
+  }),
+
+  rateState: endpoint(rateStateCall, async ({ key }) => ok(rateStateBody(await limits.state(key)))),
+
+  verifyTicket: endpoint(ticketCall, async ({ key, ticket, receivedMs }) => {
+    const state = await limits.verify(key, ticket, { receivedMs })
+    if (state.kind === 'invalid') throw ticketNotFound()
+    return ticketAnswer(state)
+  }),
+
+  giveUpTicket: endpoint(ticketCall, async ({ key, ticket, receivedMs }) => {
+    const outcome = await limits.giveUp(key, ticket, { receivedMs })
+    if (outcome.kind === 'invalid') throw ticketNotFound()
+    return ok(givenUpBody(outcome))
+  }),
+
+  rateConfiguration: endpoint(rateConfigurationCall, async ({ key }) =>
+    configurationAnswer(await limits.configuration(key)),
+  ),
+
+  configureRate: endpoint(configureRateCall, async ({ key, body, header, receivedMs }) => {
+    const ifMatch = await revisionFor(header('if-match'), () => ownRevisionOf(limits, key))
+    const settings = camelCased(body) as SettingsInput
+    const request = { ifMatch, receivedMs }
+    return configurationAnswer(await limits.configure(key, settings, request))
+  }),
+
+  unconfigureRate: endpoint(unconfigureRateCall, async ({ key, header, receivedMs }) => {
+    const ifMatch = await revisionFor(header('if-match'), () => ownRevisionOf(limits, key))
+    return configurationAnswer(await limits.unconfigure(key, { ifMatch, receivedMs }))
+  }),
+
+  ratePatterns: endpoint(rateConfigurationCall, async () =>
+    patternsAnswer(await limits.patterns()),
+  ),
+
+  configureRatePatterns: endpoint(
+    configureRatePatternsCall,
+    async ({ body, header, receivedMs }) => {
+      const ifMatch = await revisionFor(header('if-match'), async () => {
+        return (await limits.patterns()).revision
+      })
+      const patterns = body.patterns.map(({ prefix, ...settings }) => ({
+        prefix,
+        settings: camelCased(settings) as SettingsInput,
+      }))
+      return patternsAnswer(await limits.configurePatterns(patterns, { ifMatch, receivedMs }))
+    },
+  ),
+})
+
+const windowIsFull =
+  'The limit of this window is reached; try again after retry_after_ms, or ask with canWait=true'
+const lineIsFull = 'The line of those who wait is full; try again after retry_after_ms'
+
+const ticketNotFound = (): RequestError =>
+  new RequestError(
+    'TICKET_NOT_FOUND',
+    'This ticket does not belong to this rate limit; send it unchanged, under the same key',
+  )
+
+const ticketAnswer = (state: Exclude<TicketState, { kind: 'invalid' }>): Answer =>
+  ok(
+    ticketBody(state),
+    state.kind === 'waiting' ? { 'retry-after': retryAfter(state.retryAfterMs) } : {},
+  )
+
+const ownRevisionOf = async (limits: RateLimits, key: string): Promise<number> =>
+  ownRevision(await limits.configuration(key))
+
+/** Every setting: a PUT accepts what a GET returned. */
+const configurationAnswer = (applied: AppliedSettings): Answer =>
+  ok(snakeCased(applied.settings), { etag: `"${ownRevision(applied)}"` })
+
+const patternsAnswer = (patterns: Patterns): Answer =>
+  ok(patternsBody(patterns), { etag: `"${patterns.revision}"` })
+
+const NAME = variables.rateHoldMs
+
+/** The longest time for which a call waits for its turn, whatever it asks for. */
+export function rateHoldMs(environment: Readonly<Record<string, string | undefined>>): number {
+  const value = environment[NAME]
+  if (!value) return HOLD_MS_DEFAULT
+  const ms = Number(value)
+  if (Number.isInteger(ms) && ms >= 0 && ms <= WAIT_MS_MAX) return ms
+  throw new Error(
+    `Cannot start because ${NAME} must be an integer from 0 to ${WAIT_MS_MAX}, not "${value}"`,
+  )
+}

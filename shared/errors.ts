@@ -1,0 +1,82 @@
+import { ID_RULE, isDeadLetterQueue, isQueueId, originOf } from './bounds.ts'
+
+export * from './bounds.ts'
+
+/** Errors that a caller must act on: one class, a code from this table, and a message that says what to do. */
+const retryable = {
+  INVALID_QUEUE_ID: false,
+  INVALID_ITEM: false,
+  INVALID_PRIORITY: false,
+  INVALID_COUNT: false,
+  INVALID_TTL: false,
+  INVALID_PARAMETER: false,
+  INVALID_LOCK_ID: false,
+  LOCK_NOT_FOUND: false,
+  LOCK_EXPIRED: false,
+  SCHEDULE_NOT_FOUND: false,
+  TOO_MANY_SCHEDULES: false,
+  VERSION_MISMATCH: false,
+  ITEM_TOO_LARGE: false,
+  BODY_TOO_LARGE: false,
+  IDEMPOTENCY_CONFLICT: false,
+  FORMAT_UNKNOWN: false,
+  RATE_LIMITED: true,
+  QUEUE_FULL: true,
+  TOO_MANY_PRIORITIES: true,
+  TOO_MANY_LOCKS: true,
+  BUSY: true,
+  STORE_UNAVAILABLE: true,
+  SEGMENT_UNAVAILABLE: true,
+} as const
+
+export type ErrorCode = keyof typeof retryable
+
+export type ErrorDetails = {
+  /** The field or parameter that is wrong. */
+  readonly field?: string | undefined
+  /** `unknown`: the change may have been made, or may still be. */
+  readonly outcome?: 'unknown' | undefined
+  /** How long to wait before another try, if we know. */
+  readonly retryAfterMs?: number | undefined
+  /** Trying again does not help here, although with this code it usually does. */
+  readonly isFinal?: true
+  readonly cause?: unknown
+}
+
+/** A promise that error messages make. An error after part of the work must not make it. */
+export const NOTHING_CHANGED = 'nothing was changed'
+
+export class QueueError extends Error {
+  readonly code: ErrorCode
+  readonly retryable: boolean
+  readonly field: string | undefined
+  readonly outcome: 'unknown' | undefined
+  readonly retryAfterMs: number | undefined
+
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause })
+    this.name = 'QueueError'
+    this.code = code
+    this.retryable = retryable[code] && details.isFinal !== true
+    this.field = details.field
+    this.outcome = details.outcome
+    this.retryAfterMs = details.retryAfterMs
+  }
+}
+
+/** A newer version made the record: trying again does not help, only deploying that version here as well. */
+export const isFormatUnknown = (error: unknown): boolean =>
+  error instanceof QueueError && error.code === 'FORMAT_UNKNOWN'
+
+export function checkQueueId(id: unknown): void {
+  if (isQueueId(id)) return
+  throw new QueueError('INVALID_QUEUE_ID', `A queue id must be ${ID_RULE}${whyNot(id)}`, {
+    field: 'id',
+  })
+}
+
+/** `x-deadletter-deadletter` is made of the right characters, so the rule alone would explain nothing. */
+export const whyNot = (id: unknown): string =>
+  typeof id === 'string' && isDeadLetterQueue(id) && isDeadLetterQueue(originOf(id))
+    ? '; a dead-letter queue has none of its own, so "-deadletter" may stand at the end once'
+    : ''
