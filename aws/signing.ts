@@ -235,7 +235,7 @@ export type SignedService = {
   readonly header: `x-amz-${string}`
 }
 
-const dynamodb_signature: SignedService = {
+const dynamodbService: SignedService = {
   name: 'dynamodb',
   contentType: 'application/x-amz-json-1.0',
   header: 'x-amz-target',
@@ -270,7 +270,7 @@ export class Signer {
     region: string,
     host: string,
     path: string,
-    service: SignedService = dynamodb_signature,
+    service: SignedService = dynamodbService,
   ) {
     this.#region = region
     this.#service = service

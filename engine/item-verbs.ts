@@ -93,6 +93,12 @@ export type ScheduledPage = {
   readonly cursor?: string
 }
 
+export interface PushingVerbs {
+  push(queue: string, request: PushRequest): Promise<Pushed>
+  /** Sends the pushes that linger, and resolves when all of them have their answers; it never rejects. */
+  flush(): Promise<void>
+}
+
 export interface LaterVerbs {
   /** The scheduled items, in the order of time. */
   scheduled(queue: string, request?: ScheduledRequest): Promise<ScheduledPage>

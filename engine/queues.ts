@@ -1,5 +1,5 @@
 import { batchingOf } from '../shared/linger.ts'
-import type { PopRequest, PushItem, PushRequest } from './core/check-requests.ts'
+import type { PopRequest, PushItem } from './core/check-requests.ts'
 import { createEngine, type QueuesOptions } from './create-engine.ts'
 import type { Engine } from './driver/engine.ts'
 import type {
@@ -13,7 +13,7 @@ import type {
   LaterVerbs,
   ListRequest,
   PopOutcome,
-  Pushed,
+  PushingVerbs,
   QueuePage,
   QueueState,
   ReleaseRequest,
@@ -103,10 +103,8 @@ export interface Queues
     ByIdVerbs,
     LaterVerbs,
     SchedulingVerbs,
+    PushingVerbs,
     WakingVerbs {
-  push(queue: string, request: PushRequest): Promise<Pushed>
-  /** Sends the pushes that linger, and resolves when all of them have their answers; it never rejects. */
-  flush(): Promise<void>
   /** An entry for the caller's own TransactWriteItems (document client form): pushes with it, or not at all. */
   pushTransactItem(queue: string, item: PushItem): Promise<TransactItem>
   /**

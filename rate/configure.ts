@@ -217,7 +217,7 @@ function checkMatch(key: string, row: RateRow | undefined, ifMatch: number | und
 }
 
 /** Patterns change by hand, now and then. */
-const ATTEMPTS_MAX_configurepatterns = 5
+const PATTERNS_ATTEMPTS_MAX = 5
 
 export async function ratePatterns(limiter: Limiter): Promise<Patterns> {
   return (await limiter.patterns.get(nowMs(limiter))).value
@@ -232,7 +232,7 @@ export async function configureRatePatterns(
   const patterns = patternsFrom(inputs)
   checkClock(nowMs(limiter), receivedMs)
   return attempts(
-    ATTEMPTS_MAX_configurepatterns,
+    PATTERNS_ATTEMPTS_MAX,
     async () => {
       const before = decodePatterns(await limiter.dynamo.get(patternsKey, true))
       if (ifMatch !== undefined && ifMatch !== before.revision) {

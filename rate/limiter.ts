@@ -127,7 +127,7 @@ const STEPS_BACK_MAX = 1_000
 const HUNG_MS = 2_000
 
 type Call = { readonly sinceMs: number }
-type Row_turnstile = { readonly underWay: Set<Call>; readonly waiting: (() => void)[] }
+type Passage = { readonly underWay: Set<Call>; readonly waiting: (() => void)[] }
 
 /**
  * Regulates the concurrent calls of one process on one row. It lets only as many go as the row seems to have room for.
@@ -135,7 +135,7 @@ type Row_turnstile = { readonly underWay: Set<Call>; readonly waiting: (() => vo
  * write each. If only one call runs at a time, as in a Lambda, none ever waits.
  */
 export class Turnstile {
-  readonly #rows = new Map<string, Row_turnstile>()
+  readonly #rows = new Map<string, Passage>()
 
   /** Whether one more call may go now; always if none is under way, because one must ask. */
   admits(name: string, room: number, stepsBack: number, nowMs: number): boolean {
@@ -155,7 +155,7 @@ export class Turnstile {
   }
 
   async pass<T>(name: string, nowMs: number, work: () => Promise<T>): Promise<T> {
-    const row: Row_turnstile = this.#rows.get(name) ?? { underWay: new Set(), waiting: [] }
+    const row: Passage = this.#rows.get(name) ?? { underWay: new Set(), waiting: [] }
     this.#rows.set(name, row)
     const call: Call = { sinceMs: nowMs }
     row.underWay.add(call)

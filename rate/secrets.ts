@@ -163,7 +163,7 @@ export type SecretsChanged =
   | { readonly kind: 'none' }
 
 /** People change secrets by hand, now and then. */
-const ATTEMPTS_MAX_changesecrets = 5
+const CHANGE_ATTEMPTS_MAX = 5
 
 /** The time of a change. We ask for it after reading the row. */
 type NowMs = () => number
@@ -186,7 +186,7 @@ const change = (
   decide: (secrets: TicketSecrets) => SecretsChange,
 ): Promise<SecretsChanged> =>
   attempts<SecretsChanged>(
-    ATTEMPTS_MAX_changesecrets,
+    CHANGE_ATTEMPTS_MAX,
     async () => {
       const before = decodeSecrets(await dynamo.get(secretKey, true))
       if (before === undefined) return done({ kind: 'none' })

@@ -1,7 +1,5 @@
 import { ID_RULE, isDeadLetterQueue, isQueueId, originOf } from './bounds.ts'
 
-export * from './bounds.ts'
-
 /** Errors that a caller must act on: one class, a code from this table, and a message that says what to do. */
 const retryable = {
   INVALID_QUEUE_ID: false,

@@ -1,6 +1,7 @@
 import { parseItemId } from '../../engine/core/keys.ts'
 import { parseScheduledId } from '../../engine/core/later.ts'
-import { ID_RULE, isQueueId, whyNot } from '../../shared/errors.ts'
+import { ID_RULE, isQueueId } from '../../shared/bounds.ts'
+import { whyNot } from '../../shared/errors.ts'
 import { wrongUsage } from '../failure.ts'
 import { doing } from './doing.ts'
 

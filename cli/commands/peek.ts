@@ -1,6 +1,6 @@
 import { PRIORITY_MAX } from '../../engine/core/limits.ts'
 import type { PoppedItem } from '../../engine/queues.ts'
-import { isDeadLetterQueue } from '../../shared/errors.ts'
+import { isDeadLetterQueue } from '../../shared/bounds.ts'
 import { present } from '../../shared/wire.ts'
 import { flag, integer, text } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'

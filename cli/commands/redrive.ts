@@ -1,5 +1,5 @@
 import { deadLetterQueues, redriveAll } from '../../client/bulk.ts'
-import { deadLetterQueueOf, isDeadLetterQueue, originOf } from '../../shared/errors.ts'
+import { deadLetterQueueOf, isDeadLetterQueue, originOf } from '../../shared/bounds.ts'
 import { idsGiven, idsOption } from '../arguments/item-ids.ts'
 import { integer, text } from '../arguments/option-table.ts'
 import { oneOf, queueOrPrefix } from '../arguments/queue-or-prefix.ts'

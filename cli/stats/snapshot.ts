@@ -1,4 +1,4 @@
-import { isDeadLetterQueue } from '../../shared/errors.ts'
+import { isDeadLetterQueue } from '../../shared/bounds.ts'
 import { present } from '../../shared/wire.ts'
 import type { Listed, State, Target } from '../target/target.ts'
 

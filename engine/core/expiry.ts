@@ -1,4 +1,4 @@
-import { isDeadLetterQueue } from '../../shared/errors.ts'
+import { isDeadLetterQueue } from '../../shared/bounds.ts'
 import { decodeItem, type Item } from './item.ts'
 import { EXPIRED_DEAD_MAX, EXPIRED_LANES_PER_WRITE, EXPIRED_PER_WRITE } from './limits.ts'
 import { endLock } from './locks.ts'

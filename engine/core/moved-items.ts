@@ -1,4 +1,4 @@
-import { isDeadLetterQueue } from '../../shared/errors.ts'
+import { isDeadLetterQueue } from '../../shared/bounds.ts'
 import type { Append } from './append.ts'
 import { expiryOf, isOver } from './expiry.ts'
 import { decodeItem, type Item, type ItemTimes, isReference } from './item.ts'

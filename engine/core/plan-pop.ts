@@ -1,4 +1,5 @@
-import { deadLetterQueueOf, QueueError } from '../../shared/errors.ts'
+import { deadLetterQueueOf } from '../../shared/bounds.ts'
+import { QueueError } from '../../shared/errors.ts'
 import type { Guards } from './fence.ts'
 import { toRecall } from './housekeeping.ts'
 import {

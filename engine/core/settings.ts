@@ -6,7 +6,8 @@ import {
   patternFor,
   settingsFrom,
 } from '../../rate/core/settings.ts'
-import { isDeadLetterQueue, QueueError } from '../../shared/errors.ts'
+import { isDeadLetterQueue } from '../../shared/bounds.ts'
+import { QueueError } from '../../shared/errors.ts'
 import { snakeCase } from '../../shared/wire.ts'
 import {
   BUFFER_SEGMENTS_DEFAULT,

@@ -1,4 +1,4 @@
-import { isDeadLetterQueue } from '../../shared/errors.ts'
+import { isDeadLetterQueue } from '../../shared/bounds.ts'
 import { entryBytes, isReference, spanOf } from './item.ts'
 import {
   DELIVERY_PIECES_MAX,
@@ -306,13 +306,13 @@ function lockFor(
   for (const [id, lock] of retries) {
     if (isOvertaken(id) !== isOvertaken(lockId)) continue
     if (lock.expiresAtMs < dueMs || lock.expiresAtMs > latestMs) continue
-    const stretches = joined_retry([...lock.stretches, ...waiting])
+    const stretches = joinedStretches([...lock.stretches, ...waiting])
     if (stretches.length <= RETRY_STRETCHES_MAX) return [id, { ...lock, stretches }]
   }
   return [lockId, { expiresAtMs: latestMs, stretches: waiting }]
 }
 
-const joined_retry = (stretches: readonly Stretch[]): Stretch[] =>
+const joinedStretches = (stretches: readonly Stretch[]): Stretch[] =>
   [...new Set(stretches.map(({ priority }) => priority))].flatMap((priority) =>
     stretchesOf(priority, stretchesIn(stretches, priority)),
   )

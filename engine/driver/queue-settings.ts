@@ -1,6 +1,7 @@
 import type { Row } from '../../aws/dynamo.ts'
 import { guard, type OwnedLimit, tellGuard } from '../../rate/decide.ts'
-import { isDeadLetterQueue, NOTHING_CHANGED, QueueError } from '../../shared/errors.ts'
+import { isDeadLetterQueue } from '../../shared/bounds.ts'
+import { NOTHING_CHANGED, QueueError } from '../../shared/errors.ts'
 import { patternsWalkKey, queuePatternsKey, shardOf } from '../core/keys.ts'
 import type { QueueRecord } from '../core/record.ts'
 import {

@@ -1,4 +1,5 @@
-import { deadLetterQueueOf, type ErrorCode, QueueError } from '../../shared/errors.ts'
+import { deadLetterQueueOf } from '../../shared/bounds.ts'
+import { type ErrorCode, QueueError } from '../../shared/errors.ts'
 import { randomText } from '../../shared/system.ts'
 import { type Append, appendOf, obstacleTo } from '../core/append.ts'
 import type { FencedChange } from '../core/fence.ts'

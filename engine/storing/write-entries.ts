@@ -147,8 +147,6 @@ export function missingLanes(
   return lanes
 }
 
-/** A reference adds about this much to the tail, so smaller runs of items need no batch. */
-const REFERENCE_BYTES_entriestojoin = 48
 /** Lanes whose batches are written at a time, as for a push: a pop may wait for all of them. */
 const LANES_AT_ONCE = 8
 
@@ -182,7 +180,7 @@ export async function entriesToJoin(
     for (let at = 0; at < all.length; at += LANES_AT_ONCE) {
       const ends = await Promise.allSettled(
         all.slice(at, at + LANES_AT_ONCE).map(async ([priority, entries]) => {
-          lanes.set(priority, await byReference_entriestojoin(engine, queue, entries, written))
+          lanes.set(priority, await joinByReference(engine, queue, entries, written))
         }),
       )
       const failed = ends.find((end) => end.status === 'rejected')
@@ -232,7 +230,7 @@ export async function entriesAt(
 }
 
 /** Puts each run of items between references into its own batch, where that is smaller. */
-async function byReference_entriestojoin(
+async function joinByReference(
   engine: Engine,
   queue: string,
   entries: readonly string[],
@@ -241,7 +239,7 @@ async function byReference_entriestojoin(
   const result: string[] = []
   let run: string[] = []
   const end = async (): Promise<void> => {
-    if (bytesOf(run) > REFERENCE_BYTES_entriestojoin) {
+    if (bytesOf(run) > REFERENCE_BYTES) {
       const reference = await writeBatch(engine, queue, randomText(engine.random, 8), run)
       written.push(reference)
       result.push(reference)
@@ -262,9 +260,6 @@ async function byReference_entriestojoin(
 
 const bytesOf = (entries: readonly string[]): number =>
   entries.reduce((sum, entry) => sum + entryBytes(entry), 0)
-
-/** Batches written at a time, as for items that are not delayed. */
-const BATCHES_AT_ONCE_preparelater = 8
 
 /** One of the pushes that an append brings. */
 type LaterPush = {
@@ -293,8 +288,8 @@ export async function prepareLater(
   )
   if (all.length === 0) return { later: undefined, ids }
   const entries: string[] = []
-  for (let at = 0; at < all.length; at += BATCHES_AT_ONCE_preparelater) {
-    const some = all.slice(at, at + BATCHES_AT_ONCE_preparelater)
+  for (let at = 0; at < all.length; at += BATCHES_AT_ONCE) {
+    const some = all.slice(at, at + BATCHES_AT_ONCE)
     const encoded = some.map(async (one) =>
       encodeScheduled({
         due: one.entry.due,

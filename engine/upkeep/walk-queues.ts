@@ -116,8 +116,7 @@ function decodePlace(cursor: string): WalkPlace {
   return { shard: Number(shard), ...(after && { after }) }
 }
 
-const QUEUES_AT_ONCE_starttimers = 16
-const ATTEMPTS_MAX_starttimers = 4
+const START_ATTEMPTS_MAX = 4
 /** We note the place after this many pages, so that little is repeated after a run was cut off. */
 const PAGES_PER_NOTE = 10
 
@@ -170,7 +169,7 @@ export async function startTimers(
     for (const { queue, error } of unread) passed(engine, queue, error, report)
     const nowMs = engine.clock.nowMs()
     const waiting = records.filter((record) => lacksTimer(record, nowMs))
-    await sideBySide(waiting, QUEUES_AT_ONCE_starttimers, async (record) => {
+    await sideBySide(waiting, QUEUES_AT_ONCE, async (record) => {
       try {
         if (await startTimer(engine, record)) report.started += 1
       } catch (error) {
@@ -211,7 +210,7 @@ function placeIn(row: StoredWalk | undefined, nowMs: number): WalkPlace | undefi
 function startTimer(engine: Engine, seen: QueueRecord): Promise<boolean> {
   const course = {
     from: asStored(seen),
-    attemptsMax: ATTEMPTS_MAX_starttimers,
+    attemptsMax: START_ATTEMPTS_MAX,
     exhausted: () => false,
   }
   return attempts<boolean>(engine, seen.queue, course, ({ record, nowMs }) => {

@@ -1,9 +1,5 @@
-import {
-  checkQueueId,
-  deadLetterQueueOf,
-  isDeadLetterQueue,
-  QueueError,
-} from '../../shared/errors.ts'
+import { deadLetterQueueOf, isDeadLetterQueue } from '../../shared/bounds.ts'
+import { checkQueueId, QueueError } from '../../shared/errors.ts'
 import { randomText } from '../../shared/system.ts'
 import { shortenedReason } from '../../shared/wire.ts'
 import type { PushItem } from '../core/check-requests.ts'

@@ -1,5 +1,6 @@
 import type { Transacted } from '../../aws/dynamo.ts'
-import { checkQueueId, isDeadLetterQueue, QueueError } from '../../shared/errors.ts'
+import { isDeadLetterQueue } from '../../shared/bounds.ts'
+import { checkQueueId, QueueError } from '../../shared/errors.ts'
 import { randomText } from '../../shared/system.ts'
 import { present } from '../../shared/wire.ts'
 import { patternsWalkKey } from '../core/keys.ts'
@@ -184,7 +185,7 @@ export async function configure(
       return act(() => makeConfigured(engine, queue, change, ifMatch))
     }
     const before = record.configuration
-    const refused = mismatch_configure(queue, before, ifMatch)
+    const refused = configurationMismatch(queue, before, ifMatch)
     if (refused !== undefined) return refuse(refused)
     if (revisionNow === undefined && isUntouched(before) && !isDeadLetterQueue(queue)) {
       return act(async () => {
@@ -222,7 +223,7 @@ export async function unconfigure(
         return again(view)
       })
     }
-    const refused = mismatch_configure(queue, before, ifMatch)
+    const refused = configurationMismatch(queue, before, ifMatch)
     if (refused !== undefined) return refuse(refused)
     if (record === undefined || before.source.from !== 'queue') return answer(before)
     const after = givenBack(before, applies)
@@ -251,7 +252,7 @@ async function makeConfigured(
   const patterns =
     ifMatch === undefined ? await patternsAsKnown(engine, queue) : await patternsByNow(engine)
   const before = isDeadLetterQueue(queue) ? defaultConfiguration : configurationBy(patterns, queue)
-  const error = mismatch_configure(queue, before, ifMatch)
+  const error = configurationMismatch(queue, before, ifMatch)
   // Only this attempt's own write could land, and we do not send it.
   if (error !== undefined) return { kind: 'refused', error }
   const after = changeConfiguration(withRevision(before, patterns.revision), change)
@@ -273,7 +274,7 @@ const withRevision = (before: Configuration, patternsRevision: number): Configur
     ? { ...before, patternsRevision }
     : before
 
-function mismatch_configure(
+function configurationMismatch(
   queue: string,
   before: Configuration,
   ifMatch: Match['ifMatch'],

@@ -253,7 +253,7 @@ async function pageOf(
     // One more than fits says whether there is another page.
     const numbers = numbersIn(intersect(visible, [within]), limit - items.length + 1, order)
     const picks = numbers.slice(0, limit - items.length)
-    const entries = await entriesAt_browse(engine, record, p, picks, order, bytes)
+    const entries = await readEntries(engine, record, p, picks, order, bytes)
     if (entries === undefined) return undefined
     for (const [index, entry] of entries.entries()) {
       const sequence = picks[index] as number
@@ -303,7 +303,7 @@ const numbersIn = (ranges: Ranges, count: number, order: BrowseOrder): number[] 
   order === 'newest' ? lastNumbers(ranges, count) : [...numbersOf(take(ranges, count))]
 
 /** The entries of these numbers: at least the first, and as many as fit into an answer. */
-async function entriesAt_browse(
+async function readEntries(
   engine: Engine,
   record: QueueRecord,
   priority: number,

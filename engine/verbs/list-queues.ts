@@ -1,5 +1,6 @@
 import { DIRECTORY_INDEX } from '../../aws/table.ts'
-import { checkQueueId, ID_RULE, isQueueId, QueueError } from '../../shared/errors.ts'
+import { ID_RULE, isQueueId } from '../../shared/bounds.ts'
+import { checkQueueId, QueueError } from '../../shared/errors.ts'
 import { checkLimit } from '../core/check-requests.ts'
 import { pushedAtMsOf } from '../core/item.ts'
 import { allShards, queueOfRecordKey, recordKey, recordPrefix } from '../core/keys.ts'

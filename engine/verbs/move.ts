@@ -1,11 +1,5 @@
-import {
-  checkQueueId,
-  ID_RULE,
-  isDeadLetterQueue,
-  isQueueId,
-  QueueError,
-  whyNot,
-} from '../../shared/errors.ts'
+import { ID_RULE, isDeadLetterQueue, isQueueId } from '../../shared/bounds.ts'
+import { checkQueueId, QueueError, whyNot } from '../../shared/errors.ts'
 import { randomText } from '../../shared/system.ts'
 import { present } from '../../shared/wire.ts'
 import { type Append, appendOf, type Placed, tailBytesAllowed } from '../core/append.ts'

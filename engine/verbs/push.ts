@@ -24,8 +24,7 @@ import {
 } from '../core/repeated-pushes.ts'
 import { busy, type Engine, outcomeUnknown, readRecord } from '../driver/engine.ts'
 import { firstConfiguration, type LimitedCall, passKnownLimit } from '../driver/queue-settings.ts'
-import type { Pushed } from '../item-verbs.ts'
-import type { Queues } from '../queues.ts'
+import type { Pushed, PushingVerbs } from '../item-verbs.ts'
 import { makeEmpty } from '../storing/make-lanes.ts'
 import { moveNotes } from '../storing/seal.ts'
 import {
@@ -357,10 +356,7 @@ export function pushedBy(outcome: PushOutcome | undefined): Pushed {
 }
 
 /** The verb `push`: sends each call by itself, or those that linger together. */
-export function pushVerbs(
-  engine: Engine,
-  batching: Batching | undefined,
-): Pick<Queues, 'push' | 'flush'> {
+export function pushVerbs(engine: Engine, batching: Batching | undefined): PushingVerbs {
   if (batching === undefined) {
     return { push: (queue, request) => push(engine, queue, request), flush: async () => {} }
   }

@@ -1,10 +1,5 @@
-import {
-  checkQueueId,
-  deadLetterQueueOf,
-  isDeadLetterQueue,
-  originOf,
-  QueueError,
-} from '../../shared/errors.ts'
+import { deadLetterQueueOf, isDeadLetterQueue, originOf } from '../../shared/bounds.ts'
+import { checkQueueId, QueueError } from '../../shared/errors.ts'
 import { randomText } from '../../shared/system.ts'
 import { checkLimit } from '../core/check-requests.ts'
 import { decodeItem, encodeItem, type Item } from '../core/item.ts'

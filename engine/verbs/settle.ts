@@ -1,10 +1,5 @@
-import { IDS_MAX } from '../../shared/bounds.ts'
-import {
-  checkQueueId,
-  deadLetterQueueOf,
-  isDeadLetterQueue,
-  QueueError,
-} from '../../shared/errors.ts'
+import { deadLetterQueueOf, IDS_MAX, isDeadLetterQueue } from '../../shared/bounds.ts'
+import { checkQueueId, QueueError } from '../../shared/errors.ts'
 import { shortenedReason } from '../../shared/wire.ts'
 import { checkTtl } from '../core/check-requests.ts'
 import { isLockId, recordKey } from '../core/keys.ts'
@@ -298,7 +293,7 @@ async function resultOf(engine: Engine, queue: string, lockId: string): Promise<
   }
 }
 
-const ATTEMPTS_MAX_extend = 12
+const EXTEND_ATTEMPTS_MAX = 12
 
 export type Extended = {
   readonly lockId: string
@@ -316,7 +311,7 @@ export async function extend(
   const ttlSeconds = checkTtl(wanted)
   const course = {
     from: 'memory-or-store',
-    attemptsMax: ATTEMPTS_MAX_extend,
+    attemptsMax: EXTEND_ATTEMPTS_MAX,
     pausesFrom: 2,
   } as const
   return attempts<Extended>(engine, queue, course, ({ record, nowMs }) => {

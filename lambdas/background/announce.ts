@@ -7,7 +7,8 @@ import { isDone, itemsIn, lanesInOrder, type QueueRecord } from '../../engine/co
 import { isRetry } from '../../engine/core/settling.ts'
 import { decodeRecord, type StoredRecord } from '../../engine/core/stored-record.ts'
 import { type Transition, transitionsOf, visibleIn } from '../../engine/core/views.ts'
-import { deadLetterQueueOf, isFormatUnknown, isQueueId } from '../../shared/errors.ts'
+import { deadLetterQueueOf, isQueueId } from '../../shared/bounds.ts'
+import { isFormatUnknown } from '../../shared/errors.ts'
 import {
   describeError,
   type Fields,

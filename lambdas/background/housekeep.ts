@@ -1,7 +1,8 @@
 import type { DynamoDBBatchResponse, DynamoDBRecord, DynamoDBStreamEvent } from 'aws-lambda'
 import { queueOfRecordKey, recordPrefix } from '../../engine/core/keys.ts'
 import type { HousekeepReport, Queues } from '../../engine/queues.ts'
-import { isFormatUnknown, isQueueId } from '../../shared/errors.ts'
+import { isQueueId } from '../../shared/bounds.ts'
+import { isFormatUnknown } from '../../shared/errors.ts'
 import { describeError, type Run } from '../runtime/log.ts'
 import type { Waker } from './call-wake.ts'
 

@@ -266,7 +266,7 @@ export const deploymentIn = (environment: Environment): Deployment => ({
 })
 
 /** Time for an answer and a line in the log. */
-const LEAVE_MS_sweeper = 5_000
+const LEAVE_SWEEPS_MS = 5_000
 /** A run's time for starting missing timers: a walk through some 50,000 queues. After that, locks come first. */
 const TIMERS_MS = 5_000
 /** The table says whether a walk is due, which is once a day; asking every hour costs 24 reads of one row. */
@@ -307,7 +307,7 @@ export function createSweeper(
    * how many failed.
    */
   async function putSchedules({ log, remainingMs }: Run): Promise<number> {
-    const deadlineMs = clock.nowMs() + Math.min(SCHEDULES_MS, remainingMs() - LEAVE_MS_sweeper)
+    const deadlineMs = clock.nowMs() + Math.min(SCHEDULES_MS, remainingMs() - LEAVE_SWEEPS_MS)
     const { failed, state } = await deploySchedules(queues, schedules, log, deadlineMs)
     if (state === 'left') return failed
     const looksAgain = state === 'new' || !hasLooked
@@ -336,7 +336,7 @@ export function createSweeper(
         ...(prefix !== undefined && { prefix }),
         ...(cursor !== undefined && { cursor }),
         ...(consumersAreGone !== undefined && { consumersAreGone }),
-        deadlineMs: clock.nowMs() + run.remainingMs() - LEAVE_MS_sweeper,
+        deadlineMs: clock.nowMs() + run.remainingMs() - LEAVE_SWEEPS_MS,
       })
       return { answer, fields: answer, failed: answer.failed > 0 }
     }

@@ -1,6 +1,7 @@
 import type { Clock } from '../../aws/dynamo.ts'
 import type { QueueSummary, Queues } from '../../engine/queues.ts'
-import { isDeadLetterQueue, QueueError } from '../../shared/errors.ts'
+import { isDeadLetterQueue } from '../../shared/bounds.ts'
+import { QueueError } from '../../shared/errors.ts'
 import { randomText, secureRandom, systemClock } from '../../shared/system.ts'
 import { consumeManyWith } from '../../shared/worker/many.ts'
 import { END_MS, mayTakeMore } from '../../shared/worker/retries.ts'

@@ -4,7 +4,7 @@ import {
   LOCK_TTL_SECONDS_MAX,
   MAX_DELIVERIES_MAX,
 } from '../../engine/core/limits.ts'
-import { isQueueId } from '../../shared/errors.ts'
+import { isQueueId } from '../../shared/bounds.ts'
 import { checkOptions, type Names } from '../../shared/options.ts'
 import { type AgainOptions, retryOf } from '../../shared/worker/retries.ts'
 import type { Settings } from '../../shared/worker/run.ts'

@@ -93,8 +93,8 @@ export const changeScheduleEndpoints = (queues: Queues) => {
         everySeconds: body.every_seconds,
         text: body.item as string,
         priority: body.priority,
-        startsAtMs: msOf_changeschedules(body.starts_at),
-        endsAtMs: msOf_changeschedules(body.ends_at),
+        startsAtMs: msOfSeconds(body.starts_at),
+        endsAtMs: msOfSeconds(body.ends_at),
         missed: body.missed,
       })
       const match = await matchOf(header('if-match'), queue, name)
@@ -131,7 +131,7 @@ const tagIfThere = (queues: Queues, queue: string, name: string): Promise<string
     },
   )
 
-const msOf_changeschedules = (seconds: number | undefined): number | undefined =>
+const msOfSeconds = (seconds: number | undefined): number | undefined =>
   seconds === undefined ? undefined : seconds * 1_000
 
 const small = { bytesMax: SMALL_BODY_BYTES_MAX } as const

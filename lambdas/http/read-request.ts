@@ -167,7 +167,7 @@ export type ParameterKind = 'number' | 'boolean' | 'string'
 
 export type ParameterKinds = Readonly<Record<string, ParameterKind>>
 
-type Headers_parameters = Readonly<Record<string, string | undefined>>
+type HeaderFields = Readonly<Record<string, string | undefined>>
 
 /**
  * Parameters by name, from the raw query string: the gateway joins a parameter that is given twice with
@@ -182,7 +182,7 @@ export function queryParameters(rawQuery: string | undefined): Map<string, strin
     const name = decode(equals === -1 ? pair : pair.slice(0, equals))
     // AWS's own tools put signatures into the query, and the gateway checks them.
     if (name.startsWith('X-Amz-')) continue
-    if (found.has(name)) throw givenTwice_parameters(name)
+    if (found.has(name)) throw parameterGivenTwice(name)
     found.set(name, equals === -1 ? '' : decode(pair.slice(equals + 1)))
   }
   return found
@@ -191,14 +191,14 @@ export function queryParameters(rawQuery: string | undefined): Map<string, strin
 /** Adds those given as headers: `require_ack` is `Require-Ack` there. */
 export function addHeaderParameters(
   found: Map<string, string>,
-  headers: Headers_parameters,
+  headers: HeaderFields,
   names: readonly string[],
 ): void {
   for (const name of names) {
     const value = headers[name.replaceAll('_', '-')]
     if (value === undefined) continue
     // The gateway joins repeated headers with a comma, which no parameter's value has.
-    if (found.has(name) || value.includes(',')) throw givenTwice_parameters(name)
+    if (found.has(name) || value.includes(',')) throw parameterGivenTwice(name)
     found.set(name, value)
   }
 }
@@ -240,7 +240,7 @@ function decode(text: string): string {
   }
 }
 
-const givenTwice_parameters = (name: string): RequestError =>
+const parameterGivenTwice = (name: string): RequestError =>
   new RequestError('INVALID_PARAMETER', `Parameter ${quoted(name)} is given twice`, {
     field: name.slice(0, 64),
   })

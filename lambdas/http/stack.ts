@@ -1,6 +1,7 @@
 import { default as middy } from '@middy/core'
 import type { APIGatewayProxyEventV2, Context } from 'aws-lambda'
-import { checkQueueId, ID_RULE, isQueueId } from '../../shared/errors.ts'
+import { ID_RULE, isQueueId } from '../../shared/bounds.ts'
+import { checkQueueId } from '../../shared/errors.ts'
 import { describeError, type Log, stopwatch, Tally, usageOf, withTally } from '../runtime/log.ts'
 import { type FunctionName, SLOW_CALL_MS } from '../runtime/names.ts'
 import { type Answer, errorAnswer, type HttpErrorCode, OutOfTime, RequestError } from './answer.ts'

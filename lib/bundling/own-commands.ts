@@ -1,5 +1,5 @@
 // Stands in for `@aws-sdk/lib-dynamodb` in the bundles of the service's own functions, whose client is the lean
-// one (lambdas/foundation/lean): it reads a command's class and input, and nothing else of it. The SDK's
+// one (aws/lean-client.ts): it reads a command's class and input, and nothing else of it. The SDK's
 // commands bring the SDK's client along, which would be three quarters of a cold start.
 
 class Command {

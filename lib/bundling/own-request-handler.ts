@@ -1,5 +1,5 @@
 // Stands in for `@smithy/node-http-handler` in the bundles of the service's own functions. Each of their
-// clients brings its request handler (lambdas/foundation/network), so the SDK's would be 7 KB that every cold start
+// clients brings its request handler (aws/connections.ts), so the SDK's would be 7 KB that every cold start
 // loads and no call uses. A consumer's bundle has it: its handler may make clients of any kind.
 
 export { streamCollector } from '@smithy/core/serde'

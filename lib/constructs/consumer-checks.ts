@@ -9,7 +9,7 @@ import {
   MAX_DELIVERIES_MAX,
 } from '../../engine/core/limits.ts'
 import { HELD_TTL_SECONDS_MIN, LOCKS_MAX } from '../../lambdas/consumer/settings.ts'
-import { isDeadLetterQueue } from '../../shared/errors.ts'
+import { isDeadLetterQueue } from '../../shared/bounds.ts'
 import type { Bundling } from '../bundling/bundling.ts'
 import { CONCURRENCY_BOUNDS } from './bounds.ts'
 import {

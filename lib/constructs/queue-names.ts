@@ -1,7 +1,7 @@
 // Names of queues that no queue has: a consumer would never be called, and a grant would allow nothing.
 
 import { Token } from 'aws-cdk-lib/core'
-import { ID_RULE, isQueueId } from '../../shared/errors.ts'
+import { ID_RULE, isQueueId } from '../../shared/bounds.ts'
 import { type Check, isObject, mustBe, settings } from './property-checks.ts'
 
 const characters = /^[A-Za-z0-9._-]*$/

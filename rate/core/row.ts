@@ -1,6 +1,6 @@
 import type { Row } from '../../aws/dynamo.ts'
 import type { Key } from '../../aws/table.ts'
-import { ID_RULE, isQueueId } from '../../shared/errors.ts'
+import { ID_RULE, isQueueId } from '../../shared/bounds.ts'
 import { CLOCKS_APART_MAX_MS, IDLE_WINDOWS, PATTERNS_KEPT_MS } from './bounds.ts'
 import {
   type Epoch,

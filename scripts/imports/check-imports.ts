@@ -7,8 +7,7 @@ type Rooms = Readonly<Record<string, readonly string[]>>
 
 /**
  * The problems with the imports of these files, a sentence each: an import that its room does not allow, or
- * a circle that leads out of a folder and back. Types count, because a reader follows them too.
- * (Circles within a folder matter only at run time, and Biome's `noImportCycles` finds those.)
+ * files that import each other. Types count, because a reader follows them too.
  */
 export function checkImports(sources: Sources, rooms: Rooms): string[] {
   const imports = new Map(
@@ -31,9 +30,7 @@ export function checkImports(sources: Sources, rooms: Rooms): string[] {
     }
   }
   for (const circle of circles(imports)) {
-    if (new Set(circle.map(dirname)).size > 1) {
-      problems.push(`These import each other across folders: ${circle.sort().join(', ')}`)
-    }
+    problems.push(`These import each other: ${circle.sort().join(', ')}`)
   }
   return problems
 }

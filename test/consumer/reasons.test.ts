@@ -92,8 +92,7 @@ it('The client has that rule from the folders it shares, and nothing else of our
     metafile: true,
   })
   const others = Object.keys(metafile.inputs).filter((path) => !path.startsWith('client/'))
-  const mayHold =
-    /^lambdas\/(foundation\/shared|foundation\/shared\/linger|consumer\/core)\/[a-z-]+\.ts$/
+  const mayHold = /^shared\/(worker\/)?[a-z-]+\.ts$/
   expect(others.filter((path) => !mayHold.test(path))).toEqual([])
   expect(others).toContain('shared/wire.ts')
 })

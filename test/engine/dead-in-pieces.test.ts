@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { PushItem } from '../../engine/queues.ts'
-import { deadLetterQueueOf } from '../../shared/errors.ts'
+import { deadLetterQueueOf } from '../../shared/bounds.ts'
 import { onSimulated } from './stage.ts'
 import { bulky, drain, lockItems, pushOneByOne, textsOf, tidy } from './traffic.ts'
 import { throttled } from './wire.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { decodeItem } from '../../engine/core/item.ts'
 import type { PopRequest, PushItem, Queues } from '../../engine/queues.ts'
-import { deadLetterQueueOf } from '../../shared/errors.ts'
+import { deadLetterQueueOf } from '../../shared/bounds.ts'
 import { onSimulated } from './stage.ts'
 import {
   bulky,

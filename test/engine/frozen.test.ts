@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { deadLetterQueueOf, QueueError } from '../../shared/errors.ts'
+import { deadLetterQueueOf } from '../../shared/bounds.ts'
+import { QueueError } from '../../shared/errors.ts'
 import { everyOther, Ledger } from './ledger.ts'
 import { type EngineOnWire, openSimulated, type Stage } from './stage.ts'
 import type { Locked } from './traffic.ts'

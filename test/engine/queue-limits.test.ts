@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { deadLetterQueueOf, QueueError } from '../../shared/errors.ts'
+import { deadLetterQueueOf } from '../../shared/bounds.ts'
+import { QueueError } from '../../shared/errors.ts'
 import { type EngineOnWire, openSimulated } from './stage.ts'
 import { expectCode, lockItems, named, popItems, push } from './traffic.ts'
 

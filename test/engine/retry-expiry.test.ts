@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { deadLetterQueueOf } from '../../shared/errors.ts'
+import { deadLetterQueueOf } from '../../shared/bounds.ts'
 import { onSimulated } from './stage.ts'
 import { lockItems, named, popItems, push, textsOf, tidy } from './traffic.ts'
 import { throttled } from './wire.ts'

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { deadLetterQueueOf } from '../../shared/errors.ts'
+import { deadLetterQueueOf } from '../../shared/bounds.ts'
 import { onSimulated } from './stage.ts'
 import { expectCode, idsOf, lockItems, named, push, tidy } from './traffic.ts'
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { simulateProducers } from '../../bench/simulated/producers.ts'
-import { deadLetterQueueOf } from '../../shared/errors.ts'
+import { deadLetterQueueOf } from '../../shared/bounds.ts'
 import { openSimulated } from './stage.ts'
 import { lockItems, named, push } from './traffic.ts'
 import type { Request } from './wire.ts'

@@ -85,15 +85,19 @@ describe('The package', () => {
     expect(besideFolders(paths)).toEqual(pages)
     const folders = new Set(paths.flatMap((path) => /^dist\/([^/]+)\//.exec(path)?.[1] ?? []))
     expect([...folders].sort()).toEqual([
+      'aws',
       'bin',
       'cjs',
       'cli',
       'client',
+      'engine',
       'examples',
       'functions',
       'lambdas',
       'lib',
       'local',
+      'rate',
+      'shared',
       'testing',
     ])
     const notExamples = paths.filter((path) => !/^(dist\/)?examples\//.test(path))

@@ -79,7 +79,7 @@ export const guardAnswers = () => entriesOf(guardNames, answered)
 // A queue's configuration in requests and answers, both made from one table.
 
 /** What a setting is, and what the API page adds where it is set. */
-const docs_configuration: Readonly<Record<ConfigurationName, readonly [string, string]>> = {
+const settingDocs: Readonly<Record<ConfigurationName, readonly [string, string]>> = {
   segmentSize: ['Items per segment, for lanes made from now on.', 'Default 100.'],
   bufferSegments: ['Segments kept near the head before others go to S3.', 'Default 1.'],
   maxDeliveries: ['An item that comes back this often is dead-lettered.', '`null`: never.'],
@@ -98,7 +98,7 @@ const docs_configuration: Readonly<Record<ConfigurationName, readonly [string, s
 
 type Entries<Schema> = { readonly [Name in ConfigurationName as SnakeCase<Name>]: Schema }
 
-const entriesOf_configuration = <Schema>(schemaOf: (name: ConfigurationName) => Schema) =>
+const eachSetting = <Schema>(schemaOf: (name: ConfigurationName) => Schema) =>
   Object.fromEntries(
     configurationNames.map((name) => [snakeCase(name), schemaOf(name)]),
   ) as Entries<Schema>
@@ -121,15 +121,15 @@ function schemaOf(name: ConfigurationName): v.GenericSchema {
 }
 
 export const configurationEntries = () =>
-  entriesOf_configuration((name) => {
+  eachSetting((name) => {
     const field = configurationFields[name]
-    const told = described(schemaOf(name), docs_configuration[name].join(' '))
+    const told = described(schemaOf(name), settingDocs[name].join(' '))
     return v.optional(field.removable ? v.nullable(told) : told)
   })
 
 export const configurationAnswers = () =>
-  entriesOf_configuration((name) => {
-    const [doc] = docs_configuration[name]
+  eachSetting((name) => {
+    const [doc] = settingDocs[name]
     const field = configurationFields[name]
     if (field.kind === 'limit') {
       return described(v.nullable(limitAnswer()), doc)

@@ -22,7 +22,7 @@ import {
   isDeadLetterQueue,
   isQueueId,
   originOf,
-} from '../../../shared/errors.ts'
+} from '../../../shared/bounds.ts'
 import { fnv1a } from '../../../shared/system.ts'
 
 describe('A queue id', () => {

@@ -1,4 +1,4 @@
-import { deadLetterQueueOf } from '../../../shared/errors.ts'
+import { deadLetterQueueOf } from '../../../shared/bounds.ts'
 import type { Command } from '../world/actors/callers/command.ts'
 import { queue, type Step } from './scenario.ts'
 import {

@@ -1,4 +1,4 @@
-import { deadLetterQueueOf } from '../../../shared/errors.ts'
+import { deadLetterQueueOf } from '../../../shared/bounds.ts'
 import { cold, queue, type Scenario, type Step } from './scenario.ts'
 import {
   acknowledge,

@@ -6,8 +6,8 @@ const verdicts = 'shared/worker/batch.ts'
 const rota = 'shared/worker/many.ts'
 const many = 'shared/worker/many.ts'
 const onTable = 'lambdas/consumer/index.ts'
-const clientWorker = '../client/consume/worker.ts'
-const clientLot = '../client/consume/lot.ts'
+const clientWorker = 'client/consume/consume.ts'
+const clientLot = 'client/consume/batch.ts'
 const runTest = 'test/consumer/run.test.ts'
 const manyTest = 'test/consumer/many.test.ts'
 const decisions = 'test/consumer/decisions.test.ts'
@@ -105,6 +105,6 @@ export const consumerMutants: readonly Mutant[] = [
   mutant('client-consume-buries-what-is-done', 'a step that failed leaves its items, and the last may not take them',
     [clientLot, "(!refused || step.kind === 'back')", "(!refused || step.kind !== 'done')"], test(clientTest)),
   mutant('client-consume-looks-with-all-hands', 'one worker looks at an empty queue for all',
-    ['../client/consume/idle.ts', 'if (scout !== undefined && scout !== worker) return woken(wake.signal)',
+    ['client/consume/consume.ts', 'if (scout !== undefined && scout !== worker) return woken(wake.signal)',
      'void woken'], test(clientTest)),
 ]

@@ -45,7 +45,7 @@ export const flagMutants: readonly Mutant[] = [
   mutant('empty-pop-leaves-no-mark', 'who finds nothing leaves the mark',
     [take, 'const left = await leaveDry(engine, { record, isCurrent })', 'const left = record'], simulation(600)),
   mutant('purge-leaves-no-mark', 'who takes the last leaves the mark',
-    [[purge, 'await leaveDryQuietly(engine, after)', ''],
+    [[purge, 'await leaveDryQuietly(engine, after) return done(purgedSoFar())', 'return done(purgedSoFar())'],
      [purge, 'setsDry: engine.events && losses === 0,', '']], simulation(200)),
   mutant('empty-record-without-the-mark', 'a record without items is dry',
     [appendUpdate,

@@ -43,18 +43,18 @@ export const housekeepingMutants: readonly Mutant[] = [
       'await deleteOriginals(engine, record, draft) return done(after)',
       'return done(after)'],
      [segmentRound,
-      "return { kind: 'write', change, async landed(after) {",
+      "return { kind: 'write', change, async landed(after) { count(report, record, draft)",
       `return {
 kind: 'act',
 async act() {
   await deleteOriginals(engine, record, draft)
   const committed = await commit(engine, change)
   if (committed.kind === 'lost') return { kind: 'lost', record: committed.current }
-  const after = committed.record`],
+  const after = committed.record
+  count(report, record, draft)`],
      [segmentRound,
-      "import { attempts } from '../attempts/attempts.ts'",
-      `import { attempts } from '../attempts/attempts.ts'
-import { commit } from '../attempts/commit.ts'`]], simulation(300, 'segments')),
+      "import { changeOf, type Engine, readRecord } from '../driver/engine.ts'",
+      "import { changeOf, commit, type Engine, readRecord } from '../driver/engine.ts'"]], simulation(300, 'segments')),
   mutant('recall-into-the-keys-of-the-originals', '§5.1 a recall copies to rows of another key',
     ['engine/requests/segment-rows.ts',
      'sk: recalledSortKey(from, from + run.length)',

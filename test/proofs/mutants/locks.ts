@@ -105,7 +105,7 @@ return { lane: { ...lane, holes: union(lane.holes, intersect(ranges, unsettledIn
   mutant('purge-forgets-the-frontier', '§6.5 head ≤ frontier',
     [purge, '{ ...lane, frontier: endOf(lane) }', '{ ...lane }'], test('test/engine/core/purge.test.ts', 'leaves what is dead')),
   mutant('purge-leaves-the-locks', '§4 purge: locks dropped',
-    [purge, ": endLock(draft, lockId, 'purged', nowMs)", ': draft'], simulation(300)),
+    [purge, ": endLock(draft, lockId, 'purged', nowMs) draft = settle(draft, purged)", ': draft\ndraft = settle(draft, purged)'], simulation(300)),
   mutant('locks-in-the-order-of-a-map', 'a map has no order in DynamoDB',
     [locks,
      '.sort(([a, one], [b, other]) => one.expiresAtMs - other.expiresAtMs || (a < b ? -1 : 1))',

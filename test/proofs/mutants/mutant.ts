@@ -11,7 +11,7 @@ export type Mutant = {
 }
 
 type Edit = {
-  /** From `lambdas/`. */
+  /** From the root of the repository. */
   readonly file: string
   /**
    * Occurs exactly once in the file, however the file is formatted: white space and trailing commas
@@ -32,7 +32,7 @@ export type Killer =
   /** A test file; with `only`, the tests whose full names match that pattern. */
   | { readonly kind: 'test'; readonly file: string; readonly only?: string }
 
-/** File below `lambdas/`, what to find in it, and what to put there instead. */
+/** File, what to find in it, and what to put there instead. */
 type Patch = readonly [file: string, find: string, replace: string]
 
 /** A mutant as a row: its one patch, or a list of them, and then its killers. */

@@ -13,7 +13,7 @@ const coreTest = 'test/engine/core/patterns-walk.test.ts'
 // biome-ignore format: a mutant is a row
 export const patternMutants: readonly Mutant[] = [
   mutant('pattern-over-own-settings', '0028: a queue’s own settings go before its pattern',
-    [patterns, "source.from === 'queue' || patternsRevision", 'patternsRevision'],
+    [patterns, "source.from === 'queue' || patternsRevision > patterns", 'patternsRevision > patterns'],
     simulation(40, 'patterned')),
   mutant('older-patterns-over-newer', '0028: newer patterns take the place of older ones',
     [patterns, '|| patternsRevision > patterns.revision', ''],

@@ -3,7 +3,7 @@ import { escapedBytes } from '../../../engine/core/item.ts'
 import { ANSWER_BYTES_MAX, MARKS_KEPT } from '../../../engine/core/limits.ts'
 import { earliestExpiryMs } from '../../../engine/core/locks.ts'
 import type { Queues } from '../../../engine/queues.ts'
-import { deadLetterQueueOf } from '../../../shared/errors.ts'
+import { deadLetterQueueOf } from '../../../shared/bounds.ts'
 import {
   type EngineOnWire,
   holding,

@@ -20,7 +20,7 @@ export const retryMutants: readonly Mutant[] = [
     [retry, 'lockId.startsWith(RETRY_LOCK) || isOvertaken(lockId)', 'isOvertaken(lockId)'],
     test(retriesTest)),
   mutant('retry-overtaken-unasked', 'an exclusive queue keeps its order',
-    ['shared/system.ts', 'overtake ? OVERTAKEN_LOCK : RETRY_LOCK', 'overtake ? RETRY_LOCK : OVERTAKEN_LOCK'],
+    ['engine/core/settling.ts', 'overtake ? OVERTAKEN_LOCK : RETRY_LOCK', 'overtake ? RETRY_LOCK : OVERTAKEN_LOCK'],
     test(retriesTest), simulation(100)),
   mutant('retry-of-a-last-delivery', 'what was delivered for the last time does not wait',
     [retry, 'const spent = spentOf(record, stretches)', 'const spent = spentOf(record, [])'],

@@ -6,6 +6,10 @@ import type { Mutant } from './mutant.ts'
 export const root = join(import.meta.dirname, '../../..')
 
 const copied = [
+  'shared',
+  'aws',
+  'rate',
+  'engine',
   'lambdas',
   'cli',
   'client',
@@ -34,7 +38,7 @@ export async function mutated(folder: string, mutant: Mutant): Promise<string> {
   const place = join(folder, mutant.name)
   const patches = await patched(mutant, join(folder, 'unmutated'))
   await cp(join(folder, 'unmutated'), place, { recursive: true, verbatimSymlinks: true })
-  for (const [file, text] of patches) await writeFile(join(place, 'lambdas', file), text)
+  for (const [file, text] of patches) await writeFile(join(place, file), text)
   return place
 }
 
@@ -44,12 +48,12 @@ export const remove = (place: string): Promise<void> => rm(place, { recursive: t
 export async function patched(mutant: Mutant, place: string): Promise<Map<string, string>> {
   const texts = new Map<string, string>()
   for (const { file, find, replace } of mutant.edits) {
-    const text = texts.get(file) ?? (await readFile(join(place, 'lambdas', file), 'utf8'))
+    const text = texts.get(file) ?? (await readFile(join(place, file), 'utf8'))
     const found = [...text.matchAll(howeverFormatted(find))]
     const [only] = found
     if (only === undefined || found.length > 1) {
       throw new Error(
-        `Mutant "${mutant.name}" finds its place ${found.length} times in lambdas/${file}, not once:\n${find}`,
+        `Mutant "${mutant.name}" finds its place ${found.length} times in ${file}, not once:\n${find}`,
       )
     }
     const end = only.index + only[0].length

@@ -1,7 +1,7 @@
 // 64 clients that know nothing of each other: they push, pop, acknowledge, extend, release and look, and
 // keep account of what the service answers.
 
-import { deadLetterQueueOf } from '../../../shared/errors.ts'
+import { deadLetterQueueOf } from '../../../shared/bounds.ts'
 import type { Random } from '../../../testing/random.ts'
 import type { DeliveryAccounts, Outcome } from '../../support/delivery-account.ts'
 import { type Answer, HttpClient } from './http-client.ts'

@@ -1,4 +1,4 @@
-import { deadLetterQueueOf } from '../../../shared/errors.ts'
+import { deadLetterQueueOf } from '../../../shared/bounds.ts'
 import { startLocalStack } from '../../../testing/index.ts'
 import { Random } from '../../../testing/random.ts'
 import { type Deliveries, findFaults } from '../../support/deliveries.ts'

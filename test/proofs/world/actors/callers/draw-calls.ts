@@ -1,5 +1,5 @@
 import type { BrowseRequest, PopRequest, PushItem } from '../../../../../engine/queues.ts'
-import { deadLetterQueueOf, isDeadLetterQueue } from '../../../../../shared/errors.ts'
+import { deadLetterQueueOf, isDeadLetterQueue } from '../../../../../shared/bounds.ts'
 import type { Command } from './command.ts'
 import type { Draw } from './draw-command.ts'
 import type { KnownLock } from './knowledge.ts'

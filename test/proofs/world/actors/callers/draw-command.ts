@@ -1,4 +1,4 @@
-import { deadLetterQueueOf } from '../../../../../shared/errors.ts'
+import { deadLetterQueueOf } from '../../../../../shared/bounds.ts'
 import type { Random } from '../../../../../testing/random.ts'
 import type { Command } from './command.ts'
 import {
