@@ -165,6 +165,8 @@ function noteMoved(model: Model, arrival: Arrival, operation: Operation): void {
   if (command.verb !== 'move') return
   const { item, record, priority, queue, id, due } = arrival
   const { queue: to = command.queue, priority: wanted = priority, deliverAtMs } = command.request
+  // It made room for the move: it was there, and had expired.
+  if (queue === `${to}-deadletter`) return
   if (to !== queue || wanted !== priority) {
     model.violated('an item is moved to where it was to go', `${item.text} to ${at(arrival)}`)
   }

@@ -34,7 +34,8 @@ export function checkEnd(model: Model): void {
   checkKeysOnce(model)
   const strays = findStrays(model)
   world.statistics.count('stray rows and objects', strays.length)
-  if (world.faultFree && strays.length > 0) {
+  // Nobody can delete what he wrote once his time is up: an answer may wait for the transactions of others until then.
+  if (world.faultFree && strays.length > world.statistics.get('background discard-batch failed')) {
     world.violated('without faults nothing is left over', strays.join(', '))
   }
 }

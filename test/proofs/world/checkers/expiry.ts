@@ -37,13 +37,15 @@ function overAt(write: Write, priority: number, numbers: Ranges, nowMs: number):
   return over.length === 0 ? none : normalised(over)
 }
 
-/** Verbs that take expired items out of a queue: a pop that meets them, and a push that finds no room. */
+/** Verbs that take expired items out of a queue: a pop that meets them, and a push, or a move to it, that finds no room. */
 const passing = /^(pop|push|pushTransactItem|transact|apply|runSchedule)$/
 /** They push what schedules owe, to any queue. */
 const sweeping = /^(returnExpiredLocks|wake|deploySchedules)$/
 
-const passes = ({ operation, command }: Write): boolean =>
-  sweeping.test(operation?.command.verb ?? '') || passing.test(command?.verb ?? '')
+function passes({ queue, operation, command }: Write): boolean {
+  if (operation?.command.verb === 'move' && operation.command.request.queue === queue) return true
+  return sweeping.test(operation?.command.verb ?? '') || passing.test(command?.verb ?? '')
+}
 
 /** Pushes that go together go by the clock readings of one of them, which the others do not know. */
 export const latestFor = (world: World, { together }: Operation, itsMs: number): number =>
