@@ -309,6 +309,8 @@ function asWide(profile: Profile, random: Random): Profile {
     itemBytes: [50],
     thinkMaxMs: random.pick([100, 300]),
     linger: undefined,
+    // Each write of such a record takes a hundred units.
+    throttle: undefined,
     later: { seconds: random.pick([2, 4]), odds: 1 },
     eras: [{ mix: { push: 40, move: 2, scheduled: 8, returnExpiredLocks: 12 }, restMs: 0 }],
   }
