@@ -2,17 +2,23 @@ import { QueueError } from '../../shared/errors.ts'
 import { dueSecondOf, type PushItem } from './check-requests.ts'
 import { isReference, spanOf } from './item.ts'
 import { hashOf, scheduledSortKey } from './keys.ts'
-import {
-  ENTRY_OVERHEAD_BYTES,
-  INLINE_BYTES_MAX,
-  SCHEDULED_ENTRY_BYTES,
-  SCHEDULED_HARD_BYTES,
-  SCHEDULED_LARGE,
-  SCHEDULED_SOFT_BYTES,
-  TIMES_PER_PUSH_MAX,
-} from './limits.ts'
+import { ENTRY_OVERHEAD_BYTES, INLINE_BYTES_MAX, SCHEDULED_SOFT_BYTES } from './limits.ts'
 import { normalised } from './ranges.ts'
 import type { Scheduled } from './record.ts'
+
+/**
+ * Pairs of time and priority that one push may schedule items for: one write brings all of its entries, so they must
+ * fit into the record together.
+ */
+export const TIMES_PER_PUSH_MAX = 64
+/**
+ * What a scheduled entry counts beyond its text: so 8,000 bytes are 97 entries at most, whose rows fit one transaction.
+ */
+export const SCHEDULED_ENTRY_BYTES = 48
+/** Past this, pushes of scheduled items wait until a process has sealed. */
+export const SCHEDULED_HARD_BYTES = 8_000
+/** With this many scheduled items, a hundred rows, the record should hold none of their entries. */
+export const SCHEDULED_LARGE = 500
 
 /*
  * Items whose time has not come. None of them is in a lane until a process *joins* the due ones: then it is as if

@@ -1,6 +1,6 @@
 import { QueueError } from '../../shared/errors.ts'
 import { parseItemId } from './keys.ts'
-import { ENDED_KEPT, LOCK_LANES_PER_WRITE, LOCKS_PER_WRITE } from './limits.ts'
+import { LOCK_LANES_PER_WRITE, LOCKS_PER_WRITE } from './limits.ts'
 import {
   countOf,
   includes,
@@ -33,6 +33,9 @@ import {
   isRetry,
   settle,
 } from './settling.ts'
+
+/** Ended locks the record remembers, so that a repeated acknowledge gets its answer again. */
+export const ENDED_KEPT = 16
 
 /*
  * The life of a lock

@@ -2,14 +2,7 @@ import { IDS_MAX } from '../../shared/bounds.ts'
 import { QueueError } from '../../shared/errors.ts'
 import { type ItemPlace, parseItemId } from './keys.ts'
 import { parseScheduledId } from './later.ts'
-import {
-  GAPS_MAX,
-  IN_FLIGHT_MAX,
-  LANES_PER_CALL_BY_ID,
-  LANES_PER_WRITE,
-  LOCK_LANES_PER_WRITE,
-  LOCKS_PER_WRITE,
-} from './limits.ts'
+import { IN_FLIGHT_MAX, LOCK_LANES_PER_WRITE, LOCKS_PER_WRITE } from './limits.ts'
 import { endLock, forOneWrite } from './locks.ts'
 import { countOf, includes, normalised, type Range, subtract } from './ranges.ts'
 import {
@@ -30,6 +23,13 @@ import {
   withLane,
 } from './record.ts'
 import { isRetry, settle } from './settling.ts'
+
+/** From this many gaps on, calls with ids may make no more: gaps stay, and the other half is for locks. */
+export const GAPS_MAX = IN_FLIGHT_MAX / 2
+/** Lanes that one fenced write changes (24 bytes of expression each, and twice that at worst). */
+export const LANES_PER_WRITE = 80
+/** Lanes that one write takes named items from: four attributes and a condition of each, some 80 bytes. */
+export const LANES_PER_CALL_BY_ID = 40
 
 // Items that a call names by their ids. An id says where its item is, so we need not search.
 

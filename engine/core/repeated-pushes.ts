@@ -1,14 +1,21 @@
 import type { PutCommandInput } from '@aws-sdk/lib-dynamodb'
 import { decodeReference, encodeTime, isReference, spanOf, TIME_DIGITS, tagOf } from './item.ts'
 import { receiptKey } from './keys.ts'
-import {
-  CLOCKS_APART_SECONDS,
-  IDEMPOTENCY_TTL_SECONDS,
-  NOTE_MARKS_KEPT,
-  NOTES_OLD_MS,
-  NOTES_PER_WRITE,
-} from './limits.ts'
+import { IDEMPOTENCY_TTL_SECONDS, NOTE_MARKS_KEPT } from './limits.ts'
 import type { Lane, NotesMoved, QueueRecord } from './record.ts'
+
+/** Expired notes that any fenced write removes beside its own work: about as many as a record has. */
+export const NOTES_PER_WRITE = 25
+/**
+ * The next process that sees a note this old makes it a receipt, even if the tail is not full: an hour of writes to
+ * the record has paid for the note by then, and its receipt costs the same now or later.
+ */
+export const NOTES_OLD_MS = 60 * 60_000
+/**
+ * How far the clocks of two processes may differ about the end of a key's time: far more than they ever do, and
+ * still little of a key's day.
+ */
+export const CLOCKS_APART_SECONDS = 60 * 60
 
 /*
  * What the record remembers of a push with a key, until its receipt is written. Each note is a separate attribute,

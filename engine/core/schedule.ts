@@ -1,14 +1,17 @@
 import type { Cron } from 'croner'
 import { QueueError } from '../../shared/errors.ts'
 import { checkMs, checkPush } from './check-requests.ts'
-import {
-  CRON_CHARACTERS_MAX,
-  EVERY_SECONDS_MAX,
-  EVERY_SECONDS_MIN,
-  MISSED_AFTER_MS,
-  MISSED_ALL_MAX,
-  SCHEDULED_UNTIL_MS,
-} from './limits.ts'
+import { CRON_CHARACTERS_MAX, EVERY_SECONDS_MAX, EVERY_SECONDS_MIN } from './limits.ts'
+
+/**
+ * An occurrence this late counts as missed. The sweeper comes once a minute and works for part of it; one failed
+ * run must not cost an occurrence.
+ */
+export const MISSED_AFTER_MS = 3 * 60_000
+/** Missed occurrences that `missed: all` pushes, the newest: as many as one push has, in ten transactions. */
+export const MISSED_ALL_MAX = 1_000
+/** The last second of the year 9999: beyond it, calendars and date formats disagree. */
+export const SCHEDULED_UNTIL_MS = Date.UTC(9999, 11, 31, 23, 59, 59)
 
 /** What happens to occurrences that were missed, because the stack was down or the schedule paused. */
 export type Missed = 'skip' | 'one' | 'all'

@@ -9,15 +9,14 @@ import {
 import { isDeadLetterQueue } from '../../shared/bounds.ts'
 import { QueueError } from '../../shared/errors.ts'
 import { snakeCase } from '../../shared/wire.ts'
-import {
-  BUFFER_SEGMENTS_DEFAULT,
-  BUFFER_SEGMENTS_MAX,
-  ITEM_TTL_SECONDS_MAX,
-  MAX_DELIVERIES_MAX,
-  ROOM_UNLIMITED,
-  SEGMENT_SIZE_DEFAULT,
-  SEGMENT_SIZE_MAX,
-} from './limits.ts'
+import { ITEM_TTL_SECONDS_MAX, MAX_DELIVERIES_MAX, SEGMENT_SIZE_DEFAULT } from './limits.ts'
+
+/** Offloading holds a segment in memory: 250 items of 256 KiB are 64 MB. */
+export const SEGMENT_SIZE_MAX = 250
+export const BUFFER_SEGMENTS_DEFAULT = 1
+export const BUFFER_SEGMENTS_MAX = 100
+/** Stands for "no capacity set" in `room`: exact as a number, and never used up. */
+export const ROOM_UNLIMITED = 1_000_000_000_000_000
 
 export const expiredChoices = ['discard', 'dead_letter'] as const
 export type Expired = (typeof expiredChoices)[number]

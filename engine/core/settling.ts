@@ -1,12 +1,6 @@
 import { isDeadLetterQueue } from '../../shared/bounds.ts'
 import { entryBytes, isReference, spanOf } from './item.ts'
-import {
-  DELIVERY_PIECES_MAX,
-  ENTRIES_PER_SEAL,
-  IN_FLIGHT_MAX,
-  RETRY_LOCKS_APART,
-  RETRY_STRETCHES_MAX,
-} from './limits.ts'
+import { ENTRIES_PER_SEAL, IN_FLIGHT_MAX } from './limits.ts'
 import { countOf, intersect, none, normalised, type Ranges, subtract, union } from './ranges.ts'
 import {
   type Delivered,
@@ -22,6 +16,13 @@ import {
   unsettledIn,
   withLane,
 } from './record.ts'
+
+/** Retry locks (some 40 bytes each) that a record has before releases share them: 1 KB, or a write unit. */
+export const RETRY_LOCKS_APART = 16
+/** Ranges of a shared retry lock: as many as a pop's lock may have; one write ends them all. */
+export const RETRY_STRETCHES_MAX = 100
+/** Pieces of delivery counts in a record (some 20 bytes each), shared by its lanes; beyond them each lane has one. */
+export const DELIVERY_PIECES_MAX = 2_000
 
 /** Takes items out of the queue for good: the head moves over them, or they become holes. */
 export function settle(record: QueueRecord, stretches: readonly Stretch[]): QueueRecord {

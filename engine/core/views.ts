@@ -4,7 +4,6 @@ import { isReference, pushedAtMsOf, spanOf } from './item.ts'
 import { parseItemId } from './keys.ts'
 import { parseScheduledId } from './later.ts'
 import { doneLocks } from './locks.ts'
-import { longestInS3, type Stored, storedIn } from './plan-seal.ts'
 import {
   countOf,
   intersect,
@@ -29,6 +28,7 @@ import {
   stretchesIn,
   unsettledIn,
 } from './record.ts'
+import { longestInS3, type Stored, storedIn } from './runs.ts'
 import { blockedUntilMs, isRetry, isWorkedOn, retriesIn } from './settling.ts'
 
 /** From the front, in the order of pops, or backwards from the end. */
