@@ -1,5 +1,4 @@
-import { QueueError } from '../../shared/errors.ts'
-import { dueSecondOf, type PushItem } from './check-requests.ts'
+import { dueSecondOf, invalid, type PushItem } from './check-requests.ts'
 import { isReference, spanOf } from './item.ts'
 import { hashOf, scheduledSortKey } from './keys.ts'
 import { ENTRY_OVERHEAD_BYTES, INLINE_BYTES_MAX, SCHEDULED_SOFT_BYTES } from './limits.ts'
@@ -202,9 +201,6 @@ export function isSomethingDue(scheduled: Scheduled, nowMs: number): boolean {
 export const isUntidy = ({ entries, items }: Scheduled): boolean =>
   entries.length > 0 && items >= SCHEDULED_LARGE
 
-// The items that a push schedules. Their entries follow from the items, the time of the push and a seed, so that a
-// repetition with the same key gets the same ids, and we need not store them.
-
 /** The scheduled entries that an append adds to the record. */
 export type Later = {
   readonly entries: readonly string[]
@@ -294,9 +290,8 @@ const randomOf = (keyHash: string, { pushedAtMs, tag }: LaterSeed, place: number
 export const scheduledBytesAllowed = ({ bytes }: Later): number =>
   Math.max(SCHEDULED_HARD_BYTES - bytes, SCHEDULED_SOFT_BYTES)
 
-const tooManyTimes = (times: number): QueueError =>
-  new QueueError(
-    'INVALID_PARAMETER',
+const tooManyTimes = (times: number) =>
+  invalid(
+    'items',
     `Cannot schedule items for ${times} pairs of time and priority in one push because it takes ${TIMES_PER_PUSH_MAX}`,
-    { field: 'items' },
   )

@@ -61,9 +61,7 @@ export function idsByForm(ids: readonly string[]) {
 
 function checkCount({ length }: readonly string[]): void {
   if (length > 0 && length <= IDS_MAX) return
-  throw new QueueError('INVALID_PARAMETER', `ids must be 1 to ${IDS_MAX} item ids`, {
-    field: 'ids',
-  })
+  throw invalid('ids', `ids must be 1 to ${IDS_MAX} item ids`)
 }
 
 function notAnId(index: number, id: string): QueueError {
@@ -72,8 +70,11 @@ function notAnId(index: number, id: string): QueueError {
     parseScheduledId(id) === undefined
       ? `${field} must be an item's id`
       : `${field} is the id of a scheduled item, which only cancel and move take`
-  return new QueueError('INVALID_PARAMETER', message, { field })
+  return invalid(field, message)
 }
+
+const invalid = (field: string, message: string): QueueError =>
+  new QueueError('INVALID_PARAMETER', message, { field })
 
 /**
  * `waiting`: free, in a retry lock, or in an expired lock. `gone`: settled, on its way to the dead letters, never in

@@ -1,5 +1,5 @@
 import { QueueError } from '../../shared/errors.ts'
-import { endsUnacknowledged, hasFree, isReminded, letsExpireAgain, letsLockAgain } from './fence.ts'
+import { endsUnacknowledged, isReminded, letsExpireAgain, letsLockAgain } from './fence.ts'
 import { isReference, pushedAtMsOf, spanOf } from './item.ts'
 import { parseItemId } from './keys.ts'
 import { parseScheduledId } from './later.ts'
@@ -16,6 +16,7 @@ import {
 import {
   endOf,
   freeIn,
+  hasFree,
   isDone,
   isLive,
   itemsIn,
