@@ -1,9 +1,9 @@
-import { hasFree } from '../../engine/core/fence.ts'
 import { entryBytes, isTimed } from '../../engine/core/item.ts'
 import { itemsOf, scheduledBytes } from '../../engine/core/later.ts'
 import { countOf, intersect, type Range } from '../../engine/core/ranges.ts'
 import {
   endOf,
+  hasFree,
   inFlightOf,
   isDone,
   type Lane,

@@ -15,23 +15,11 @@ import {
   WAIT_SECONDS_MAX,
 } from './limits.ts'
 
-/** How many a call may ask for at once: of items, or of queues. */
-export function checkLimit(limit: number, max: number): void {
-  if (Number.isInteger(limit) && limit >= 1 && limit <= max) return
-  throw new QueueError('INVALID_PARAMETER', `limit must be an integer from 1 to ${max}`, {
-    field: 'limit',
-  })
-}
-
-/** Refuses what cannot be a time in milliseconds; `field` is its name over HTTP. */
-export function checkMs(ms: number, field: string): void {
-  if (!Number.isFinite(ms)) throw noTime(`${field} must be a time, in code in milliseconds`, field)
-  if (!looksLikeSeconds(ms)) return
-  throw noTime(`${field} takes milliseconds in code, and ${ms} looks like seconds`, field)
-}
-
-const noTime = (message: string, field: string): QueueError =>
-  new QueueError('INVALID_PARAMETER', message, { field })
+/*
+ * What a caller may push and pop, and how the engine refuses the rest: the first thing that is wrong, with the name of
+ * its field over HTTP. It says as well what the times of an item mean, as the caller gave them: when the item is due,
+ * and when it expires.
+ */
 
 export type PushItem = {
   /** The item as JSON text; stored and returned byte for byte. */
@@ -46,6 +34,13 @@ export type PushItem = {
   readonly delaySeconds?: number | undefined
   /** The same as a time; a time in the past means now. */
   readonly deliverAtMs?: number | undefined
+}
+
+export type PushRequest = {
+  readonly items: readonly PushItem[]
+  readonly idempotencyKey?: string | undefined
+  /** When the gateway received the call. A limit counts nothing by a clock that is far from this. */
+  readonly receivedMs?: number | undefined
 }
 
 const itemNames: Names<PushItem> = {
@@ -71,13 +66,6 @@ export const toldNames = {
   state: 0,
   retryAtMs: 0,
 } as const
-
-export type PushRequest = {
-  readonly items: readonly PushItem[]
-  readonly idempotencyKey?: string | undefined
-  /** When the gateway received the call. A limit counts nothing by a clock that is far from this. */
-  readonly receivedMs?: number | undefined
-}
 
 /** Refuses items that cannot be pushed; the error names the field. */
 export function checkPush(items: readonly PushItem[]): void {
@@ -131,60 +119,6 @@ export function checkPriority(priority: unknown, field: string): void {
   )
 }
 
-/** When an item should join its lane: a full second, never early. `undefined` means now. */
-export function dueSecondOf(
-  { delaySeconds, deliverAtMs }: PushItem,
-  pushedAtMs: number,
-): number | undefined {
-  const dueMs = deliverAtMs ?? pushedAtMs + 1_000 * (delaySeconds ?? 0)
-  return dueMs <= pushedAtMs ? undefined : Math.ceil(dueMs / 1_000)
-}
-
-export const mayBeLater = ({ delaySeconds, deliverAtMs }: PushItem): boolean =>
-  delaySeconds !== undefined || deliverAtMs !== undefined
-
-function checkTimes({ delaySeconds, deliverAtMs }: PushItem, prefix: string): void {
-  if (delaySeconds !== undefined && deliverAtMs !== undefined) {
-    const field = `${prefix}deliver_at`
-    throw wrongTime(field, `${field} cannot be given together with ${prefix}delay_seconds`)
-  }
-  if (delaySeconds !== undefined) {
-    const isOne = delaySeconds >= 0 && delaySeconds <= DELAY_SECONDS_MAX
-    const field = `${prefix}delay_seconds`
-    if (!isOne) throw wrongTime(field, `${field} must be a number from 0 to ${DELAY_SECONDS_MAX}`)
-  }
-  if (deliverAtMs !== undefined) checkMs(deliverAtMs, `${prefix}deliver_at`)
-}
-
-/**
- * By the clock of the process that pushes. A repeated push may come so late that an item would expire before its new
- * due time, so only a new push (`isNew`) is refused for that.
- */
-export function checkTimesAhead(
-  items: readonly PushItem[],
-  nowMs: number,
-  { isNew = true }: { readonly isNew?: boolean } = {},
-): void {
-  for (const [index, item] of items.entries()) {
-    const { deliverAtMs = 0, expiresAtMs = 0 } = item
-    const due = dueSecondOf(item, nowMs)
-    const at = items.length === 1 ? '' : `items[${index}].`
-    if (isNew && due !== undefined) checkOutlasts(item, 1_000 * due, nowMs, at)
-    checkAhead(deliverAtMs, nowMs, `${at}deliver_at`)
-    checkAhead(expiresAtMs, nowMs, `${at}expires_at`)
-  }
-}
-
-export function checkAhead(ms: number, nowMs: number, field: string): void {
-  checkMs(ms, field)
-  if (ms > nowMs + 1_000 * DELAY_SECONDS_MAX) {
-    throw wrongTime(field, `${field} must be within five years`)
-  }
-}
-
-const wrongTime = (field: string, message: string): QueueError =>
-  new QueueError('INVALID_PARAMETER', message, { field })
-
 function checkText(text: unknown, field: string): number {
   // A lone surrogate outside an escape has no UTF-8: it could not come back as it was.
   if (typeof text !== 'string' || !text.isWellFormed() || !isJson(text)) {
@@ -211,7 +145,60 @@ function isJson(text: string): boolean {
   }
 }
 
-// The expiry that an item is pushed with.
+// When an item is due.
+
+/** When an item should join its lane: a full second, never early. `undefined` means now. */
+export function dueSecondOf(
+  { delaySeconds, deliverAtMs }: PushItem,
+  pushedAtMs: number,
+): number | undefined {
+  const dueMs = deliverAtMs ?? pushedAtMs + 1_000 * (delaySeconds ?? 0)
+  return dueMs <= pushedAtMs ? undefined : Math.ceil(dueMs / 1_000)
+}
+
+export const mayBeLater = ({ delaySeconds, deliverAtMs }: PushItem): boolean =>
+  delaySeconds !== undefined || deliverAtMs !== undefined
+
+function checkTimes({ delaySeconds, deliverAtMs }: PushItem, prefix: string): void {
+  if (delaySeconds !== undefined && deliverAtMs !== undefined) {
+    const field = `${prefix}deliver_at`
+    throw invalid(field, `${field} cannot be given together with ${prefix}delay_seconds`)
+  }
+  if (delaySeconds !== undefined) {
+    const isOne = delaySeconds >= 0 && delaySeconds <= DELAY_SECONDS_MAX
+    const field = `${prefix}delay_seconds`
+    if (!isOne) throw invalid(field, `${field} must be a number from 0 to ${DELAY_SECONDS_MAX}`)
+  }
+  if (deliverAtMs !== undefined) checkMs(deliverAtMs, `${prefix}deliver_at`)
+}
+
+/**
+ * By the clock of the process that pushes. A repeated push may come so late that an item would expire before its new
+ * due time, so only a new push (`isNew`) is refused for that.
+ */
+export function checkTimesAhead(
+  items: readonly PushItem[],
+  nowMs: number,
+  { isNew = true }: { readonly isNew?: boolean } = {},
+): void {
+  for (const [index, item] of items.entries()) {
+    const { deliverAtMs = 0, expiresAtMs = 0 } = item
+    const due = dueSecondOf(item, nowMs)
+    const at = items.length === 1 ? '' : `items[${index}].`
+    if (isNew && due !== undefined) checkOutlasts(item, 1_000 * due, nowMs, at)
+    checkAhead(deliverAtMs, nowMs, `${at}deliver_at`)
+    checkAhead(expiresAtMs, nowMs, `${at}expires_at`)
+  }
+}
+
+export function checkAhead(ms: number, nowMs: number, field: string): void {
+  checkMs(ms, field)
+  if (ms > nowMs + 1_000 * DELAY_SECONDS_MAX) {
+    throw invalid(field, `${field} must be within five years`)
+  }
+}
+
+// When an item expires.
 
 type Given = Pick<PushItem, 'expiresInSeconds' | 'expiresAtMs' | 'sinceMs'>
 
@@ -220,18 +207,20 @@ const TIME_MS_MAX = 8_640_000_000_000_000
 
 /** Refuses an invalid expiry, naming the field; `at`: where the item is in a request, `items[3].`. */
 export function checkExpiry({ expiresInSeconds, expiresAtMs }: Given, at: string): void {
-  if (expiresInSeconds === undefined) {
-    if (expiresAtMs === undefined) return
-    checkMs(expiresAtMs, `${at}expires_at`)
-    if (expiresAtMs >= 0 && expiresAtMs <= TIME_MS_MAX) return
-    throw invalid(`${at}expires_at`, 'must be a time since 1970')
-  }
   if (expiresAtMs !== undefined) {
-    throw invalid(`${at}expires_at`, `cannot be given together with ${at}expires_in_seconds`)
+    const field = `${at}expires_at`
+    if (expiresInSeconds !== undefined) {
+      throw invalid(field, `${field} cannot be given together with ${at}expires_in_seconds`)
+    }
+    checkMs(expiresAtMs, field)
+    if (expiresAtMs >= 0 && expiresAtMs <= TIME_MS_MAX) return
+    throw invalid(field, `${field} must be a time since 1970`)
   }
+  if (expiresInSeconds === undefined) return
   const isWhole = Number.isInteger(expiresInSeconds)
   if (isWhole && expiresInSeconds >= 0 && expiresInSeconds <= ITEM_TTL_SECONDS_MAX) return
-  throw invalid(`${at}expires_in_seconds`, `must be an integer from 0 to ${ITEM_TTL_SECONDS_MAX}`)
+  const field = `${at}expires_in_seconds`
+  throw invalid(field, `${field} must be an integer from 0 to ${ITEM_TTL_SECONDS_MAX}`)
 }
 
 /** When it expires. A time in the past means now: the item is stored, and no pop returns it. */
@@ -247,9 +236,11 @@ export const expiresAtMsOf = (
 export function checkOutlasts(item: Given, dueMs: number, nowMs: number, at: string): void {
   const expiresAtMs = expiresAtMsOf(item, nowMs)
   if (expiresAtMs === undefined || expiresAtMs > dueMs) return
-  throw item.expiresInSeconds === undefined
-    ? invalid(`${at}expires_at`, 'must be later than the time at which the item is due')
-    : invalid(`${at}expires_in_seconds`, 'must reach beyond the time at which the item is due')
+  const [field, problem] =
+    item.expiresInSeconds === undefined
+      ? [`${at}expires_at`, 'must be later than the time at which the item is due']
+      : [`${at}expires_in_seconds`, 'must reach beyond the time at which the item is due']
+  throw invalid(field, `${field} ${problem}`)
 }
 
 /** The expiry as the caller gave it, so that a repeated push has the same text, however late it comes. */
@@ -258,8 +249,7 @@ export const expiryText = ({ expiresInSeconds, expiresAtMs }: Given): readonly s
   ...(expiresAtMs === undefined ? [] : [`expires at ${expiresAtMs}`]),
 ]
 
-const invalid = (field: string, problem: string): QueueError =>
-  new QueueError('INVALID_PARAMETER', `${field} ${problem}`, { field })
+// Pops.
 
 export type PopRequest = {
   readonly count?: number | undefined
@@ -295,19 +285,14 @@ export function checkPop(request: PopRequest): { count: number; ttlMs: number } 
   const isWait = (seconds: number) =>
     Number.isInteger(seconds) && seconds >= 1 && seconds <= WAIT_SECONDS_MAX
   if (waitSeconds !== undefined && !isWait(waitSeconds)) {
-    throw new QueueError(
-      'INVALID_PARAMETER',
-      `wait_seconds must be an integer from 1 to ${WAIT_SECONDS_MAX}`,
-      { field: 'wait_seconds' },
-    )
+    throw invalid('wait_seconds', `wait_seconds must be an integer from 1 to ${WAIT_SECONDS_MAX}`)
   }
   if (request.idempotencyKey !== undefined) {
     checkIdempotencyKey(request.idempotencyKey)
     if (!request.requireAck) {
-      throw new QueueError(
-        'INVALID_PARAMETER',
+      throw invalid(
+        'Idempotency-Key',
         'Idempotency-Key on a pop needs require_ack: without a lock there is nothing to repeat',
-        { field: 'Idempotency-Key' },
       )
     }
   }
@@ -322,13 +307,28 @@ export function checkTtl(ttlSeconds: number): number {
   return Math.max(LOCK_TTL_SECONDS_MIN, Math.min(LOCK_TTL_SECONDS_MAX, ttlSeconds))
 }
 
+// Parts of any request.
+
 const keyForm = /^[\x20-\x7e]{1,128}$/
 
 export function checkIdempotencyKey(key: string): void {
   if (keyForm.test(key)) return
-  throw new QueueError(
-    'INVALID_PARAMETER',
-    'Idempotency-Key must be 1 to 128 printable ASCII characters',
-    { field: 'Idempotency-Key' },
-  )
+  throw invalid('Idempotency-Key', 'Idempotency-Key must be 1 to 128 printable ASCII characters')
 }
+
+/** How many a call may ask for at once: of items, or of queues. */
+export function checkLimit(limit: number, max: number): void {
+  if (Number.isInteger(limit) && limit >= 1 && limit <= max) return
+  throw invalid('limit', `limit must be an integer from 1 to ${max}`)
+}
+
+/** Refuses what cannot be a time in milliseconds; `field` is its name over HTTP. */
+export function checkMs(ms: number, field: string): void {
+  if (!Number.isFinite(ms)) throw invalid(field, `${field} must be a time, in code in milliseconds`)
+  if (!looksLikeSeconds(ms)) return
+  throw invalid(field, `${field} takes milliseconds in code, and ${ms} looks like seconds`)
+}
+
+/** Refuses a parameter; `field` is its name over HTTP. */
+export const invalid = (field: string, message: string): QueueError =>
+  new QueueError('INVALID_PARAMETER', message, { field })

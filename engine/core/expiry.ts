@@ -1,11 +1,19 @@
 import { isDeadLetterQueue } from '../../shared/bounds.ts'
 import { decodeItem, type Item } from './item.ts'
-import { EXPIRED_DEAD_MAX, EXPIRED_LANES_PER_WRITE, EXPIRED_PER_WRITE } from './limits.ts'
+import { EXPIRED_DEAD_MAX } from './limits.ts'
 import { endLock } from './locks.ts'
 import { outOfLocks } from './named-items.ts'
-import { deadIn, itemsIn, type Lock, type QueueRecord, type Stretch } from './record.ts'
+import { deadIn, itemsIn, type Lock, type QueueRecord, roomIn, type Stretch } from './record.ts'
 import type { QueueSettings } from './settings.ts'
-import { bury, passFrontier, roomIn, settle } from './settling.ts'
+import { bury, passFrontier, settle } from './settling.ts'
+
+/**
+ * Expired items that one write removes from the queue. A stretch of numbers costs the record nothing, but a pop has to
+ * read the items first: five segments of them. Dead ones stay in the record until they have moved, a hundred at a time.
+ */
+export const EXPIRED_PER_WRITE = { discarded: 500, dead: 100 }
+/** Lanes that those may be in: at worst some 100 bytes of expression each, beside the rest of the write. */
+export const EXPIRED_LANES_PER_WRITE = 20
 
 /*
  * An item is over once it has expired: from then on, no pop hands it out. The expiry is in its entry, so a pop
@@ -167,18 +175,6 @@ function put(stretches: Stretch[], priority: number, sequence: number): void {
   } else {
     stretches.push({ priority, from: sequence, to: sequence + 1 })
   }
-}
-
-/** The stretches without their first items. */
-export function without(stretches: readonly Stretch[], first: number): Stretch[] {
-  const rest: Stretch[] = []
-  let left = first
-  for (const stretch of stretches) {
-    const skipped = Math.min(left, stretch.to - stretch.from)
-    left -= skipped
-    if (stretch.from + skipped < stretch.to) rest.push({ ...stretch, from: stretch.from + skipped })
-  }
-  return rest
 }
 
 /** Removes expired items from a lock that was just made, and from the queue: only its maker knows of the lock. */

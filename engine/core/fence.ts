@@ -14,6 +14,7 @@ import {
   earliestOf,
   endOf,
   freeIn,
+  hasFree,
   inFlightOf,
   isDone,
   isNear,
@@ -23,173 +24,22 @@ import {
   patiently,
   type QueueRecord,
   type Reminder,
+  roomIn,
   type Stretch,
   stretchesOf,
   unsettledPart,
 } from './record.ts'
 import { neededUntilMs, withNumbers, withoutExpired } from './repeated-pushes.ts'
 import { defaultConfiguration } from './settings.ts'
-import { goesToRetry, hasRetry, isRetry, pruneTail, roomIn, settle } from './settling.ts'
+import { goesToRetry, hasRetry, isRetry, isWorkedOn, pruneTail, settle } from './settling.ts'
 
 /*
- * The stack makes events from the table's stream, whose filter cannot compare a record with its
- * earlier state. So two flags in the record say which writes to look at:
- *   dry      nothing is free to pop. The pop that takes the last item sets it, every append removes it.
- *   notable  this write made the queue with items in it, ended locks otherwise than by acknowledging,
- *            made items dead, let pops go on that were refused because too much was dead or in flight, or announces
- *            the queue again.
+ * What every fenced write adds to a decision. Such a write passes only on the version that it has seen, and says what
+ * else must be as seen, because appends, claims, acknowledgements and extensions come beside the fence (`Guards`). It
+ * counts and prunes; it sets the timer, by which somebody comes for the queue if no call does; and it sets the flags
+ * `dry` and `notable`, which say which writes to make events of, because the stream's filter cannot compare a record
+ * with its earlier state.
  */
-
-export function hasFree(record: QueueRecord): boolean {
-  for (const lane of record.lanes.values()) {
-    if (lane.head < endOf(lane) && freeIn(record, lane).length > 0) return true
-  }
-  return false
-}
-
-/** Whether items have become free: only the end of a lock, or of a part of it, can do that. */
-export function bringsSomethingBack(before: QueueRecord, after: QueueRecord): boolean {
-  const touched = new Set<number>()
-  for (const [lockId, lock] of before.locks) {
-    if (isDone(lock) || after.locks.get(lockId) === lock) continue
-    for (const { priority } of lock.stretches) touched.add(priority)
-  }
-  for (const priority of touched) {
-    const [was, is] = [before.lanes.get(priority), after.lanes.get(priority)]
-    if (was === undefined || is === undefined) continue
-    const back = subtract(freeIn(after, is), freeIn(before, was))
-    if (back.length > 0) return true
-  }
-  return false
-}
-
-export function isNotable(before: QueueRecord, after: QueueRecord, bringsBack: boolean): boolean {
-  if (bringsBack || deadIn(after) > deadIn(before)) return true
-  if (letsExpireAgain(before, after) || mayLetLockAgain(before, after)) return true
-  return [...before.locks].some(
-    ([id, lock]) => !isDone(lock) && endsUnacknowledged(id, lock, after),
-  )
-}
-
-/** Too many items were dead for pops to pass over more expired ones, so we refused them. Now they can again. */
-export const letsExpireAgain = (before: QueueRecord, after: QueueRecord): boolean =>
-  after.configuration.expired === 'dead_letter' &&
-  deadIn(before) >= EXPIRED_DEAD_MAX &&
-  deadIn(after) < EXPIRED_DEAD_MAX
-
-/**
- * Nothing could be locked any more, so consumers were refused and went home. Now something can, and not because a
- * holder has settled items of its lock: the holder is at work and pops again.
- */
-export const letsLockAgain = (before: QueueRecord, after: QueueRecord): boolean =>
-  roomIn(before) === 0 && roomIn(after) > 0 && roomIn(asSettledByHolders(before, after)) === 0
-
-/**
- * Claims go beside the fence, so at the time of the write more may be in flight than its writer has seen. From half of
- * what may be on, it marks whatever frees some; Announce, which sees both images, says whether that lets others lock.
- */
-const mayLetLockAgain = (before: QueueRecord, after: QueueRecord): boolean =>
-  roomIn(before) <= IN_FLIGHT_MAX / 2 && roomIn(after) > roomIn(asSettledByHolders(before, after))
-
-/** The record before the write, but without the items of consumers' locks that the write has settled. */
-function asSettledByHolders(before: QueueRecord, after: QueueRecord): QueueRecord {
-  const locks = new Map(before.locks)
-  const settled: Stretch[] = []
-  for (const [lockId, lock] of before.locks) {
-    if (isRetry(lockId)) continue
-    const stretches: Stretch[] = []
-    for (const { priority, ...range } of lock.stretches) {
-      const left = unsettledPart(after, priority, [range])
-      stretches.push(...stretchesOf(priority, left))
-      settled.push(...stretchesOf(priority, subtract([range], left)))
-    }
-    locks.set(lockId, { ...lock, stretches })
-  }
-  return settle({ ...before, locks }, settled)
-}
-
-/**
- * A lock that was live or expired is gone. Nobody acknowledged it, and no retry lock took its place that makes the
- * other items go on waiting.
- */
-export const endsUnacknowledged = (
-  lockId: string,
-  lock: Lock,
-  after: QueueRecord,
-  isWorkedOn = false,
-): boolean =>
-  !after.locks.has(lockId) &&
-  after.ended.findLast((ended) => ended.lockId === lockId)?.ending !== 'acknowledged' &&
-  !goesToRetry(lock, after, isWorkedOn)
-
-/*
- * Events report changes, and a change can go unheard: somebody deployed the consumer or turned on events
- * later, the call was lost, or a stranger's lock was in the way. So when the sweeper comes to a queue with
- * free items and no live lock, it notes how much has been taken so far. If nobody has taken any more by the
- * end of the interval, it announces the queue again.
- */
-
-/** A queue whose consumer is gone for good costs one announcement an hour instead of one every five minutes. */
-const INTERVAL_MS_MAX = 60 * 60_000
-
-/** The record as the sweeper leaves it. `afterMs` is the first interval; each later one is twice as long. */
-export function remind(record: QueueRecord, nowMs: number, afterMs: number): QueueRecord {
-  const reminder = nextReminder(record, nowMs, afterMs)
-  return reminder === record.reminder ? record : { ...record, reminder }
-}
-
-function nextReminder(record: QueueRecord, nowMs: number, afterMs: number): Reminder | undefined {
-  if (!waitsForSomebody(record)) return undefined
-  const { reminder } = record
-  const taken = takenIn(record.lanes)
-  if (reminder === undefined || reminder.taken !== taken) return { times: 0, taken, sinceMs: nowMs }
-  if (nowMs < dueMs(reminder, afterMs)) return reminder
-  return { times: reminder.times + 1, taken, sinceMs: nowMs }
-}
-
-/** Announces the queue at once, no matter when the last announcement was. */
-export const announced = (record: QueueRecord, nowMs: number): QueueRecord => ({
-  ...record,
-  reminder: { times: 1, taken: takenIn(record.lanes), sinceMs: nowMs },
-})
-
-/** When the sweeper has to look at the queue again for this. */
-export const dueMs = ({ times, sinceMs }: Reminder, afterMs: number): number =>
-  sinceMs + Math.min(INTERVAL_MS_MAX, afterMs * 2 ** times)
-
-/** Whether this write announces the queue again. */
-export const isReminded = (before: QueueRecord, after: QueueRecord): boolean =>
-  (after.reminder?.times ?? 0) > 0 && after.reminder?.sinceMs !== before.reminder?.sinceMs
-
-/**
- * A lock that has not ended shows that a consumer is at work, or that an event will report its end. A retry lock
- * shows neither, though it may hold back the other items: competing consumers pass it, the event for the items that
- * they could take may have been lost, and the lock lives for up to a day. In an exclusive queue we then announce in
- * vain.
- */
-export const waitsForSomebody = (record: QueueRecord): boolean =>
-  hasFree(record) && !isAtWork(record)
-
-const isAtWork = ({ locks }: QueueRecord): boolean =>
-  [...locks].some(([id, lock]) => !isDone(lock) && !isRetry(id))
-
-/** The timer waits for something that has nothing to do with free items, and comes too late for them. */
-export const isTooFar = (record: QueueRecord, nowMs: number): boolean =>
-  record.checkAtMs !== undefined && record.checkAtMs > nowMs + INTERVAL_MS_MAX && !isAtWork(record)
-
-/** A record with free items needs a timer, because perhaps no other call comes. */
-export const lacksTimer = (record: QueueRecord, nowMs: number): boolean =>
-  hasFree(record) && (record.checkAtMs === undefined || isTooFar(record, nowMs))
-
-/** Somebody came after all, so the time of the next announcement no longer means anything. */
-export const isTakenSince = ({ reminder, lanes }: QueueRecord): boolean =>
-  reminder !== undefined && reminder.taken !== takenIn(lanes)
-
-function takenIn(lanes: QueueRecord['lanes']): number {
-  let taken = 0
-  for (const { frontier } of lanes.values()) taken += frontier
-  return taken
-}
 
 /**
  * What a fenced write says beyond "version and birth are as seen". The builder adds by itself what
@@ -305,12 +155,12 @@ export function fenced(
 const PRUNE_EXPRESSION_BYTES = 2_400
 const PRUNE_ENTRY_BYTES = 14
 /** For each note: the write may have to replace its place in the tail by a number. */
-const NOTE_BYTES = 8
+const PRUNE_NOTE_BYTES = 8
 
 function pruneTails(before: QueueRecord, draft: QueueRecord): QueueRecord {
   let lanes: Map<number, Lane> | undefined
   let tailBytes = draft.tailBytes
-  let left = PRUNE_EXPRESSION_BYTES - NOTE_BYTES * draft.notes.size
+  let left = PRUNE_EXPRESSION_BYTES - PRUNE_NOTE_BYTES * draft.notes.size
   for (const [priority, lane] of draft.lanes) {
     if (lane !== before.lanes.get(priority)) left -= 2 * PRUNE_ENTRY_BYTES
   }
@@ -330,6 +180,8 @@ function pruneTails(before: QueueRecord, draft: QueueRecord): QueueRecord {
   return lanes === undefined ? draft : { ...draft, lanes, tailBytes }
 }
 
+// The timer.
+
 /**
  * `checkAt` is a lazy timer: any write lowers it if something ends earlier, but only a write that
  * happens anyway and asks for it raises it, so that locking a busy queue writes no index.
@@ -338,13 +190,9 @@ function nextCheckAt(
   record: QueueRecord,
   nowMs: number,
   refresh: boolean,
-  {
-    remindAfterMs,
-    isStuck = false,
-    scheduledMs,
-    joinsNow,
-  }: FenceOptions & { readonly joinsNow: boolean },
+  options: FenceOptions & { readonly joinsNow: boolean },
 ): number | undefined {
+  const { remindAfterMs, isStuck = false, scheduledMs, joinsNow } = options
   const patient = [
     refresh && (record.work || record.scheduled.purged.length > 0)
       ? nowMs + HOUSEKEEPING_RETRY_MS
@@ -386,7 +234,7 @@ function remindAt(
  * When an empty record can go: ten minutes after its last lock ended, or after now, so that a repeated
  * acknowledgement still gets its answer; and not while SQS may deliver again an inbox message that was applied.
  */
-export const forgettableAtMs = (record: QueueRecord, nowMs = 0): number =>
+const forgettableAtMs = (record: QueueRecord, nowMs = 0): number =>
   Math.max(Math.max(nowMs, record.lastEndedMs) + FORGET_AFTER_MS, neededUntilMs(record))
 
 /** The record is empty and has no settings: it can go once nobody asks about its ended locks any more. */
@@ -402,3 +250,148 @@ export function isForgettable(record: QueueRecord): boolean {
 /** The queue is empty, and no caller will ask about its past any more. */
 export const isQuiet = (record: QueueRecord, nowMs: number): boolean =>
   isForgettable(record) && nowMs >= forgettableAtMs(record)
+
+// The flags.
+
+/** Whether items have become free: only the end of a lock, or of a part of it, can do that. */
+function bringsSomethingBack(before: QueueRecord, after: QueueRecord): boolean {
+  const touched = new Set<number>()
+  for (const [lockId, lock] of before.locks) {
+    if (isDone(lock) || after.locks.get(lockId) === lock) continue
+    for (const { priority } of lock.stretches) touched.add(priority)
+  }
+  for (const priority of touched) {
+    const [was, is] = [before.lanes.get(priority), after.lanes.get(priority)]
+    if (was === undefined || is === undefined) continue
+    const back = subtract(freeIn(after, is), freeIn(before, was))
+    if (back.length > 0) return true
+  }
+  return false
+}
+
+function isNotable(before: QueueRecord, after: QueueRecord, bringsBack: boolean): boolean {
+  if (bringsBack || deadIn(after) > deadIn(before)) return true
+  if (letsExpireAgain(before, after) || mayLetLockAgain(before, after)) return true
+  return [...before.locks].some(
+    ([id, lock]) => !isDone(lock) && endsUnacknowledged(id, lock, after),
+  )
+}
+
+/** Too many items were dead for pops to pass over more expired ones, so we refused them. Now they can again. */
+export const letsExpireAgain = (before: QueueRecord, after: QueueRecord): boolean =>
+  after.configuration.expired === 'dead_letter' &&
+  deadIn(before) >= EXPIRED_DEAD_MAX &&
+  deadIn(after) < EXPIRED_DEAD_MAX
+
+/**
+ * Nothing could be locked any more, so consumers were refused and went home. Now something can, and not because a
+ * holder has settled items of its lock: the holder is at work and pops again.
+ */
+export const letsLockAgain = (before: QueueRecord, after: QueueRecord): boolean =>
+  roomIn(before) === 0 && roomIn(after) > 0 && roomIn(asSettledByHolders(before, after)) === 0
+
+/**
+ * Claims go beside the fence, so at the time of the write more may be in flight than its writer has seen. From half of
+ * what may be on, it marks whatever frees some; Announce, which sees both images, says whether that lets others lock.
+ */
+const mayLetLockAgain = (before: QueueRecord, after: QueueRecord): boolean =>
+  roomIn(before) <= IN_FLIGHT_MAX / 2 && roomIn(after) > roomIn(asSettledByHolders(before, after))
+
+/** The record before the write, but without the items of consumers' locks that the write has settled. */
+function asSettledByHolders(before: QueueRecord, after: QueueRecord): QueueRecord {
+  const locks = new Map(before.locks)
+  const settled: Stretch[] = []
+  for (const [lockId, lock] of before.locks) {
+    if (isRetry(lockId)) continue
+    const stretches: Stretch[] = []
+    for (const { priority, ...range } of lock.stretches) {
+      const left = unsettledPart(after, priority, [range])
+      stretches.push(...stretchesOf(priority, left))
+      settled.push(...stretchesOf(priority, subtract([range], left)))
+    }
+    locks.set(lockId, { ...lock, stretches })
+  }
+  return settle({ ...before, locks }, settled)
+}
+
+/**
+ * A lock that was live or expired is gone. Nobody acknowledged it, and no retry lock took its place that makes the
+ * other items go on waiting.
+ */
+export const endsUnacknowledged = (
+  lockId: string,
+  lock: Lock,
+  after: QueueRecord,
+  isWorkedOn = false,
+): boolean =>
+  !after.locks.has(lockId) &&
+  after.ended.findLast((ended) => ended.lockId === lockId)?.ending !== 'acknowledged' &&
+  !goesToRetry(lock, after, isWorkedOn)
+
+/*
+ * Events report changes, and a change can go unheard: somebody deployed the consumer or turned on events
+ * later, the call was lost, or a stranger's lock was in the way. So when the sweeper comes to a queue with
+ * free items and no live lock, it notes how much has been taken so far. If nobody has taken any more by the
+ * end of the interval, it announces the queue again.
+ */
+
+/** A queue whose consumer is gone for good costs one announcement an hour instead of one every five minutes. */
+const INTERVAL_MS_MAX = 60 * 60_000
+
+/** The record as the sweeper leaves it. `afterMs` is the first interval; each later one is twice as long. */
+export function remind(record: QueueRecord, nowMs: number, afterMs: number): QueueRecord {
+  const reminder = nextReminder(record, nowMs, afterMs)
+  return reminder === record.reminder ? record : { ...record, reminder }
+}
+
+function nextReminder(record: QueueRecord, nowMs: number, afterMs: number): Reminder | undefined {
+  if (!waitsForSomebody(record)) return undefined
+  const { reminder } = record
+  const taken = takenIn(record.lanes)
+  if (reminder === undefined || reminder.taken !== taken) return { times: 0, taken, sinceMs: nowMs }
+  if (nowMs < dueMs(reminder, afterMs)) return reminder
+  return { times: reminder.times + 1, taken, sinceMs: nowMs }
+}
+
+/** Announces the queue at once, no matter when the last announcement was. */
+export const announced = (record: QueueRecord, nowMs: number): QueueRecord => ({
+  ...record,
+  reminder: { times: 1, taken: takenIn(record.lanes), sinceMs: nowMs },
+})
+
+/** When the sweeper has to look at the queue again for this. */
+export const dueMs = ({ times, sinceMs }: Reminder, afterMs: number): number =>
+  sinceMs + Math.min(INTERVAL_MS_MAX, afterMs * 2 ** times)
+
+/** Whether this write announces the queue again. */
+export const isReminded = (before: QueueRecord, after: QueueRecord): boolean =>
+  (after.reminder?.times ?? 0) > 0 && after.reminder?.sinceMs !== before.reminder?.sinceMs
+
+/**
+ * A lock that has not ended shows that a consumer is at work, or that an event will report its end. A retry lock
+ * shows neither, though it may hold back the other items: competing consumers pass it, the event for the items that
+ * they could take may have been lost, and the lock lives for up to a day. In an exclusive queue we then announce in
+ * vain.
+ */
+export const waitsForSomebody = (record: QueueRecord): boolean =>
+  hasFree(record) && !isWorkedOn(record)
+
+/** The timer waits for something that has nothing to do with free items, and comes too late for them. */
+export const isTooFar = (record: QueueRecord, nowMs: number): boolean =>
+  record.checkAtMs !== undefined &&
+  record.checkAtMs > nowMs + INTERVAL_MS_MAX &&
+  !isWorkedOn(record)
+
+/** A record with free items needs a timer, because perhaps no other call comes. */
+export const lacksTimer = (record: QueueRecord, nowMs: number): boolean =>
+  hasFree(record) && (record.checkAtMs === undefined || isTooFar(record, nowMs))
+
+/** Somebody came after all, so the time of the next announcement no longer means anything. */
+const isTakenSince = ({ reminder, lanes }: QueueRecord): boolean =>
+  reminder !== undefined && reminder.taken !== takenIn(lanes)
+
+function takenIn(lanes: QueueRecord['lanes']): number {
+  let taken = 0
+  for (const { frontier } of lanes.values()) taken += frontier
+  return taken
+}

@@ -1,119 +1,17 @@
-import { decodeReference, isReference, spanOf } from './item.ts'
+import { isReference, spanOf } from './item.ts'
 import { LANES_MAX, TAIL_SOFT_BYTES } from './limits.ts'
-import { none, normalised, type Range, type Ranges, subtract } from './ranges.ts'
+import { type Range, subtract } from './ranges.ts'
 import {
   endOf,
   type Lane,
   lockedIn,
   type QueueRecord,
-  type Run,
-  type SealedPlace,
   segmentOf,
   withLane,
   withoutLane,
 } from './record.ts'
+import { runsAhead, stayingSegments } from './runs.ts'
 import { dropSettledTail } from './settling.ts'
-
-// What seals leave behind, as the record remembers it: numbers next to each other that lie in the same kind
-// of place are a run. Nothing is read or deleted by them. They say what is worth offloading, and what to tell.
-
-/**
- * Runs of a record, shared by its lanes: four bytes each, twelve for the only one of a lane, so less than a
- * kilobyte however many lanes there are. Every write is billed by the whole record.
- */
-export const RUNS_MAX = 80
-/** Runs of one lane: some 32 bytes, so that pushes that take turns between two kinds pay for next to nothing. */
-export const LANE_RUNS_MAX = 8
-
-/** How many runs a lane may have beside those of the others: several while there is plenty, then one. */
-export const runsLeft = (others: number): number =>
-  others >= RUNS_MAX ? 0 : Math.max(1, Math.min(LANE_RUNS_MAX, RUNS_MAX / 2 - others))
-
-/** The lane's runs once these entries are sealed: `max` at most, without those that the head has passed. */
-export function runsAfter(lane: Lane, entries: readonly string[], max = LANE_RUNS_MAX): Run[] {
-  if (max === 0) return []
-  // A record that a person wrote by hand may list more than was sealed.
-  const runs = runsAhead(lane).filter(({ to }) => to <= lane.sealed)
-  const from = Math.max(runs.at(-1)?.to ?? 0, lane.head)
-  if (from < lane.sealed) join(runs, { from, to: lane.sealed, in: 'unknown' })
-  let at = lane.sealed
-  for (const entry of entries) {
-    const to = at + spanOf(entry)
-    if (to > lane.head) join(runs, { from: at, to, in: placeOf(entry) })
-    at = to
-  }
-  return coarser(runs, max)
-}
-
-export const runsAhead = ({ runs, head }: Pick<Lane, 'runs' | 'head'>): Run[] =>
-  runs.filter(({ to }) => to > head)
-
-/** Where an entry's items lie once it is sealed. */
-function placeOf(entry: string): SealedPlace {
-  if (!isReference(entry)) return 'rows'
-  return decodeReference(entry).storage === 's3' ? 'batch-s3' : 'batch-rows'
-}
-
-/** Adds a stretch, joined to the last one if they touch and are of one kind. */
-export function join<T extends Range & { readonly in: string }>(stretches: T[], next: T): void {
-  const last = stretches.at(-1)
-  if (last?.in === next.in && last.to === next.from) {
-    stretches[stretches.length - 1] = { ...last, to: next.to }
-  } else {
-    stretches.push(next)
-  }
-}
-
-/** Joins the shortest neighbours until there are no more than `max` runs. */
-function coarser(runs: readonly Run[], max: number): Run[] {
-  const left = [...runs]
-  for (let over = runs.length - max; over > 0; over -= 1) joinShortest(left)
-  const joined: Run[] = []
-  for (const run of left) join(joined, run)
-  return joined
-}
-
-function joinShortest(runs: Run[]): void {
-  let least = 0
-  const together = (i: number): number => (runs[i + 1] as Run).to - (runs[i] as Run).from
-  for (let i = 1; i + 1 < runs.length; i += 1) if (together(i) < together(least)) least = i
-  const [one, other] = runs.slice(least, least + 2) as [Run, Run]
-  runs.splice(least, 2, { from: one.from, to: other.to, in: placeOfBoth(one, other) })
-}
-
-/**
- * Leaving a run where it is costs only its storage; offloading it costs several requests. So if either run has a
- * batch in S3, both stay.
- */
-function placeOfBoth(one: Run, other: Run): Run['in'] {
-  if (one.in === other.in) return one.in
-  if (isLeft(one) || isLeft(other)) return 'batches'
-  const longer = one.to - one.from > other.to - other.from ? one : other
-  return longer.in === 'batch-rows' ? 'batches' : 'unknown'
-}
-
-const isLeft = ({ in: place }: Run): boolean => place === 'batch-s3' || place === 'batches'
-
-/**
- * Segments whose items stay where they were born, because all of them lie in batches or, as far as the record
- * knows, some lie in a batch in S3: a copy would cost more than it saves.
- */
-export function stayingSegments({ runs, segmentSize }: Pick<Lane, 'runs' | 'segmentSize'>): Ranges {
-  const staying: Range[] = []
-  const inBatches: (Range & { readonly in: string })[] = []
-  for (const run of runs) {
-    const { from, to } = run
-    if (run.in !== 'batch-rows' && !isLeft(run)) continue
-    join(inBatches, { from, to, in: 'batches' })
-    if (run.in === 'batch-rows') continue
-    staying.push({ from: Math.floor(from / segmentSize), to: Math.ceil(to / segmentSize) })
-  }
-  for (const { from, to } of inBatches) {
-    const whole = { from: Math.ceil(from / segmentSize), to: Math.floor(to / segmentSize) }
-    if (whole.from < whole.to) staying.push(whole)
-  }
-  return staying.length === 0 ? none : normalised(staying)
-}
 
 /** Empty lanes a record keeps: making a lane again costs more than its 80 bytes. */
 export const EMPTY_LANES_KEPT = 32

@@ -3,10 +3,18 @@ import type { Key } from '../../aws/table.ts'
 import { fnv1a } from '../../shared/system.ts'
 import { PRIORITY_MAX, SHARDS } from './limits.ts'
 
-/** 22 characters of SHA-256, over the parts and where each of them ends. */
+/*
+ * The name of every row and object, with its inverse where one is needed, and the ids that callers get. An example
+ * stands beside each. Parts are separated by characters that no part contains, and numbers have a fixed width, so that
+ * names sort as what they name.
+ */
+
+export const HASH_CHARACTERS = 22
+
+/** These many characters of SHA-256, over the parts and where each of them ends. */
 export function hashOf(...parts: readonly string[]): string {
   const text = parts.map((part) => `${Buffer.byteLength(part)}:${part}`).join('')
-  return hash('sha256', text, 'base64url').slice(0, 22)
+  return hash('sha256', text, 'base64url').slice(0, HASH_CHARACTERS)
 }
 
 /** `q#orders` / `queue` */
@@ -70,16 +78,23 @@ export const segmentObjectKey = (
 /** `orders/batch/Ax81kQz0`: a batch that lives in S3 from birth. */
 export const batchObjectKey = (queue: string, batch: string): string => `${queue}/batch/${batch}`
 
+/** Of a segment or of a batch: no queue id has a slash. */
+export const queueOfObjectKey = (key: string): string => key.slice(0, key.indexOf('/'))
+
+const SCHEDULES = 'schedules#'
+
+export const schedulesPartition = (queue: string): string => `${SCHEDULES}${queue}`
+
+/** Undefined if this is no partition of schedules. */
+export const queueOfSchedules = (pk: string): string | undefined =>
+  pk.startsWith(SCHEDULES) ? pk.slice(SCHEDULES.length) : undefined
+
 /** `schedules#orders` / `weekly-report` */
 export const scheduleKey = (queue: string, name: string): Key => ({
   pk: schedulesPartition(queue),
   sk: name,
 })
-export const schedulesPartition = (queue: string): string => `${SCHEDULES}${queue}`
-const SCHEDULES = 'schedules#'
-/** Undefined if this is no partition of schedules. */
-export const queueOfSchedules = (pk: string): string | undefined =>
-  pk.startsWith(SCHEDULES) ? pk.slice(SCHEDULES.length) : undefined
+
 /** `schedule-items#orders` / `weekly-report`: what the schedule pushes, which may be large. */
 export const scheduleItemKey = (queue: string, name: string): Key => ({
   pk: `schedule-items#${queue}`,
@@ -103,8 +118,11 @@ export const patternsWalkKey: Key = { pk: 'patterns', sk: 'walk' }
 /** `waiting` / `seats`: which pops are held, all in one row. */
 export const seatsKey: Key = { pk: 'waiting', sk: 'seats' }
 
-/** Of a segment or of a batch: no queue id has a slash. */
-export const queueOfObjectKey = (key: string): string => key.slice(0, key.indexOf('/'))
+export const allShards: readonly number[] = Array.from({ length: SHARDS }, (_, shard) => shard)
+
+export const shardOf = (queue: string): number => fnv1a(queue) % SHARDS
+
+// What callers get.
 
 export type ItemPlace = {
   readonly epoch: string
@@ -130,13 +148,9 @@ export function parseItemId(id: unknown): ItemPlace | undefined {
   return place.priority <= PRIORITY_MAX && itemId(place) === id ? place : undefined
 }
 
+export const isScheduledId = (id: string): boolean => id.startsWith('t-')
+
 /** With or without the dot of a consumer's lock; never with the sign of a retry lock. */
 const lockIdForm = /^\.?[A-Za-z0-9_-]{11}$/
 
 export const isLockId = (id: string): boolean => lockIdForm.test(id)
-
-export const allShards: readonly number[] = Array.from({ length: SHARDS }, (_, shard) => shard)
-
-export const shardOf = (queue: string): number => fnv1a(queue) % SHARDS
-
-export const isScheduledId = (id: string): boolean => id.startsWith('t-')

@@ -1,18 +1,23 @@
-import { QueueError } from '../../shared/errors.ts'
-import { dueSecondOf, type PushItem } from './check-requests.ts'
+import { dueSecondOf, invalid, type PushItem } from './check-requests.ts'
 import { isReference, spanOf } from './item.ts'
 import { hashOf, scheduledSortKey } from './keys.ts'
-import {
-  ENTRY_OVERHEAD_BYTES,
-  INLINE_BYTES_MAX,
-  SCHEDULED_ENTRY_BYTES,
-  SCHEDULED_HARD_BYTES,
-  SCHEDULED_LARGE,
-  SCHEDULED_SOFT_BYTES,
-  TIMES_PER_PUSH_MAX,
-} from './limits.ts'
+import { ENTRY_OVERHEAD_BYTES, INLINE_BYTES_MAX, SCHEDULED_SOFT_BYTES } from './limits.ts'
 import { normalised } from './ranges.ts'
 import type { Scheduled } from './record.ts'
+
+/**
+ * Pairs of time and priority that one push may schedule items for: one write brings all of its entries, so they must
+ * fit into the record together.
+ */
+export const TIMES_PER_PUSH_MAX = 64
+/**
+ * What a scheduled entry counts beyond its text: so 8,000 bytes are 97 entries at most, whose rows fit one transaction.
+ */
+export const SCHEDULED_ENTRY_BYTES = 48
+/** Past this, pushes of scheduled items wait until a process has sealed. */
+export const SCHEDULED_HARD_BYTES = 8_000
+/** With this many scheduled items, a hundred rows, the record should hold none of their entries. */
+export const SCHEDULED_LARGE = 500
 
 /*
  * Items whose time has not come. None of them is in a lane until a process *joins* the due ones: then it is as if
@@ -196,9 +201,6 @@ export function isSomethingDue(scheduled: Scheduled, nowMs: number): boolean {
 export const isUntidy = ({ entries, items }: Scheduled): boolean =>
   entries.length > 0 && items >= SCHEDULED_LARGE
 
-// The items that a push schedules. Their entries follow from the items, the time of the push and a seed, so that a
-// repetition with the same key gets the same ids, and we need not store them.
-
 /** The scheduled entries that an append adds to the record. */
 export type Later = {
   readonly entries: readonly string[]
@@ -288,9 +290,8 @@ const randomOf = (keyHash: string, { pushedAtMs, tag }: LaterSeed, place: number
 export const scheduledBytesAllowed = ({ bytes }: Later): number =>
   Math.max(SCHEDULED_HARD_BYTES - bytes, SCHEDULED_SOFT_BYTES)
 
-const tooManyTimes = (times: number): QueueError =>
-  new QueueError(
-    'INVALID_PARAMETER',
+const tooManyTimes = (times: number) =>
+  invalid(
+    'items',
     `Cannot schedule items for ${times} pairs of time and priority in one push because it takes ${TIMES_PER_PUSH_MAX}`,
-    { field: 'items' },
   )

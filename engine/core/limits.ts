@@ -21,9 +21,6 @@ export const ANSWER_BYTES_MAX = 4 * 1024 * 1024
  */
 export const IN_FLIGHT_MAX = 2_000
 
-/** From this many gaps on, calls with ids may make no more: gaps stay, and the other half is for locks. */
-export const GAPS_MAX = IN_FLIGHT_MAX / 2
-
 /** Each lane costs the record about 80 bytes: 1,000 of them 80 KB, and every write pays for it. */
 export const LANES_MAX = 1_000
 
@@ -55,25 +52,11 @@ export const TIGHT_TAIL = { hardBytes: 4_096, stepBytes: 1_024 }
 export const THROTTLED_FOR_MS = 2_000
 /** Entries one seal takes: what an expression of 4 KB can remove, at a little over 11 bytes each. */
 export const ENTRIES_PER_SEAL = 250
-/** Notes whose receipts one seal writes, of a row each: four requests, side by side. */
-export const NOTES_PER_SEAL = 100
-/** Expired notes that any fenced write removes beside its own work: about as many as a record has. */
-export const NOTES_PER_WRITE = 25
-/**
- * The next process that sees a note this old makes it a receipt, even if the tail is not full: an hour of writes to
- * the record has paid for the note by then, and its receipt costs the same now or later.
- */
-export const NOTES_OLD_MS = 60 * 60_000
 /**
  * The record keeps the marks of this many notes that have left, three bytes each, for pushes with a key that were on
  * their way meanwhile: what a busy queue's pushes fill in some 0.2 s.
  */
 export const NOTE_MARKS_KEPT = 64
-/**
- * How far the clocks of two processes may differ about the end of a key's time: far more than they ever do, and
- * still little of a key's day.
- */
-export const CLOCKS_APART_SECONDS = 60 * 60
 /** What an entry costs the tail beyond its text, so that the byte cap bounds the count as well. */
 export const ENTRY_OVERHEAD_BYTES = 8
 /** A push that would add more than this to the tail goes by reference to a batch. */
@@ -91,15 +74,9 @@ export const BATCH_TO_S3_BYTES = 12 * 1024
 
 /** Fenced writes whose marks the record remembers, which decides lost answers (rule 5). */
 export const MARKS_KEPT = 16
-/** Ended locks the record remembers, so that a repeated acknowledge gets its answer again. */
-export const ENDED_KEPT = 16
 
 /** Locks that one fenced write ends or folds: what its expressions hold within 4 KB. */
 export const LOCKS_PER_WRITE = 40
-/** Retry locks (some 40 bytes each) that a record has before releases share them: 1 KB, or a write unit. */
-export const RETRY_LOCKS_APART = 16
-/** Ranges of a shared retry lock: as many as a pop's lock may have; one write ends them all. */
-export const RETRY_STRETCHES_MAX = 100
 /** Lanes that the locks ended by one fenced write may touch; one lock may always end. */
 export const LOCK_LANES_PER_WRITE = 50
 /** Lanes ahead that one condition can name; with more, a pop compares the count of appends. */
@@ -111,20 +88,8 @@ export const LANES_AHEAD_NAMED = 40
 export const LANES_PER_APPEND = 40
 /** Pushes with a key that one append brings: some 60 bytes and five operators of its condition each. */
 export const KEYS_PER_APPEND = 25
-/** Lanes that one fenced write changes (24 bytes of expression each, and twice that at worst). */
-export const LANES_PER_WRITE = 80
-/** Lanes that one write takes named items from: four attributes and a condition of each, some 80 bytes. */
-export const LANES_PER_CALL_BY_ID = 40
 /** A claim of this many items fits an answer whatever their size (512 KiB each once escaped). */
 export const CLAIM_BLIND_ITEMS = 8
-
-/**
- * Expired items that one write removes from the queue. A stretch of numbers costs the record nothing, but a pop has to
- * read the items first: five segments of them. Dead ones stay in the record until they have moved, a hundred at a time.
- */
-export const EXPIRED_PER_WRITE = { discarded: 500, dead: 100 }
-/** Lanes that those may be in: at worst some 100 bytes of expression each, beside the rest of the write. */
-export const EXPIRED_LANES_PER_WRITE = 20
 /** With this many dead items, no more expired ones become dead: the other half of the items in flight is for locks. */
 export const EXPIRED_DEAD_MAX = IN_FLIGHT_MAX / 2
 /** How many items a pop reads at a time once it has met expired ones: a segment, which comes whole anyway. */
@@ -156,12 +121,6 @@ export const IDEMPOTENCY_TTL_SECONDS_MIN = 60
 export const IDEMPOTENCY_TTL_SECONDS_MAX = 30 * 24 * 60 * 60
 
 export const SEGMENT_SIZE_DEFAULT = 100
-/** Offloading holds a segment in memory: 250 items of 256 KiB are 64 MB. */
-export const SEGMENT_SIZE_MAX = 250
-export const BUFFER_SEGMENTS_DEFAULT = 1
-export const BUFFER_SEGMENTS_MAX = 100
-/** Stands for "no capacity set" in `room`: exact as a number, and never used up. */
-export const ROOM_UNLIMITED = 1_000_000_000_000_000
 
 /** Shards of the sweeper's and the directory's index: 16 × 1,000 index writes a second. */
 export const SHARDS = 16
@@ -169,8 +128,6 @@ export const SHARDS = 16
 export const REASON_BYTES_MAX = 16 * 1024
 /** Characters kept of a reason while the dead cannot move: 2,000 reasons take 128 KB at worst. */
 export const STUCK_REASON_CHARACTERS = 16
-/** Pieces of delivery counts in a record (some 20 bytes each), shared by its lanes; beyond them each lane has one. */
-export const DELIVERY_PIECES_MAX = 2_000
 /** Remembered records: some thousands of ordinary ones, for a Lambda of 256 MB or less. */
 export const REMEMBERED_RECORD_BYTES_MAX = 16 * 1024 * 1024
 /** Queues whose dead cannot move for now, or whose items for later cannot join, as far as one process remembers. */
@@ -204,36 +161,14 @@ export const EVERY_SECONDS_MIN = 10
 export const EVERY_SECONDS_MAX = 157_766_400
 /** Room for five fields that are each a list: far more than people write. */
 export const CRON_CHARACTERS_MAX = 256
-/**
- * An occurrence this late counts as missed. The sweeper comes once a minute and works for part of it; one failed
- * run must not cost an occurrence.
- */
-export const MISSED_AFTER_MS = 3 * 60_000
-/** Missed occurrences that `missed: all` pushes, the newest: as many as one push has, in ten transactions. */
-export const MISSED_ALL_MAX = 1_000
-/** The last second of the year 9999: beyond it, calendars and date formats disagree. */
-export const SCHEDULED_UNTIL_MS = Date.UTC(9999, 11, 31, 23, 59, 59)
 /** Occurrences of one transaction: what a pop takes. */
 export const OCCURRENCES_PER_PUSH = 100
 /** How soon the sweeper looks again at a full queue for which an occurrence waits: at its next minute. */
 export const FULL_RETRY_MS = 60_000
 /** And at a queue that refuses it: only its owner can change that, and each look costs some 20 requests. */
 export const REFUSED_RETRY_MS = 10 * 60_000
-/**
- * Pairs of time and priority that one push may schedule items for: one write brings all of its entries, so they must
- * fit into the record together.
- */
-export const TIMES_PER_PUSH_MAX = 64
-/**
- * What a scheduled entry counts beyond its text: so 8,000 bytes are 97 entries at most, whose rows fit one transaction.
- */
-export const SCHEDULED_ENTRY_BYTES = 48
 /** The push that carries the scheduled entries of the record over this seals them. */
 export const SCHEDULED_SOFT_BYTES = 2_000
-/** A transaction has a hundred requests, of which one is for the record. */
-export const ROWS_PER_SEAL = 99
-/** Past this, pushes of scheduled items wait until a process has sealed. */
-export const SCHEDULED_HARD_BYTES = 8_000
 /** Bytes of scheduled entries that an append may bring if it brings several pushes. */
 export const SCHEDULED_BYTES_PER_APPEND = 4_000
 /**
@@ -241,20 +176,9 @@ export const SCHEDULED_BYTES_PER_APPEND = 4_000
  * that many seals, by key, and mostly find it in the first two.
  */
 export const SEALS_BEHIND_MAX = 16
-/** With this many scheduled items, a hundred rows, the record should hold none of their entries. */
-export const SCHEDULED_LARGE = 500
 /** How soon the sweeper should move them out. */
 export const TIDY_SCHEDULED_MS = 60_000
 /** How long due items that find no room or no lane wait before the sweeper looks again. */
 export const JOIN_RETRY_MS = 60_000
-/**
- * Entries of its second that a move of waiting items takes along. Beside what else such a write changes, its expression
- * has no room for more; a seal takes them first.
- */
-export const ENTRIES_ALONG_MAX = 16
 /** Rows that one join takes: some kilobytes each, in one query. */
 export const ROWS_PER_JOIN = 40
-/** Entries that one join takes out of the record or rows: each is some bytes of its expression, or of its batch. */
-export const ENTRIES_PER_JOIN = 200
-/** Priorities of one join: it may have to make a lane for each. */
-export const LANES_PER_JOIN = 20

@@ -1,6 +1,6 @@
 import { QueueError } from '../../shared/errors.ts'
 import { parseItemId } from './keys.ts'
-import { ENDED_KEPT, LOCK_LANES_PER_WRITE, LOCKS_PER_WRITE } from './limits.ts'
+import { LOCK_LANES_PER_WRITE, LOCKS_PER_WRITE } from './limits.ts'
 import {
   countOf,
   includes,
@@ -41,8 +41,13 @@ import {
  *   expired    its time is over and nobody has written so yet
  *   ended      gone from the record; the last 16 are remembered with how they ended
  * live → done → ended (acknowledged), live → ended (any), live → expired → ended (expired, purged).
- * A retry lock (`retry.ts`) lives in place of one that was released with a delay, and expires: no call can settle it.
+ * A retry lock (`settling.ts`) lives in place of one that was released with a delay, and expires: no call can settle it.
+ * An acknowledgement passes, beside the fence, while the expiry is ahead; an extension beside it, and a fenced write that
+ * ends the lock, pass only on the expiry that they have seen. So whichever comes second finds that the first was there.
  */
+
+/** Ended locks the record remembers, so that a repeated acknowledge gets its answer again. */
+export const ENDED_KEPT = 16
 
 /** Ends a lock under the fence; what happens to its items depends on how. */
 export function endLock(
@@ -79,37 +84,9 @@ export function endLock(
   }
 }
 
-/** Folds acknowledged locks into heads and holes: as many as one write can. */
-export function foldDone(record: QueueRecord, nowMs: number): QueueRecord {
-  let next = record
-  for (const lockId of forOneWrite(record, isDone)) {
-    next = endLock(next, lockId, 'acknowledged', nowMs)
-  }
-  return next
-}
-
-/** Ends expired locks: as many as one write can. */
-export const endExpired = (record: QueueRecord, nowMs: number): QueueRecord =>
-  endThose(record, (lock) => isExpired(lock, nowMs), nowMs)
-
-/** Ends locks as if their time were over: as many as one write can. */
-export function endThose(record: QueueRecord, those: Chosen, nowMs: number): QueueRecord {
-  let next = record
-  for (const lockId of forOneWrite(record, those)) next = endLock(next, lockId, 'expired', nowMs)
-  return next
-}
+// Which locks one write ends.
 
 type Chosen = (lock: Lock, lockId: string) => boolean
-
-export const hasAny = ({ locks }: QueueRecord, those: Chosen): boolean =>
-  [...locks].some(([lockId, lock]) => those(lock, lockId))
-
-/** The lock's time is over; or a consumer's run holds it, and no run is alive. */
-export const isOver =
-  (nowMs: number, consumersAreGone: boolean) =>
-  (lock: Lock, lockId: string): boolean =>
-    isExpired(lock, nowMs) ||
-    (consumersAreGone && !isDone(lock) && lockId.startsWith(CONSUMERS_LOCK))
 
 /**
  * The locks that one write may end, those that expired earliest first. An expression has room for a limited number
@@ -131,6 +108,38 @@ export function forOneWrite(record: QueueRecord, is: Chosen): string[] {
   return chosen
 }
 
+/** Folds acknowledged locks into heads and holes: as many as one write can. */
+export function foldDone(record: QueueRecord, nowMs: number): QueueRecord {
+  let next = record
+  for (const lockId of forOneWrite(record, isDone)) {
+    next = endLock(next, lockId, 'acknowledged', nowMs)
+  }
+  return next
+}
+
+/** Ends expired locks: as many as one write can. */
+export const endExpired = (record: QueueRecord, nowMs: number): QueueRecord =>
+  endThose(record, (lock) => isExpired(lock, nowMs), nowMs)
+
+/** Ends locks as if their time were over: as many as one write can. */
+export function endThose(record: QueueRecord, those: Chosen, nowMs: number): QueueRecord {
+  let next = record
+  for (const lockId of forOneWrite(record, those)) next = endLock(next, lockId, 'expired', nowMs)
+  return next
+}
+
+export const hasAny = ({ locks }: QueueRecord, those: Chosen): boolean =>
+  [...locks].some(([lockId, lock]) => those(lock, lockId))
+
+/** The lock's time is over; or a consumer's run holds it, and no run is alive. */
+export const isOver =
+  (nowMs: number, consumersAreGone: boolean) =>
+  (lock: Lock, lockId: string): boolean =>
+    isExpired(lock, nowMs) ||
+    (consumersAreGone && !isDone(lock) && lockId.startsWith(CONSUMERS_LOCK))
+
+// What the record says of its locks.
+
 export function doneLocks(record: QueueRecord): number {
   let count = 0
   for (const lock of record.locks.values()) if (isDone(lock)) count += 1
@@ -145,7 +154,7 @@ export function liveLocks(record: QueueRecord, nowMs: number): [string, Lock][] 
 }
 
 /** Whether a consumer has items of this queue: some live lock is not a retry lock. */
-export const isHeld = (record: QueueRecord, nowMs: number): boolean =>
+const isHeld = (record: QueueRecord, nowMs: number): boolean =>
   liveLocks(record, nowMs).some(([lockId]) => !isRetry(lockId))
 
 /** The earliest time at which a lock that is not done ends by itself. */
@@ -157,6 +166,8 @@ export function earliestExpiryMs(record: QueueRecord): number | undefined {
   }
   return earliest
 }
+
+// What it says to a caller who names one.
 
 type LockStanding =
   | { readonly kind: 'live'; readonly lock: Lock }
@@ -213,10 +224,12 @@ export const acknowledgedAlready = (verb: 'extend' | 'settle', lockId: string): 
     { field: 'lock_id' },
   )
 
+// Some items of a lock.
+
 export type PartialEnding = Extract<Ending, 'acknowledged' | 'released' | 'dead-lettered'>
 
 /** What becomes of a lock, or of some of its items. */
-export type Settlement = {
+type Settlement = {
   readonly ending: PartialEnding
   /** Why they are dead-lettered. */
   readonly reason?: string

@@ -2,14 +2,7 @@ import { IDS_MAX } from '../../shared/bounds.ts'
 import { QueueError } from '../../shared/errors.ts'
 import { type ItemPlace, parseItemId } from './keys.ts'
 import { parseScheduledId } from './later.ts'
-import {
-  GAPS_MAX,
-  IN_FLIGHT_MAX,
-  LANES_PER_CALL_BY_ID,
-  LANES_PER_WRITE,
-  LOCK_LANES_PER_WRITE,
-  LOCKS_PER_WRITE,
-} from './limits.ts'
+import { IN_FLIGHT_MAX, LOCK_LANES_PER_WRITE, LOCKS_PER_WRITE } from './limits.ts'
 import { endLock, forOneWrite } from './locks.ts'
 import { countOf, includes, normalised, type Range, subtract } from './ranges.ts'
 import {
@@ -30,6 +23,13 @@ import {
   withLane,
 } from './record.ts'
 import { isRetry, settle } from './settling.ts'
+
+/** From this many gaps on, calls with ids may make no more: gaps stay, and the other half is for locks. */
+export const GAPS_MAX = IN_FLIGHT_MAX / 2
+/** Lanes that one fenced write changes (24 bytes of expression each, and twice that at worst). */
+export const LANES_PER_WRITE = 80
+/** Lanes that one write takes named items from: four attributes and a condition of each, some 80 bytes. */
+export const LANES_PER_CALL_BY_ID = 40
 
 // Items that a call names by their ids. An id says where its item is, so we need not search.
 
@@ -61,9 +61,7 @@ export function idsByForm(ids: readonly string[]) {
 
 function checkCount({ length }: readonly string[]): void {
   if (length > 0 && length <= IDS_MAX) return
-  throw new QueueError('INVALID_PARAMETER', `ids must be 1 to ${IDS_MAX} item ids`, {
-    field: 'ids',
-  })
+  throw invalid('ids', `ids must be 1 to ${IDS_MAX} item ids`)
 }
 
 function notAnId(index: number, id: string): QueueError {
@@ -72,8 +70,11 @@ function notAnId(index: number, id: string): QueueError {
     parseScheduledId(id) === undefined
       ? `${field} must be an item's id`
       : `${field} is the id of a scheduled item, which only cancel and move take`
-  return new QueueError('INVALID_PARAMETER', message, { field })
+  return invalid(field, message)
 }
+
+const invalid = (field: string, message: string): QueueError =>
+  new QueueError('INVALID_PARAMETER', message, { field })
 
 /**
  * `waiting`: free, in a retry lock, or in an expired lock. `gone`: settled, on its way to the dead letters, never in

@@ -13,14 +13,7 @@ import {
   scheduledBytes,
   unseenBeside,
 } from './later.ts'
-import {
-  ENTRIES_PER_JOIN,
-  JOIN_RETRY_MS,
-  LANES_MAX,
-  LANES_PER_JOIN,
-  SCHEDULED_SOFT_BYTES,
-  TIDY_SCHEDULED_MS,
-} from './limits.ts'
+import { JOIN_RETRY_MS, LANES_MAX, SCHEDULED_SOFT_BYTES, TIDY_SCHEDULED_MS } from './limits.ts'
 import { doneLocks } from './locks.ts'
 import {
   earliestOf,
@@ -30,6 +23,11 @@ import {
   type QueueRecord,
   type Scheduled,
 } from './record.ts'
+
+/** Entries that one join takes out of the record or rows: each is some bytes of its expression, or of its batch. */
+export const ENTRIES_PER_JOIN = 200
+/** Priorities of one join: it may have to make a lane for each. */
+export const LANES_PER_JOIN = 20
 
 /*
  * In a full queue, items that are due wait for room. A push is blind: it would take whatever room a pop frees, and while

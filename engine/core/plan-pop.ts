@@ -21,10 +21,11 @@ import {
   type Lock,
   lanesInOrder,
   type QueueRecord,
+  roomIn,
   type Stretch,
   stretchesOf,
 } from './record.ts'
-import { isOvertaken, isRetry, passFrontier, roomIn, settle } from './settling.ts'
+import { isOvertaken, isRetry, passFrontier, settle } from './settling.ts'
 
 export type PopCommand = {
   readonly count: number
@@ -115,7 +116,7 @@ export function takeItems(
   command: PopCommand,
   nowMs: number,
 ): { draft: QueueRecord; guards: Guards; stretches: readonly Stretch[]; expiresAtMs: number } {
-  const stretches = firstItems(plan.picks, count)
+  const stretches = take(plan.picks, count)
   const passed = passFrontier(plan.draft, stretches)
   const expiresAtMs = nowMs + (command.lock?.ttlMs ?? 0)
   const draft =
@@ -212,18 +213,6 @@ function tooManyInFlight(record: QueueRecord): QueueError {
     'TOO_MANY_LOCKS',
     `Cannot lock more items because ${IN_FLIGHT_MAX} are in flight; acknowledge or release some${dead > 0 ? waiting : ''}`,
   )
-}
-
-function firstItems(picks: readonly Stretch[], count: number): Stretch[] {
-  const first: Stretch[] = []
-  let left = count
-  for (const { priority, from, to } of picks) {
-    if (left === 0) break
-    const end = Math.min(to, from + left)
-    first.push({ priority, from, to: end })
-    left -= end - from
-  }
-  return first
 }
 
 const withLock = (record: QueueRecord, lockId: string, lock: Lock): QueueRecord => ({

@@ -1,20 +1,12 @@
-/** Sets of sequence numbers as sorted, disjoint, non-touching half-open ranges. */
+/*
+ * Sets of sequence numbers, as sorted half-open ranges that neither overlap nor touch. `normalised` and `union` make
+ * them so from any ranges; the others rely on it.
+ */
+
 export type Range = { readonly from: number; readonly to: number }
 export type Ranges = readonly Range[]
 
 export const none: Ranges = []
-
-export function countOf(ranges: Ranges): number {
-  let count = 0
-  for (const { from, to } of ranges) count += to - from
-  return count
-}
-
-export function union(a: Ranges, b: Ranges): Ranges {
-  if (a.length === 0) return normalised(b)
-  if (b.length === 0) return normalised(a)
-  return normalised([...a, ...b])
-}
 
 /** Sorts the ranges, joins those that touch or overlap, and drops empty ones. */
 export function normalised(ranges: Ranges): Ranges {
@@ -29,6 +21,12 @@ export function normalised(ranges: Ranges): Ranges {
     }
   }
   return joined
+}
+
+export function union(a: Ranges, b: Ranges): Ranges {
+  if (a.length === 0) return normalised(b)
+  if (b.length === 0) return normalised(a)
+  return normalised([...a, ...b])
 }
 
 export function subtract(a: Ranges, b: Ranges): Ranges {
@@ -51,20 +49,38 @@ export function subtract(a: Ranges, b: Ranges): Ranges {
 
 export const intersect = (a: Ranges, b: Ranges): Ranges => subtract(a, subtract(a, b))
 
+export function countOf(ranges: Ranges): number {
+  let count = 0
+  for (const { from, to } of ranges) count += to - from
+  return count
+}
+
 export const includes = (ranges: Ranges, n: number): boolean =>
   ranges.some(({ from, to }) => from <= n && n < to)
 
 /** The first `count` numbers. */
-export function take(ranges: Ranges, count: number): Ranges {
-  const taken: Range[] = []
+export function take<T extends Range>(ranges: readonly T[], count: number): T[] {
+  const taken: T[] = []
   let left = count
-  for (const { from, to } of ranges) {
+  for (const range of ranges) {
     if (left <= 0) break
-    const end = Math.min(to, from + left)
-    taken.push({ from, to: end })
-    left -= end - from
+    const to = Math.min(range.to, range.from + left)
+    taken.push({ ...range, to })
+    left -= to - range.from
   }
   return taken
+}
+
+/** The numbers after the first `count`. */
+export function skip<T extends Range>(ranges: readonly T[], count: number): T[] {
+  const rest: T[] = []
+  let left = count
+  for (const range of ranges) {
+    const skipped = Math.min(left, range.to - range.from)
+    left -= skipped
+    if (range.from + skipped < range.to) rest.push({ ...range, from: range.from + skipped })
+  }
+  return rest
 }
 
 export function* numbersOf(ranges: Ranges): Generator<number> {

@@ -1,5 +1,5 @@
 import { spanOf } from './item.ts'
-import { MARKS_KEPT } from './limits.ts'
+import { IN_FLIGHT_MAX, MARKS_KEPT } from './limits.ts'
 import {
   countOf,
   intersect,
@@ -12,10 +12,13 @@ import {
 } from './ranges.ts'
 import { type Configuration, roomOf } from './settings.ts'
 
-/**
- * The queue record, decoded. Immutable: a decision makes a new one, and `engine/requests/fenced-update.ts`
- * writes the difference, never a whole lane or record.
+/*
+ * The record of a queue as the engine thinks of it, and what follows from its fields alone. Races are settled where it
+ * is written: a fenced write passes only on the version it has seen; appends, claims and acknowledgements change it
+ * beside the fence, each under its own conditions, and are counted.
  */
+
+/** Immutable: a decision makes a new one, and `fencedUpdate` writes the difference, never a whole lane or record. */
 export type QueueRecord = {
   readonly queue: string
   /** Each fenced write adds one. */
@@ -37,14 +40,14 @@ export type QueueRecord = {
   readonly inFlight: number
   /** Items that may still be pushed; starts at the capacity. */
   readonly room: number
-  /** Room that pushes may not take, because due items wait for it (`kept-room.ts`). */
+  /** Room that pushes may not take, because due items wait for it (`plan-join.ts`). */
   readonly keptRoom: number
   /** Counts the times that something came back to the front. */
   readonly returns: number
   readonly configuration: Configuration
   /** Used tokens of entries for callers' own transactions: how many the record still has, and how many it forgot. */
   readonly tokens: { readonly kept: number; readonly forgotten: number }
-  /** Notes of pushes with a key, by its hash, in the form of `notes.ts`. Only a fenced write changes or drops one. */
+  /** Notes of pushes with a key, by its hash, in the form of `repeated-pushes.ts`. Only a fenced write changes or drops one. */
   readonly notes: ReadonlyMap<string, string>
   readonly moved: NotesMoved
   /** The last inbox message that was applied; undefined if the inbox never pushed to this queue. */
@@ -57,7 +60,7 @@ export type QueueRecord = {
   /** Items whose time has not come: they are in no lane. */
   readonly scheduled: Scheduled
   readonly checkAtMs: number | undefined
-  /** The write that set the timer found it near, so the stream announces it (`timers.ts`). */
+  /** The write that set the timer found it near, so the stream announces it (`isNear`). */
   readonly near: boolean
   /** The sweeper's note on items that nobody takes. */
   readonly reminder: Reminder | undefined
@@ -65,8 +68,8 @@ export type QueueRecord = {
   /** Nothing is free to pop. Only a write that knows this sets it; every append clears it. */
   readonly dry: boolean
   /**
-   * The last write made the queue with items, ended locks without acknowledging, made items dead or
-   * announced the queue again: events come of it.
+   * The last write made the queue with items, ended locks without acknowledging, made items dead, announced the queue
+   * again, or let pops go on that were refused because too much was dead or in flight: events come of it.
    */
   readonly notable: boolean
   /** Claims stand back until then: a starving fenced write asked them to. */
@@ -101,6 +104,16 @@ export type Delivered = Range & { readonly count: number }
 export type Dead = Range & { readonly reason: string }
 export type Stretch = Range & { readonly priority: number }
 
+/**
+ * Answers leave two kinds out. `unknown`: an older engine sealed the run and did not note where, or it was joined
+ * and is worth offloading. `batches`: a joined run that is better left in place: some of it lies in batches in S3,
+ * or most of it in batches.
+ */
+export type Run = Range & { readonly in: SealedPlace | 'unknown' | 'batches' }
+
+/** Chunk rows; or a batch in rows or in S3, to which a chunk row refers. */
+export type SealedPlace = 'rows' | 'batch-rows' | 'batch-s3'
+
 export type Lock = {
   /** 0: acknowledged, and waiting for a fenced write to fold it into head and holes. */
   readonly expiresAtMs: number
@@ -109,7 +122,7 @@ export type Lock = {
   readonly keyHash?: string | undefined
 }
 
-/** The sweeper's note about items that nobody takes (`reminder.ts`). */
+/** The sweeper's note about items that nobody takes (`fence.ts`). */
 export type Reminder = {
   /** Announcements so far; 0 after the first look. */
   readonly times: number
@@ -123,140 +136,6 @@ export type Reminder = {
 export type Ending = 'acknowledged' | 'expired' | 'released' | 'dead-lettered' | 'purged'
 export type EndedLock = { readonly lockId: string; readonly ending: Ending; readonly items: number }
 
-export const MARK_CHARACTERS = 6
-export const EPOCH_CHARACTERS = 8
-
-export const noSegments: Range = { from: 0, to: 0 }
-
-export function newLane(
-  { priority, epoch, segmentSize }: Pick<Lane, 'priority' | 'epoch' | 'segmentSize'>,
-  tail: readonly string[] = [],
-): Lane {
-  return {
-    priority,
-    epoch,
-    segmentSize,
-    head: 0,
-    frontier: 0,
-    sealed: 0,
-    tail,
-    runs: [],
-    offloaded: noSegments,
-    recalled: 0,
-    trimmed: 0,
-    holes: none,
-    deliveries: [],
-    dead: [],
-  }
-}
-
-export function endOf(lane: Lane): number {
-  let end = lane.sealed
-  for (const entry of lane.tail) end += spanOf(entry)
-  return end
-}
-
-export const segmentOf = (lane: Lane, sequence: number): number =>
-  Math.floor(sequence / lane.segmentSize)
-
-/** The record under other settings; its room changes by as much as its capacity. */
-export const reconfigured = (record: QueueRecord, configuration: Configuration): QueueRecord => ({
-  ...record,
-  configuration,
-  // An engine that does not know this setting would hand out what has expired.
-  timed: record.timed || configuration.itemTtlSeconds !== undefined,
-  room: record.room + roomOf(configuration) - roomOf(record.configuration),
-})
-
-/** Lanes in the order that a pop serves them. */
-export function lanesInOrder(record: QueueRecord): [number, Lane][] {
-  return [...record.lanes].sort(([a], [b]) => a - b)
-}
-
-/** All numbers of a lane that some lock holds, done and expired ones included. */
-export function lockedIn(record: QueueRecord, priority: number): Ranges {
-  const held: Range[] = []
-  for (const lock of record.locks.values()) {
-    for (const stretch of lock.stretches) if (stretch.priority === priority) held.push(stretch)
-  }
-  return held.length === 0 ? none : normalised(held)
-}
-
-/** What a pop may take, in order. */
-export function freeIn(record: QueueRecord, lane: Lane): Ranges {
-  const all = [{ from: lane.head, to: endOf(lane) }]
-  const taken = union(union(lane.holes, lockedIn(record, lane.priority)), lane.dead)
-  return subtract(normalised(all), taken)
-}
-
-/** Stored and not settled, dead ones included. */
-export function unsettledIn(lane: Lane): Ranges {
-  return subtract(normalised([{ from: lane.head, to: endOf(lane) }]), lane.holes)
-}
-
-export function deliveriesOf(lane: Lane, sequence: number): number {
-  for (const { from, to, count } of lane.deliveries)
-    if (from <= sequence && sequence < to) return count
-  return 0
-}
-
-export function stretchesIn(stretches: readonly Stretch[], priority: number): Ranges {
-  return normalised(stretches.filter((stretch) => stretch.priority === priority))
-}
-
-export const itemsIn = (stretches: readonly Stretch[]): number => countOf(stretches)
-
-export const isDone = (lock: Lock): boolean => lock.expiresAtMs === 0
-export const isLive = (lock: Lock, nowMs: number): boolean => lock.expiresAtMs > nowMs
-export const isExpired = (lock: Lock, nowMs: number): boolean =>
-  !isDone(lock) && !isLive(lock, nowMs)
-
-/**
- * How many ranges the record may cost at worst: one for each locked and each dead item, and one for
- * each hole (an item that is settled out of order makes at most one).
- */
-export function inFlightOf(record: QueueRecord): number {
-  let weight = 0
-  for (const lock of record.locks.values()) weight += itemsIn(lock.stretches)
-  for (const lane of record.lanes.values()) weight += lane.holes.length + countOf(lane.dead)
-  return weight
-}
-
-/** How many items are on their way to the dead-letter queue. */
-export function deadIn(record: QueueRecord): number {
-  let count = 0
-  for (const { dead } of record.lanes.values()) count += countOf(dead)
-  return count
-}
-
-/** The mark of the write that moved the record from `version` to `version + 1`, if the record still has it. */
-export function markAfter(record: QueueRecord, version: number): string | undefined {
-  const back = record.version - (version + 1)
-  if (back < 0 || back >= MARKS_KEPT) return undefined
-  const at = record.marks.length - (back + 1) * MARK_CHARACTERS
-  return at < 0 ? undefined : record.marks.slice(at, at + MARK_CHARACTERS)
-}
-
-export const withLane = (record: QueueRecord, lane: Lane): QueueRecord => ({
-  ...record,
-  lanes: new Map(record.lanes).set(lane.priority, lane),
-})
-
-export function withoutLane(record: QueueRecord, priority: number): QueueRecord {
-  const lanes = new Map(record.lanes)
-  lanes.delete(priority)
-  return { ...record, lanes }
-}
-
-export const stretchesOf = (priority: number, ranges: Ranges): Stretch[] =>
-  ranges.map(({ from, to }) => ({ priority, from, to }))
-
-/** The part of a stretch list that is still unsettled. */
-export function unsettledPart(record: QueueRecord, priority: number, ranges: Ranges): Ranges {
-  const lane = record.lanes.get(priority)
-  return lane === undefined ? none : intersect(ranges, unsettledIn(lane))
-}
-
 /** Keys whose notes have left the record: a receipt took a note's place, or its time was over. */
 export type NotesMoved = {
   /** How many of them have no mark any more. */
@@ -264,16 +143,6 @@ export type NotesMoved = {
   /** The marks of the last ones. */
   readonly marks: string
 }
-
-/**
- * Answers leave two kinds out. `unknown`: an older engine sealed the run and did not note where, or it was joined
- * and is worth offloading. `batches`: a joined run that is better left in place: some of it lies in batches in S3,
- * or most of it in batches.
- */
-export type Run = Range & { readonly in: SealedPlace | 'unknown' | 'batches' }
-
-/** Chunk rows; or a batch in rows or in S3, to which a chunk row refers. */
-export type SealedPlace = 'rows' | 'batch-rows' | 'batch-s3'
 
 /** What the record knows of the scheduled items. */
 export type Scheduled = {
@@ -302,6 +171,156 @@ export type Scheduled = {
 
 /** Records that hold, or held, items with their own times or gaps ahead of a frontier. Without `fm` the format is 1. */
 export const TIMED_FORMAT = 2
+export const MARK_CHARACTERS = 6
+export const EPOCH_CHARACTERS = 8
+
+export const noSegments: Range = { from: 0, to: 0 }
+
+export function newLane(
+  { priority, epoch, segmentSize }: Pick<Lane, 'priority' | 'epoch' | 'segmentSize'>,
+  tail: readonly string[] = [],
+): Lane {
+  return {
+    priority,
+    epoch,
+    segmentSize,
+    head: 0,
+    frontier: 0,
+    sealed: 0,
+    tail,
+    runs: [],
+    offloaded: noSegments,
+    recalled: 0,
+    trimmed: 0,
+    holes: none,
+    deliveries: [],
+    dead: [],
+  }
+}
+
+/** The record under other settings; its room changes by as much as its capacity. */
+export const reconfigured = (record: QueueRecord, configuration: Configuration): QueueRecord => ({
+  ...record,
+  configuration,
+  // An engine that does not know this setting would hand out what has expired.
+  timed: record.timed || configuration.itemTtlSeconds !== undefined,
+  room: record.room + roomOf(configuration) - roomOf(record.configuration),
+})
+
+// Of one lane.
+
+export function endOf(lane: Lane): number {
+  let end = lane.sealed
+  for (const entry of lane.tail) end += spanOf(entry)
+  return end
+}
+
+export const segmentOf = (lane: Lane, sequence: number): number =>
+  Math.floor(sequence / lane.segmentSize)
+
+/** Stored and not settled, dead ones included. */
+export function unsettledIn(lane: Lane): Ranges {
+  return subtract(normalised([{ from: lane.head, to: endOf(lane) }]), lane.holes)
+}
+
+export function deliveriesOf(lane: Lane, sequence: number): number {
+  for (const { from, to, count } of lane.deliveries)
+    if (from <= sequence && sequence < to) return count
+  return 0
+}
+
+// Of the whole record.
+
+/** Lanes in the order that a pop serves them. */
+export function lanesInOrder(record: QueueRecord): [number, Lane][] {
+  return [...record.lanes].sort(([a], [b]) => a - b)
+}
+
+export const withLane = (record: QueueRecord, lane: Lane): QueueRecord => ({
+  ...record,
+  lanes: new Map(record.lanes).set(lane.priority, lane),
+})
+
+export function withoutLane(record: QueueRecord, priority: number): QueueRecord {
+  const lanes = new Map(record.lanes)
+  lanes.delete(priority)
+  return { ...record, lanes }
+}
+
+/** All numbers of a lane that some lock holds, done and expired ones included. */
+export function lockedIn(record: QueueRecord, priority: number): Ranges {
+  const held: Range[] = []
+  for (const lock of record.locks.values()) {
+    for (const stretch of lock.stretches) if (stretch.priority === priority) held.push(stretch)
+  }
+  return held.length === 0 ? none : normalised(held)
+}
+
+/** What a pop may take, in order. */
+export function freeIn(record: QueueRecord, lane: Lane): Ranges {
+  const all = [{ from: lane.head, to: endOf(lane) }]
+  const taken = union(union(lane.holes, lockedIn(record, lane.priority)), lane.dead)
+  return subtract(normalised(all), taken)
+}
+
+export function hasFree(record: QueueRecord): boolean {
+  for (const lane of record.lanes.values()) {
+    if (lane.head < endOf(lane) && freeIn(record, lane).length > 0) return true
+  }
+  return false
+}
+
+/** The part of a stretch list that is still unsettled. */
+export function unsettledPart(record: QueueRecord, priority: number, ranges: Ranges): Ranges {
+  const lane = record.lanes.get(priority)
+  return lane === undefined ? none : intersect(ranges, unsettledIn(lane))
+}
+
+/**
+ * How many ranges the record may cost at worst: one for each locked and each dead item, and one for
+ * each hole (an item that is settled out of order makes at most one).
+ */
+export function inFlightOf(record: QueueRecord): number {
+  let weight = 0
+  for (const lock of record.locks.values()) weight += itemsIn(lock.stretches)
+  for (const lane of record.lanes.values()) weight += lane.holes.length + countOf(lane.dead)
+  return weight
+}
+
+/** How much heavier the record may become. */
+export const roomIn = (record: QueueRecord): number =>
+  Math.max(0, IN_FLIGHT_MAX - inFlightOf(record))
+
+/** How many items are on their way to the dead-letter queue. */
+export function deadIn(record: QueueRecord): number {
+  let count = 0
+  for (const { dead } of record.lanes.values()) count += countOf(dead)
+  return count
+}
+
+/** The mark of the write that moved the record from `version` to `version + 1`, if the record still has it. */
+export function markAfter(record: QueueRecord, version: number): string | undefined {
+  const back = record.version - (version + 1)
+  if (back < 0 || back >= MARKS_KEPT) return undefined
+  const at = record.marks.length - (back + 1) * MARK_CHARACTERS
+  return at < 0 ? undefined : record.marks.slice(at, at + MARK_CHARACTERS)
+}
+
+// Of stretches and locks.
+
+export const stretchesOf = (priority: number, ranges: Ranges): Stretch[] =>
+  ranges.map(({ from, to }) => ({ priority, from, to }))
+
+export function stretchesIn(stretches: readonly Stretch[], priority: number): Ranges {
+  return normalised(stretches.filter((stretch) => stretch.priority === priority))
+}
+
+export const itemsIn = (stretches: readonly Stretch[]): number => countOf(stretches)
+
+export const isDone = (lock: Lock): boolean => lock.expiresAtMs === 0
+export const isLive = (lock: Lock, nowMs: number): boolean => lock.expiresAtMs > nowMs
+export const isExpired = (lock: Lock, nowMs: number): boolean =>
+  !isDone(lock) && !isLive(lock, nowMs)
 
 /*
  * A record has one timer, `checkAt`. If a consumer may wait for it (a lock that ends), it is *prompt*, and `Wake`

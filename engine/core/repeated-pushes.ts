@@ -1,18 +1,32 @@
 import type { PutCommandInput } from '@aws-sdk/lib-dynamodb'
 import { decodeReference, encodeTime, isReference, spanOf, TIME_DIGITS, tagOf } from './item.ts'
-import { receiptKey } from './keys.ts'
-import {
-  CLOCKS_APART_SECONDS,
-  IDEMPOTENCY_TTL_SECONDS,
-  NOTE_MARKS_KEPT,
-  NOTES_OLD_MS,
-  NOTES_PER_WRITE,
-} from './limits.ts'
-import type { Lane, NotesMoved, QueueRecord } from './record.ts'
+import { HASH_CHARACTERS, receiptKey } from './keys.ts'
+import { IDEMPOTENCY_TTL_SECONDS, NOTE_MARKS_KEPT } from './limits.ts'
+import { EPOCH_CHARACTERS, type Lane, type NotesMoved, type QueueRecord } from './record.ts'
 
 /*
- * What the record remembers of a push with a key, until its receipt is written. Each note is a separate attribute,
- * named by a dot and the hash of the key, so that an append can make it blindly:
+ * How a push that comes again is known again. The record has a note of each push with a key; a seal writes a receipt of
+ * it into a separate row, and after that the note may leave. So a key is new, noted, in a receipt, or over. A push looks
+ * for the receipt before it writes, and its write passes only without the note: if notes have left in between, their
+ * marks tell whether its key may have been among them. Of the inbox, which delivers in order, the record remembers the
+ * last message alone.
+ */
+
+/** Expired notes that any fenced write removes beside its own work: about as many as a record has. */
+const NOTES_PER_WRITE = 25
+/**
+ * The next process that sees a note this old makes it a receipt, even if the tail is not full: an hour of writes to
+ * the record has paid for the note by then, and its receipt costs the same now or later.
+ */
+const NOTES_OLD_MS = 60 * 60_000
+/**
+ * How far the clocks of two processes may differ about the end of a key's time: far more than they ever do, and
+ * still little of a key's day.
+ */
+const CLOCKS_APART_SECONDS = 60 * 60
+
+/*
+ * Each note is a separate attribute, named by a dot and the hash of the key, so that an append can make it blindly:
  *   <hash of the body: 22> <pushed at: 8 base-36 digits of ms> <tag: 4> <places>
  *     [! <seconds it is remembered>] [@ <seals>]
  * The tag is random: by it, an append whose answer was lost knows its note from another append's with the same key.
@@ -41,12 +55,10 @@ export type Note = {
 
 export const noneMoved: NotesMoved = { forgotten: 0, marks: '' }
 
-const HASH_CHARACTERS = 22
 export const NOTE_TAG_CHARACTERS = 4
 const TAG_AT = HASH_CHARACTERS + TIME_DIGITS
 const PLACES_AT = TAG_AT + NOTE_TAG_CHARACTERS
-const EPOCH_CHARACTERS = 8
-const MARK_CHARACTERS = 3
+const NOTE_MARK_CHARACTERS = 3
 
 /** About what a note with its name adds to the record, and what each of its lanes adds once it has a number. */
 const NOTE_BYTES = 58
@@ -102,12 +114,18 @@ function decodePlace(text: string): [number, Offset | Place] {
 export const isSameNote = (recorded: string, sent: string): boolean =>
   recorded.slice(0, PLACES_AT) === sent.slice(0, PLACES_AT)
 
+// How long a note stays.
+
 /** When the note is forgotten, in seconds, as in a receipt. */
 export const ttlOf = ({ pushedAtMs, ttlSeconds }: Note): number =>
   Math.ceil(pushedAtMs / 1000) + ttlSeconds
 
 /** DynamoDB deletes receipts days late, and no process deletes a note on time: past its time, a key counts as new. */
 export const isOver = (ttl: number, nowMs: number): boolean => ttl <= nowMs / 1000
+
+/** Over by any process's clock. */
+export const isLongOver = (note: Note, nowMs: number): boolean =>
+  isOver(ttlOf(note) + CLOCKS_APART_SECONDS, nowMs)
 
 /** Whether notes have stayed long because no seal came: every write pays for them. */
 export function hasOldNotes({ notes }: QueueRecord, nowMs: number): boolean {
@@ -116,9 +134,66 @@ export function hasOldNotes({ notes }: QueueRecord, nowMs: number): boolean {
   return [...notes.values()].some((note) => note.slice(HASH_CHARACTERS, TAG_AT) < before)
 }
 
-/** Over by any process's clock. */
-export const isLongOver = (note: Note, nowMs: number): boolean =>
-  isOver(ttlOf(note) + CLOCKS_APART_SECONDS, nowMs)
+/** A fenced write also removes notes that ended long ago: their keys count as new, and need no receipt. */
+export function withoutExpired(record: QueueRecord, nowMs: number): QueueRecord {
+  if (!hasOldNotes(record, nowMs)) return record
+  const expired = [...record.notes].filter(([, note]) => isLongOver(decodeNote(note), nowMs))
+  const hashes = expired.slice(0, NOTES_PER_WRITE).map(([hash]) => hash)
+  return withoutNotes(record, hashes, NOTE_MARKS_KEPT)
+}
+
+/**
+ * The record without these notes, whose receipts are written. It keeps the marks of the last notes that have left, so
+ * that a push that was on its way meanwhile can tell whether its key was among them. Without a mark it looks again.
+ */
+export function withoutNotes(
+  record: QueueRecord,
+  keyHashes: readonly string[],
+  marksMax: number,
+): QueueRecord {
+  if (keyHashes.length === 0) return record
+  const notes = new Map(record.notes)
+  let tailBytes = record.tailBytes
+  for (const hash of keyHashes) {
+    tailBytes -= noteBytes(notes.get(hash) as string)
+    notes.delete(hash)
+  }
+  const all = record.moved.marks + keyHashes.map(markOf).join('')
+  const marks = marksMax === 0 ? '' : all.slice(-NOTE_MARK_CHARACTERS * marksMax)
+  const forgotten = record.moved.forgotten + (all.length - marks.length) / NOTE_MARK_CHARACTERS
+  return { ...record, notes, tailBytes, moved: { forgotten, marks } }
+}
+
+// Whether a note may have left since.
+
+/** A key's mark, once its note has left. Two keys may have the same mark: then the push looks closer. */
+export const markOf = (keyHash: string): string => keyHash.slice(0, NOTE_MARK_CHARACTERS)
+
+export const movedSoFar = ({ forgotten, marks }: NotesMoved): number =>
+  forgotten + marks.length / NOTE_MARK_CHARACTERS
+
+/**
+ * Whether the notes of these keys may have left the record since it was as `seen`. We looked for their receipts
+ * after that, but the receipts may have been written even later.
+ */
+export function mayHaveLeft(
+  keyHashes: Iterable<string>,
+  seen: QueueRecord,
+  now: QueueRecord,
+): boolean {
+  if (now.born !== seen.born) return true
+  const before = movedSoFar(seen.moved)
+  if (before === movedSoFar(now.moved)) return false
+  if (now.moved.forgotten > before) return true
+  const since = now.moved.marks.slice(NOTE_MARK_CHARACTERS * (before - now.moved.forgotten))
+  return [...keyHashes].some((hash) => since.includes(markOf(hash)))
+}
+
+/** Whether notes have left since then of which the record no longer has the marks. */
+export const hasLostCount = (seen: QueueRecord, now: QueueRecord): boolean =>
+  now.born === seen.born && now.moved.forgotten > movedSoFar(seen.moved)
+
+// Where the push's items are.
 
 /**
  * Where the push's items are. A lane is missing if an older engine, which knows no notes, took its entries off the
@@ -137,6 +212,19 @@ export function placesOf(record: QueueRecord, { places, pushedAtMs }: Note): Pla
     found.set(priority, { epoch: lane.epoch, start: start + place.offset })
   }
   return found
+}
+
+function startOf(lane: Lane, anchor: string, pushedAtMs: number): number | undefined {
+  const time = encodeTime(pushedAtMs)
+  let sequence = lane.sealed
+  for (const entry of lane.tail) {
+    const isIt = isReference(entry)
+      ? entry.startsWith(anchor, 2)
+      : entry.startsWith(time + anchor, 1)
+    if (isIt) return sequence
+    sequence += spanOf(entry)
+  }
+  return undefined
 }
 
 /**
@@ -171,75 +259,7 @@ export function withNumbers(before: QueueRecord, after: QueueRecord): QueueRecor
   return { ...after, notes }
 }
 
-function startOf(lane: Lane, anchor: string, pushedAtMs: number): number | undefined {
-  const time = encodeTime(pushedAtMs)
-  let sequence = lane.sealed
-  for (const entry of lane.tail) {
-    const isIt = isReference(entry)
-      ? entry.startsWith(anchor, 2)
-      : entry.startsWith(time + anchor, 1)
-    if (isIt) return sequence
-    sequence += spanOf(entry)
-  }
-  return undefined
-}
-
-/** A key's mark, once its note has left. Two keys may have the same mark: then the push looks closer. */
-export const markOf = (keyHash: string): string => keyHash.slice(0, MARK_CHARACTERS)
-
-export const movedSoFar = ({ forgotten, marks }: NotesMoved): number =>
-  forgotten + marks.length / MARK_CHARACTERS
-
-/**
- * Whether the notes of these keys may have left the record since it was as `seen`. We looked for their receipts
- * after that, but the receipts may have been written even later.
- */
-export function mayHaveLeft(
-  keyHashes: Iterable<string>,
-  seen: QueueRecord,
-  now: QueueRecord,
-): boolean {
-  if (now.born !== seen.born) return true
-  const before = movedSoFar(seen.moved)
-  if (before === movedSoFar(now.moved)) return false
-  if (now.moved.forgotten > before) return true
-  const since = now.moved.marks.slice(MARK_CHARACTERS * (before - now.moved.forgotten))
-  return [...keyHashes].some((hash) => since.includes(markOf(hash)))
-}
-
-/** Whether notes have left since then of which the record no longer has the marks. */
-export const hasLostCount = (seen: QueueRecord, now: QueueRecord): boolean =>
-  now.born === seen.born && now.moved.forgotten > movedSoFar(seen.moved)
-
-/**
- * The record without these notes, whose receipts are written. It keeps the marks of the last notes that have left, so
- * that a push that was on its way meanwhile can tell whether its key was among them. Without a mark it looks again.
- */
-export function withoutNotes(
-  record: QueueRecord,
-  keyHashes: readonly string[],
-  marksMax: number,
-): QueueRecord {
-  if (keyHashes.length === 0) return record
-  const notes = new Map(record.notes)
-  let tailBytes = record.tailBytes
-  for (const hash of keyHashes) {
-    tailBytes -= noteBytes(notes.get(hash) as string)
-    notes.delete(hash)
-  }
-  const all = record.moved.marks + keyHashes.map(markOf).join('')
-  const marks = marksMax === 0 ? '' : all.slice(-MARK_CHARACTERS * marksMax)
-  const forgotten = record.moved.forgotten + (all.length - marks.length) / MARK_CHARACTERS
-  return { ...record, notes, tailBytes, moved: { forgotten, marks } }
-}
-
-/** A fenced write also removes notes that ended long ago: their keys count as new, and need no receipt. */
-export function withoutExpired(record: QueueRecord, nowMs: number): QueueRecord {
-  if (!hasOldNotes(record, nowMs)) return record
-  const expired = [...record.notes].filter(([, note]) => isLongOver(decodeNote(note), nowMs))
-  const hashes = expired.slice(0, NOTES_PER_WRITE).map(([hash]) => hash)
-  return withoutNotes(record, hashes, NOTE_MARKS_KEPT)
-}
+// Receipts: the record's notes as separate rows.
 
 /** What a receipt remembers of an idempotent push. */
 export type Receipt = {
@@ -259,49 +279,6 @@ export type Receipt = {
   /** For a push that scheduled items: its time, and how many seals it knew of. */
   readonly later?: readonly [number, number]
 }
-
-/*
- * How far a queue has come with the messages of the inbox, as one text in its record:
- *   <which inbox: 6> <sequence number: 40 digits> <applied at: 8 base-36 digits of ms>
- * SQS counts up within a group, in numbers of up to 128 bits. As texts of equal length they compare like the
- * numbers. The time at the end never decides: a text without it sorts before the same text with it. The numbers of
- * one inbox say nothing about those of another, such as one that was made again in its place.
- */
-
-const INBOX_CHARACTERS = 6
-const DIGITS = 40
-const TIME_AT = INBOX_CHARACTERS + DIGITS
-
-/** A message's place: texts of one inbox compare as their numbers do. */
-export type Sequence = string
-
-/** `inbox`: six characters that tell it from any other. */
-export const sequenceOf = (inbox: string, number: string): Sequence =>
-  inbox.slice(0, INBOX_CHARACTERS).padEnd(INBOX_CHARACTERS, '.') + number.padStart(DIGITS, '0')
-
-export const inboxOf = (sequence: Sequence): string => sequence.slice(0, INBOX_CHARACTERS)
-
-/** Sorts after every message of the same inbox: `:` is the character that follows the digits. */
-export const behind = (sequence: Sequence): string => `${inboxOf(sequence)}:`
-
-/** What the record says once a message is applied. */
-export const appliedAt = (sequence: Sequence, nowMs: number): string => sequence + encodeTime(nowMs)
-
-/** Whether the record has applied the message, or a later one, which means the same. */
-export const isApplied = (sequence: Sequence, record: QueueRecord | undefined): boolean =>
-  record?.sequence !== undefined &&
-  inboxOf(record.sequence) === inboxOf(sequence) &&
-  record.sequence >= sequence
-
-/**
- * How long SQS may still deliver a message that was applied: it keeps messages for 14 days, and one that a function
- * is just then applying for as long as the invocation lasts, twelve hours at the very most.
- */
-const DELIVERABLE_MS = 15 * 86_400_000
-
-/** Until then we must keep the record: SQS could deliver an applied message again. */
-export const neededUntilMs = ({ sequence }: QueueRecord): number =>
-  sequence === undefined ? 0 : Number.parseInt(sequence.slice(TIME_AT), 36) + DELIVERABLE_MS
 
 /**
  * The record's notes of these keys, as separate rows. They are true as soon as the notes are: it does not matter
@@ -353,3 +330,46 @@ export const putUnlessSucceeded = (row: Receipt): Omit<PutCommandInput, 'TableNa
   ExpressionAttributeNames: { '#ttl': 'ttl' },
   ExpressionAttributeValues: { ':ttl': row.ttl },
 })
+
+/*
+ * How far a queue has come with the messages of the inbox, as one text in its record:
+ *   <which inbox: 6> <sequence number: 40 digits> <applied at: 8 base-36 digits of ms>
+ * SQS counts up within a group, in numbers of up to 128 bits. As texts of equal length they compare like the
+ * numbers. The time at the end never decides: a text without it sorts before the same text with it. The numbers of
+ * one inbox say nothing about those of another, such as one that was made again in its place.
+ */
+
+/** A message's place: texts of one inbox compare as their numbers do. */
+export type Sequence = string
+
+const INBOX_CHARACTERS = 6
+const DIGITS = 40
+const TIME_AT = INBOX_CHARACTERS + DIGITS
+
+/** `inbox`: six characters that tell it from any other. */
+export const sequenceOf = (inbox: string, number: string): Sequence =>
+  inbox.slice(0, INBOX_CHARACTERS).padEnd(INBOX_CHARACTERS, '.') + number.padStart(DIGITS, '0')
+
+const inboxOf = (sequence: Sequence): string => sequence.slice(0, INBOX_CHARACTERS)
+
+/** Sorts after every message of the same inbox: `:` is the character that follows the digits. */
+export const behind = (sequence: Sequence): string => `${inboxOf(sequence)}:`
+
+/** What the record says once a message is applied. */
+export const appliedAt = (sequence: Sequence, nowMs: number): string => sequence + encodeTime(nowMs)
+
+/** Whether the record has applied the message, or a later one, which means the same. */
+export const isApplied = (sequence: Sequence, record: QueueRecord | undefined): boolean =>
+  record?.sequence !== undefined &&
+  inboxOf(record.sequence) === inboxOf(sequence) &&
+  record.sequence >= sequence
+
+/**
+ * How long SQS may still deliver a message that was applied: it keeps messages for 14 days, and one that a function
+ * is just then applying for as long as the invocation lasts, twelve hours at the very most.
+ */
+const DELIVERABLE_MS = 15 * 86_400_000
+
+/** Until then we must keep the record: SQS could deliver an applied message again. */
+export const neededUntilMs = ({ sequence }: QueueRecord): number =>
+  sequence === undefined ? 0 : Number.parseInt(sequence.slice(TIME_AT), 36) + DELIVERABLE_MS

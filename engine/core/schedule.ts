@@ -1,14 +1,27 @@
 import type { Cron } from 'croner'
-import { QueueError } from '../../shared/errors.ts'
-import { checkMs, checkPush } from './check-requests.ts'
-import {
-  CRON_CHARACTERS_MAX,
-  EVERY_SECONDS_MAX,
-  EVERY_SECONDS_MIN,
-  MISSED_AFTER_MS,
-  MISSED_ALL_MAX,
-  SCHEDULED_UNTIL_MS,
-} from './limits.ts'
+import type { QueueError } from '../../shared/errors.ts'
+import { checkMs, checkPush, invalid } from './check-requests.ts'
+import { CRON_CHARACTERS_MAX, EVERY_SECONDS_MAX, EVERY_SECONDS_MIN } from './limits.ts'
+
+/**
+ * An occurrence this late counts as missed. The sweeper comes once a minute and works for part of it; one failed
+ * run must not cost an occurrence.
+ */
+export const MISSED_AFTER_MS = 3 * 60_000
+
+/** Missed occurrences that `missed: all` pushes, the newest: as many as one push has, in ten transactions. */
+export const MISSED_ALL_MAX = 1_000
+
+/** The last second of the year 9999: beyond it, calendars and date formats disagree. */
+export const SCHEDULED_UNTIL_MS = Date.UTC(9999, 11, 31, 23, 59, 59)
+
+/*
+ * A recurring schedule: what a caller may put, the times at which it is due, and which occurrences the sweeper pushes
+ * now. It is due by a calendar or at a fixed interval, until it ends; while it is paused, or its occurrence waits for
+ * room, its times go by, and its own rule says which of the missed ones still count. All times come from the caller,
+ * none from a clock. Each occurrence is later than the one before, whatever the clock says, so two sweepers that push
+ * for one schedule, or one whose clock has gone back, push no occurrence twice.
+ */
 
 /** What happens to occurrences that were missed, because the stack was down or the schedule paused. */
 export type Missed = 'skip' | 'one' | 'all'
@@ -83,10 +96,9 @@ const nameForm = /^[A-Za-z0-9._-]{1,100}$/
 
 export function checkScheduleName(name: unknown): void {
   if (typeof name === 'string' && nameForm.test(name) && name !== '.' && name !== '..') return
-  throw new QueueError(
-    'INVALID_PARAMETER',
+  throw invalid(
+    'name',
     'The name of a schedule must be 1 to 100 of the characters A-Z a-z 0-9 . _ - and not . or ..',
-    { field: 'name' },
   )
 }
 
@@ -122,9 +134,6 @@ export function checkScheduleInput(input: ScheduleInput): void {
     throw invalid('ends_at', 'ends_at must not be before starts_at')
   }
 }
-
-export const invalid = (field: string, message: string): QueueError =>
-  new QueueError('INVALID_PARAMETER', message, { field })
 
 export function neverDue({ cron, endsAtMs }: ScheduleInput): QueueError {
   return endsAtMs === undefined
@@ -225,8 +234,7 @@ type CronTiming = Extract<Timing, { cron: string }>
 
 /**
  * The times of a cron expression; it throws if the calendar cannot read the expression. The caller hands in the
- * calendar, so that a process without cron schedules never loads it. It takes all times from its caller, and none from
- * a clock.
+ * calendar, so that a process without cron schedules never loads it.
  */
 export function cronTimes(Calendar: typeof Cron, timing: CronTiming): Times {
   checkCron(timing.cron)
@@ -296,8 +304,6 @@ export const isDue = ({ paused, nextMs, retryAtMs }: Schedule, nowMs: number): b
  * The due occurrences of a schedule, up to a maximum; undefined if none is due. An occurrence that waited (mostly for
  * room) does not count as missed, however old it is. We push one that is a few minutes late like any other. If the
  * first is older than that, the schedule's own rule says where to go on.
- *
- * Every occurrence is later than the one before, whatever the clock says, so we never push one twice.
  */
 export function dueOccurrences(
   schedule: Schedule,

@@ -9,18 +9,24 @@ import {
 import { isDeadLetterQueue } from '../../shared/bounds.ts'
 import { QueueError } from '../../shared/errors.ts'
 import { snakeCase } from '../../shared/wire.ts'
-import {
-  BUFFER_SEGMENTS_DEFAULT,
-  BUFFER_SEGMENTS_MAX,
-  ITEM_TTL_SECONDS_MAX,
-  MAX_DELIVERIES_MAX,
-  ROOM_UNLIMITED,
-  SEGMENT_SIZE_DEFAULT,
-  SEGMENT_SIZE_MAX,
-} from './limits.ts'
+import { ITEM_TTL_SECONDS_MAX, MAX_DELIVERIES_MAX, SEGMENT_SIZE_DEFAULT } from './limits.ts'
 
-export const expiredChoices = ['discard', 'dead_letter'] as const
-export type Expired = (typeof expiredChoices)[number]
+/*
+ * What a queue can be set to, where its settings come from (the queue's own, those of the longest prefix that fits, or
+ * the defaults), and how its record holds them. Revisions settle races: a queue's own settings win over patterns that
+ * were changed at the same time, newer patterns win over older ones, and a limit's slot is good only for the very limit
+ * for which it was taken.
+ */
+
+/** Offloading holds a segment in memory: 250 items of 256 KiB are 64 MB. */
+export const SEGMENT_SIZE_MAX = 250
+export const BUFFER_SEGMENTS_DEFAULT = 1
+export const BUFFER_SEGMENTS_MAX = 100
+/** Stands for "no capacity set" in `room`: exact as a number, and never used up. */
+export const ROOM_UNLIMITED = 1_000_000_000_000_000
+
+const expiredChoices = ['discard', 'dead_letter'] as const
+type Expired = (typeof expiredChoices)[number]
 
 /** What a queue can be set to. */
 export type QueueSettings = {
@@ -72,7 +78,7 @@ export type ConfigurationChange = {
   readonly popLimit?: LimitInput | null | undefined
 }
 
-export const defaultSettings: QueueSettings = {
+const defaultSettings: QueueSettings = {
   segmentSize: SEGMENT_SIZE_DEFAULT,
   bufferSegments: BUFFER_SEGMENTS_DEFAULT,
 }
@@ -125,7 +131,7 @@ export function givenBack(own: Configuration, applies: Configuration): Configura
 }
 
 /** `at`: where the settings are in a request, `patterns[3].`; errors name it. */
-export function changeSettings(
+function changeSettings(
   current: QueueSettings,
   change: ConfigurationChange,
   at = '',
@@ -190,6 +196,8 @@ function limitFrom(field: string, input: LimitInput): GuardLimit {
 const invalid = (field: string, message: string): QueueError =>
   new QueueError('INVALID_PARAMETER', message, { field })
 
+// What follows from a configuration.
+
 /**
  * The row that counts a limit's calls tells newer settings by this number. It grows with every change of the
  * queue's own settings and of the patterns.
@@ -211,6 +219,72 @@ export const isLimited = ({ pushLimit, popLimit }: QueueSettings): boolean =>
 
 /** What `room` starts from, or changes by, under a configuration. */
 export const roomOf = (settings: QueueSettings): number => settings.capacity ?? ROOM_UNLIMITED
+
+/**
+ * What takes a call past a queue's limit: a slot of that very limit; or `free`, because no limit counts the call. If
+ * the limit changes before the call's write lands, the slot is good for nothing: the call needs one of the new limit.
+ */
+export type Pass = GuardLimit | 'free' | undefined
+
+export const isGoodFor = (pass: Pass, limit: GuardLimit | undefined): boolean =>
+  limit === undefined ||
+  pass === 'free' ||
+  (pass !== undefined && guardNames.every((name) => pass[name] === limit[name]))
+
+// The settings of prefixes.
+
+export type QueuePattern = PatternOf<QueueSettings>
+export type QueuePatternInput = PatternOf<ConfigurationChange>
+
+export type QueuePatterns = {
+  /** 0 until there are any; each change adds one. */
+  readonly revision: number
+  /** The longest prefix first. */
+  readonly patterns: readonly QueuePattern[]
+}
+
+export const noQueuePatterns: QueuePatterns = { revision: 0, patterns: [] }
+
+/** Checks the patterns and completes them with the defaults. */
+export const queuePatternsFrom = (inputs: readonly QueuePatternInput[]): QueuePattern[] =>
+  inOrder(inputs, (change, at) => changeSettings(defaultSettings, change, `${at}.`))
+
+/** The configuration of a queue without its own settings. No pattern applies to a dead-letter queue. */
+export function configurationBy(
+  { revision, patterns }: QueuePatterns,
+  queue: string,
+): Configuration {
+  const pattern = isDeadLetterQueue(queue) ? undefined : patternFor(patterns, queue)
+  if (pattern === undefined) return defaultConfiguration
+  const { prefix, settings } = pattern
+  return {
+    ...settings,
+    revision: 0,
+    source: { from: 'pattern', prefix },
+    patternsRevision: revision,
+  }
+}
+
+/**
+ * What the patterns make of an existing queue's configuration; undefined if it stays as it is, because it is the
+ * queue's own, already has these settings, or comes from newer patterns.
+ */
+export function repatterned(
+  current: Configuration,
+  patterns: QueuePatterns,
+  queue: string,
+): Configuration | undefined {
+  const { revision, source, patternsRevision = 0 } = current
+  if (source.from === 'queue' || patternsRevision > patterns.revision) return undefined
+  const wanted = { ...configurationBy(patterns, queue), revision }
+  if (textOf(wanted) === textOf(current)) return undefined
+  return { ...wanted, patternsRevision: patterns.revision }
+}
+
+const textOf = ({ patternsRevision: _, ...configuration }: Configuration): string =>
+  JSON.stringify(encodeConfiguration(configuration))
+
+// Settings as the record holds them.
 
 /** [requests, window], and the burst of a smooth limit. */
 type StoredLimit = [number, number] | [number, number, number]
@@ -287,65 +361,3 @@ export const encodeLimit = (limit: GuardLimit): StoredLimit =>
   limit.algorithm === 'smooth'
     ? [limit.maxRequests, limit.windowMillis, limit.burst]
     : [limit.maxRequests, limit.windowMillis]
-
-export type QueuePattern = PatternOf<QueueSettings>
-export type QueuePatternInput = PatternOf<ConfigurationChange>
-
-export type QueuePatterns = {
-  /** 0 until there are any; each change adds one. */
-  readonly revision: number
-  /** The longest prefix first. */
-  readonly patterns: readonly QueuePattern[]
-}
-
-export const noQueuePatterns: QueuePatterns = { revision: 0, patterns: [] }
-
-/** Checks the patterns and completes them with the defaults. */
-export const queuePatternsFrom = (inputs: readonly QueuePatternInput[]): QueuePattern[] =>
-  inOrder(inputs, (change, at) => changeSettings(defaultSettings, change, `${at}.`))
-
-/** The configuration of a queue without its own settings. No pattern applies to a dead-letter queue. */
-export function configurationBy(
-  { revision, patterns }: QueuePatterns,
-  queue: string,
-): Configuration {
-  const pattern = isDeadLetterQueue(queue) ? undefined : patternFor(patterns, queue)
-  if (pattern === undefined) return defaultConfiguration
-  const { prefix, settings } = pattern
-  return {
-    ...settings,
-    revision: 0,
-    source: { from: 'pattern', prefix },
-    patternsRevision: revision,
-  }
-}
-
-/**
- * What the patterns make of an existing queue's configuration; undefined if it stays as it is, because it is the
- * queue's own, already has these settings, or comes from newer patterns.
- */
-export function repatterned(
-  current: Configuration,
-  patterns: QueuePatterns,
-  queue: string,
-): Configuration | undefined {
-  const { revision, source, patternsRevision = 0 } = current
-  if (source.from === 'queue' || patternsRevision > patterns.revision) return undefined
-  const wanted = { ...configurationBy(patterns, queue), revision }
-  if (textOf(wanted) === textOf(current)) return undefined
-  return { ...wanted, patternsRevision: patterns.revision }
-}
-
-const textOf = ({ patternsRevision: _, ...configuration }: Configuration): string =>
-  JSON.stringify(encodeConfiguration(configuration))
-
-/**
- * What takes a call past a queue's limit: a slot of that very limit; or `free`, because no limit counts the call. If
- * the limit changes before the call's write lands, the slot is good for nothing: the call needs one of the new limit.
- */
-export type Pass = GuardLimit | 'free' | undefined
-
-export const isGoodFor = (pass: Pass, limit: GuardLimit | undefined): boolean =>
-  limit === undefined ||
-  pass === 'free' ||
-  (pass !== undefined && guardNames.every((name) => pass[name] === limit[name]))

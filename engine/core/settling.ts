@@ -1,16 +1,9 @@
 import { isDeadLetterQueue } from '../../shared/bounds.ts'
 import { entryBytes, isReference, spanOf } from './item.ts'
-import {
-  DELIVERY_PIECES_MAX,
-  ENTRIES_PER_SEAL,
-  IN_FLIGHT_MAX,
-  RETRY_LOCKS_APART,
-  RETRY_STRETCHES_MAX,
-} from './limits.ts'
+import { ENTRIES_PER_SEAL } from './limits.ts'
 import { countOf, intersect, none, normalised, type Ranges, subtract, union } from './ranges.ts'
 import {
   type Delivered,
-  inFlightOf,
   isDone,
   isLive,
   type Lane,
@@ -22,6 +15,16 @@ import {
   unsettledIn,
   withLane,
 } from './record.ts'
+
+/*
+ * What becomes of items at the end of a lock, or of a part of one: they are settled, so that the head moves over them
+ * or they become holes; they come back to the front at once or, from a retry lock, later; or they are dead and wait,
+ * invisible, for their move to the dead-letter queue. All of it changes the record under the fence, and only what is
+ * unsettled: whatever an earlier write has settled stays so.
+ */
+
+/** Pieces of delivery counts in a record (some 20 bytes each), shared by its lanes; beyond them each lane has one. */
+export const DELIVERY_PIECES_MAX = 2_000
 
 /** Takes items out of the queue for good: the head moves over them, or they become holes. */
 export function settle(record: QueueRecord, stretches: readonly Stretch[]): QueueRecord {
@@ -47,6 +50,16 @@ function settleInLane(lane: Lane, settled: Ranges): Lane {
   }
 }
 
+/** Free items that it skips stay behind the frontier, where only fenced pops take them. */
+export function passFrontier(record: QueueRecord, stretches: readonly Stretch[]): QueueRecord {
+  const lanes = new Map(record.lanes)
+  for (const { priority, to } of stretches) {
+    const lane = lanes.get(priority) as Lane
+    if (to > lane.frontier) lanes.set(priority, { ...lane, frontier: to })
+  }
+  return { ...record, lanes }
+}
+
 /**
  * Gives items back to the front. They never left their place, so nothing moves: only their count
  * of deliveries rises, and items that came back too often become dead instead of visible.
@@ -69,7 +82,7 @@ const deliveriesMax = ({ queue, configuration }: QueueRecord): number =>
     : (configuration.maxDeliveries ?? Number.POSITIVE_INFINITY)
 
 /** The items that would become dead if they came back now. */
-export function spentOf(record: QueueRecord, stretches: readonly Stretch[]): Stretch[] {
+function spentOf(record: QueueRecord, stretches: readonly Stretch[]): Stretch[] {
   const most = deliveriesMax(record)
   if (most === Number.POSITIVE_INFINITY) return []
   return [...new Set(stretches.map(({ priority }) => priority))].flatMap((priority) => {
@@ -96,40 +109,6 @@ export function bury(
   })
 }
 
-/**
- * Drops settled items from the front of the tail, as a prefix. It stops at a reference: that is
- * the only pointer to its batch, and stays until housekeeping has deleted the batch's rows.
- */
-export function pruneTail(lane: Lane, entriesMax: number): { lane: Lane; bytes: number } {
-  return dropFromTail(lane, entriesMax, (entry, from) => !isReference(entry) && from < lane.head)
-}
-
-/** Drops leading entries that are wholly settled, including references up to `goneTo`, whose rows are gone. */
-export function dropSettledTail(lane: Lane, goneTo: number): { lane: Lane; bytes: number } {
-  return dropFromTail(lane, ENTRIES_PER_SEAL, (entry, from) => {
-    const end = from + spanOf(entry)
-    return end <= lane.head && (!isReference(entry) || end <= goneTo)
-  })
-}
-
-function dropFromTail(
-  lane: Lane,
-  entriesMax: number,
-  droppable: (entry: string, from: number) => boolean,
-): { lane: Lane; bytes: number } {
-  let sealed = lane.sealed
-  let bytes = 0
-  let dropped = 0
-  for (const entry of lane.tail) {
-    if (dropped === entriesMax || !droppable(entry, sealed)) break
-    sealed += spanOf(entry)
-    bytes += entryBytes(entry)
-    dropped += 1
-  }
-  if (dropped === 0) return { lane, bytes: 0 }
-  return { lane: { ...lane, sealed, tail: lane.tail.slice(dropped) }, bytes }
-}
-
 function eachLane(
   record: QueueRecord,
   stretches: readonly Stretch[],
@@ -152,6 +131,8 @@ function without<T extends { readonly from: number; readonly to: number }>(
 ): T[] {
   return list.flatMap((piece) => subtract([piece], ranges).map((rest) => ({ ...piece, ...rest })))
 }
+
+// Counts of deliveries.
 
 /** Counts one more delivery of these items: returns their new counts, and all counts of the lane. */
 function delivered(record: QueueRecord, lane: Lane, ranges: Ranges) {
@@ -204,20 +185,53 @@ function inOrder<T extends { readonly from: number }>(list: readonly T[]): T[] {
   return [...list].sort((a, b) => a.from - b.from)
 }
 
+// Settled entries leave the tail.
+
+/**
+ * Drops settled items from the front of the tail, as a prefix. It stops at a reference: that is
+ * the only pointer to its batch, and stays until housekeeping has deleted the batch's rows.
+ */
+export function pruneTail(lane: Lane, entriesMax: number): { lane: Lane; bytes: number } {
+  return dropFromTail(lane, entriesMax, (entry, from) => !isReference(entry) && from < lane.head)
+}
+
+/** Drops leading entries that are wholly settled, including references up to `goneTo`, whose rows are gone. */
+export function dropSettledTail(lane: Lane, goneTo: number): { lane: Lane; bytes: number } {
+  return dropFromTail(lane, ENTRIES_PER_SEAL, (entry, from) => {
+    const end = from + spanOf(entry)
+    return end <= lane.head && (!isReference(entry) || end <= goneTo)
+  })
+}
+
+function dropFromTail(
+  lane: Lane,
+  entriesMax: number,
+  droppable: (entry: string, from: number) => boolean,
+): { lane: Lane; bytes: number } {
+  let sealed = lane.sealed
+  let bytes = 0
+  let dropped = 0
+  for (const entry of lane.tail) {
+    if (dropped === entriesMax || !droppable(entry, sealed)) break
+    sealed += spanOf(entry)
+    bytes += entryBytes(entry)
+    dropped += 1
+  }
+  if (dropped === 0) return { lane, bytes: 0 }
+  return { lane: { ...lane, sealed, tail: lane.tail.slice(dropped) }, bytes }
+}
+
+// The ids of locks say who holds them.
+
 /** Begins the id of a lock that a consumer's run holds. No other id has this character. */
 export const CONSUMERS_LOCK = '.'
 
 /**
- * The first characters of the ids of locks in which items wait for their retry (`engine/core/settling.ts`): other items wait
- * behind the first kind, and pass the second. No other id has these characters, and no such id leaves the engine.
+ * The first characters of the ids of retry locks: other items wait behind the first kind, and pass the second. No other
+ * id has these characters, and no such id leaves the engine.
  */
-export const RETRY_LOCK = '~'
-
-export const OVERTAKEN_LOCK = '!'
-
-/** As long as other ids, among which engines that do not know this kind remember it. */
-export const randomRetryLockId = (random: () => number, overtake: boolean): string =>
-  `${overtake ? OVERTAKEN_LOCK : RETRY_LOCK}${randomLockId(random).slice(1)}`
+const RETRY_LOCK = '~'
+const OVERTAKEN_LOCK = '!'
 
 /** A lock id: 8 random bytes as 11 characters of URL-safe base64, for a consumer behind its sign. */
 export function randomLockId(random: () => number, forConsumer = false): string {
@@ -226,19 +240,16 @@ export function randomLockId(random: () => number, forConsumer = false): string 
   return `${forConsumer ? CONSUMERS_LOCK : ''}${bytes.toString('base64url')}`
 }
 
-/** Free items that it skips stay behind the frontier, where only fenced pops take them. */
-export function passFrontier(record: QueueRecord, stretches: readonly Stretch[]): QueueRecord {
-  const lanes = new Map(record.lanes)
-  for (const { priority, to } of stretches) {
-    const lane = lanes.get(priority) as Lane
-    if (to > lane.frontier) lanes.set(priority, { ...lane, frontier: to })
-  }
-  return { ...record, lanes }
-}
+/** As long as other ids, among which engines that do not know this kind remember it. */
+export const randomRetryLockId = (random: () => number, overtake: boolean): string =>
+  `${overtake ? OVERTAKEN_LOCK : RETRY_LOCK}${randomLockId(random).slice(1)}`
 
-/** How much heavier the record may become. */
-export const roomIn = (record: QueueRecord): number =>
-  Math.max(0, IN_FLIGHT_MAX - inFlightOf(record))
+/** While a retry lock is live, no consumer has its items, and no pop returns them. */
+export const isRetry = (lockId: string): boolean =>
+  lockId.startsWith(RETRY_LOCK) || isOvertaken(lockId)
+
+/** Whether pops of an exclusive queue pass this lock. */
+export const isOvertaken = (lockId: string): boolean => lockId.startsWith(OVERTAKEN_LOCK)
 
 /*
  * Items that were released with a delay wait in a *retry lock*: a lock without a holder, whose id no caller knows.
@@ -246,6 +257,11 @@ export const roomIn = (record: QueueRecord): number =>
  * marks it: an engine that does not know retries keeps the id, whatever it does to the lock, and treats it as a
  * lock that nobody ever settles.
  */
+
+/** Retry locks (some 40 bytes each) that a record has before releases share them: 1 KB, or a write unit. */
+export const RETRY_LOCKS_APART = 16
+/** Ranges of a shared retry lock: as many as a pop's lock may have; one write ends them all. */
+const RETRY_STRETCHES_MAX = 100
 
 /** Where items go when a consumer releases them with a delay: the id of their lock, and when it ends. */
 export type Again = {
@@ -261,15 +277,6 @@ export const againAfter = (lockId: string, delayMs: number, nowMs: number): Agai
   dueMs: nowMs + delayMs,
   latestMs: nowMs + Math.ceil((delayMs * 17) / 16),
 })
-
-/** While a retry lock is live, no consumer has its items, and no pop returns them. */
-export const isRetry = (lockId: string): boolean =>
-  lockId.startsWith(RETRY_LOCK) || isOvertaken(lockId)
-
-export const hasRetry = ({ locks }: QueueRecord): boolean => [...locks.keys()].some(isRetry)
-
-/** Whether pops of an exclusive queue pass this lock. */
-export const isOvertaken = (lockId: string): boolean => lockId.startsWith(OVERTAKEN_LOCK)
 
 /**
  * Puts items of a lock that has ended into a retry lock. Items that have had their last delivery do not wait: in an
@@ -330,12 +337,14 @@ export function goesToRetry(lock: Lock, { locks }: QueueRecord, isWorkedOn: bool
   )
 }
 
+const holds = ({ stretches }: Lock, { priority, from, to }: Stretch): boolean =>
+  stretches.some((held) => held.priority === priority && held.from < to && from < held.to)
+
 /** Whether a consumer has a lock. It may acknowledge outside the fence, so only a write's images tell for certain. */
 export const isWorkedOn = ({ locks }: QueueRecord): boolean =>
   [...locks].some(([id, lock]) => !isRetry(id) && !isDone(lock))
 
-const holds = ({ stretches }: Lock, { priority, from, to }: Stretch): boolean =>
-  stretches.some((held) => held.priority === priority && held.from < to && from < held.to)
+export const hasRetry = ({ locks }: QueueRecord): boolean => [...locks.keys()].some(isRetry)
 
 /** Items of a lane that retry locks hold. */
 export const inRetry = ({ locks }: QueueRecord, priority: number): Ranges =>
@@ -355,7 +364,7 @@ export function retriesIn(
     .filter(([id, lock]) => isRetry(id) && isLive(lock, nowMs))
     .map(([, { expiresAtMs, stretches }]) => ({
       retryAtMs: expiresAtMs,
-      ranges: normalised(stretches.filter((stretch) => stretch.priority === priority)),
+      ranges: stretchesIn(stretches, priority),
     }))
 }
 

@@ -1,10 +1,9 @@
 import { QueueError } from '../../shared/errors.ts'
-import { endsUnacknowledged, hasFree, isReminded, letsExpireAgain, letsLockAgain } from './fence.ts'
+import { endsUnacknowledged, isReminded, letsExpireAgain, letsLockAgain } from './fence.ts'
 import { isReference, pushedAtMsOf, spanOf } from './item.ts'
 import { parseItemId } from './keys.ts'
 import { parseScheduledId } from './later.ts'
 import { doneLocks } from './locks.ts'
-import { longestInS3, type Stored, storedIn } from './plan-seal.ts'
 import {
   countOf,
   intersect,
@@ -17,6 +16,7 @@ import {
 import {
   endOf,
   freeIn,
+  hasFree,
   isDone,
   isLive,
   itemsIn,
@@ -29,6 +29,7 @@ import {
   stretchesIn,
   unsettledIn,
 } from './record.ts'
+import { longestInS3, type Stored, storedIn } from './runs.ts'
 import { blockedUntilMs, isRetry, isWorkedOn, retriesIn } from './settling.ts'
 
 /** From the front, in the order of pops, or backwards from the end. */

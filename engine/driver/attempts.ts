@@ -1,7 +1,6 @@
 import { QueueError } from '../../shared/errors.ts'
-import { hasFree } from '../core/fence.ts'
 import { recordKey } from '../core/keys.ts'
-import type { QueueRecord } from '../core/record.ts'
+import { hasFree, type QueueRecord } from '../core/record.ts'
 import { dryUpdate } from '../requests/blind-updates.ts'
 import type { ItemsRead } from '../requests/item-reader.ts'
 import {

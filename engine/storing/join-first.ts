@@ -1,6 +1,5 @@
 import { QueueError } from '../../shared/errors.ts'
-import { hasFree } from '../core/fence.ts'
-import type { QueueRecord } from '../core/record.ts'
+import { hasFree, type QueueRecord } from '../core/record.ts'
 import {
   act,
   again,

@@ -6,7 +6,6 @@ import type { FencedChange } from '../core/fence.ts'
 import { decodeItem, encodeItem } from '../core/item.ts'
 import { recordKey } from '../core/keys.ts'
 import { INLINE_BYTES_MAX, PUSH_BYTES_MAX } from '../core/limits.ts'
-import { isInS3 } from '../core/plan-seal.ts'
 import { numbersOf, type Ranges, take } from '../core/ranges.ts'
 import {
   type Dead,
@@ -15,6 +14,7 @@ import {
   type QueueRecord,
   stretchesOf,
 } from '../core/record.ts'
+import { isInS3 } from '../core/runs.ts'
 import { settle } from '../core/settling.ts'
 import {
   busy,

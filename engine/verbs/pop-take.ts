@@ -12,16 +12,16 @@ import {
   sortOut,
   togetherIn,
   weightOf,
-  without,
 } from '../core/expiry.ts'
-import { hasFree } from '../core/fence.ts'
 import { deadLetterOf, decodeItem, scheduledOf } from '../core/item.ts'
 import { itemId } from '../core/keys.ts'
 import { ANSWER_BYTES_MAX, LANES_AHEAD_NAMED, LOOK_FURTHER_ITEMS } from '../core/limits.ts'
 import { endExpired, forOneWrite } from '../core/locks.ts'
 import { choose, type PopCommand, type PopPlan, type PopTake, takeItems } from '../core/plan-pop.ts'
+import { skip } from '../core/ranges.ts'
 import {
   deliveriesOf,
+  hasFree,
   isLive,
   itemsIn,
   type Lane,
@@ -229,7 +229,7 @@ function goOn(
   const isSlow = engine.clock.nowMs() - view.nowMs > LOOKS_FOR_MS
   if (found.isFull || isSlow || looks === LOOKS_PER_PASS) return passAndTake(popping, found)
   const all = choose(plan.draft, found.looked + LOOK_FURTHER_ITEMS, command.oneLane ?? false)
-  const next = without(all, found.looked)
+  const next = skip(all, found.looked)
   if (next.length === 0) return passAndTake(popping, found)
   return {
     kind: 'read',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { GAPS_MAX } from '../../engine/core/limits.ts'
+import { GAPS_MAX } from '../../engine/core/named-items.ts'
 import type { Queues } from '../../engine/queues.ts'
 import { onSimulated } from './stage.ts'
 import {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { SEGMENT_SIZE_MAX } from '../../engine/core/limits.ts'
-import type { ConfigurationChange } from '../../engine/core/settings.ts'
+import { type ConfigurationChange, SEGMENT_SIZE_MAX } from '../../engine/core/settings.ts'
 import { useEmbedded } from './stage.ts'
 import { drain, expectCode, named, popItems, push, pushOneByOne, textsOf, tidy } from './traffic.ts'
 

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { encodeItem, entryBytes } from '../../../engine/core/item.ts'
 import { noneScheduled } from '../../../engine/core/later.ts'
-import { ROOM_UNLIMITED } from '../../../engine/core/limits.ts'
 import { type Range, type Ranges, subtract, take } from '../../../engine/core/ranges.ts'
 import {
   freeIn,
@@ -13,7 +12,7 @@ import {
   type Stretch,
 } from '../../../engine/core/record.ts'
 import { noneMoved } from '../../../engine/core/repeated-pushes.ts'
-import { defaultConfiguration } from '../../../engine/core/settings.ts'
+import { defaultConfiguration, ROOM_UNLIMITED } from '../../../engine/core/settings.ts'
 
 /** Records for tests of decisions: by hand, and at random. */
 

@@ -5,16 +5,9 @@ import {
   checkOutlasts,
   expiresAtMsOf,
 } from '../../../engine/core/check-requests.ts'
-import {
-  expiryOf,
-  isOver,
-  nothingFound,
-  passOver,
-  sortOut,
-  without,
-} from '../../../engine/core/expiry.ts'
+import { expiryOf, isOver, nothingFound, passOver, sortOut } from '../../../engine/core/expiry.ts'
 import { encodeItem, type Item } from '../../../engine/core/item.ts'
-import { numbersOf } from '../../../engine/core/ranges.ts'
+import { numbersOf, skip } from '../../../engine/core/ranges.ts'
 import { freeIn, itemsIn, type Lane, stretchesOf } from '../../../engine/core/record.ts'
 import { defaultConfiguration } from '../../../engine/core/settings.ts'
 import { aLane, aRecord, nowMs } from './a-record.ts'
@@ -130,7 +123,7 @@ describe('Sorting out', () => {
         const once = sortOut(record, nothingFound, { stretches: all, entries: tail }, nowMs, bounds)
         const half = sortOut(record, nothingFound, first, nowMs, bounds)
         if (half.looked < at) return
-        const rest = { stretches: without(all, at), entries: tail.slice(at) }
+        const rest = { stretches: skip(all, at), entries: tail.slice(at) }
         const twice = sortOut(record, half, rest, nowMs, bounds)
         expect({ ...twice, isFull: once.isFull }).toEqual(once)
       }),

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { ENDED_KEPT, LOCKS_PER_WRITE } from '../../../engine/core/limits.ts'
+import { LOCKS_PER_WRITE } from '../../../engine/core/limits.ts'
 import {
   doneLocks,
+  ENDED_KEPT,
   earliestExpiryMs,
   endExpired,
   endLock,

@@ -1,17 +1,20 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { encodeReference, spanOf } from '../../../engine/core/item.ts'
+import { LANES_MAX } from '../../../engine/core/limits.ts'
+import { sealed } from '../../../engine/core/plan-seal.ts'
+import { countOf, numbersOf } from '../../../engine/core/ranges.ts'
+import type { Lane, Run } from '../../../engine/core/record.ts'
 import {
+  isInS3,
   LANE_RUNS_MAX,
+  longestInS3,
   RUNS_MAX,
   runsAfter,
   runsLeft,
   stayingSegments,
-} from '../../../engine/core/housekeeping.ts'
-import { encodeReference, spanOf } from '../../../engine/core/item.ts'
-import { LANES_MAX } from '../../../engine/core/limits.ts'
-import { isInS3, longestInS3, sealed, storedIn } from '../../../engine/core/plan-seal.ts'
-import { countOf, numbersOf } from '../../../engine/core/ranges.ts'
-import type { Lane, Run } from '../../../engine/core/record.ts'
+  storedIn,
+} from '../../../engine/core/runs.ts'
 import { decodeRuns, encodeLane, encodeRuns } from '../../../engine/core/stored-record.ts'
 import { valueSize } from '../../../testing/simulated/dynamodb/item-size.ts'
 import { aLane, anEntry, aRecord, range, tailOf } from './a-record.ts'

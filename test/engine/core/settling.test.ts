@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { encodeReference, entryBytes } from '../../../engine/core/item.ts'
-import { DELIVERY_PIECES_MAX } from '../../../engine/core/limits.ts'
 import { countOf, intersect, normalised, numbersOf, subtract } from '../../../engine/core/ranges.ts'
 import {
   deliveriesOf,
@@ -13,6 +12,7 @@ import {
 } from '../../../engine/core/record.ts'
 import {
   bury,
+  DELIVERY_PIECES_MAX,
   dropSettledTail,
   giveBack,
   pruneTail,

@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { decodeScheduled, encodeScheduled, noneScheduled } from '../../../engine/core/later.ts'
-import { LANES_MAX, ROWS_PER_SEAL, SEALS_BEHIND_MAX } from '../../../engine/core/limits.ts'
-import { placesAlong, placesToSeal, SEALS_OF_ID } from '../../../engine/core/plan-seal.ts'
+import { LANES_MAX, SEALS_BEHIND_MAX } from '../../../engine/core/limits.ts'
+import {
+  placesAlong,
+  placesToSeal,
+  ROWS_PER_SEAL,
+  SEALS_OF_ID,
+} from '../../../engine/core/plan-seal.ts'
 import { aLane, anEntry, aRecord, nowMs } from './a-record.ts'
 
 const nowSecond = nowMs / 1_000

@@ -1,9 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { announced, hasFree, remind } from '../../../engine/core/fence.ts'
+import { announced, remind } from '../../../engine/core/fence.ts'
 import { endExpired, endLock, foldDone } from '../../../engine/core/locks.ts'
 import { purgeStep } from '../../../engine/core/named-items.ts'
-import { freeIn, type QueueRecord, stretchesOf, withLane } from '../../../engine/core/record.ts'
+import {
+  freeIn,
+  hasFree,
+  type QueueRecord,
+  stretchesOf,
+  withLane,
+} from '../../../engine/core/record.ts'
 import { againAfter, bury, settle } from '../../../engine/core/settling.ts'
 import { type Transition, transitionsOf } from '../../../engine/core/views.ts'
 import { aLane, aLock, anyRecord, aRecord, at, later, nowMs, range, tailOf } from './a-record.ts'

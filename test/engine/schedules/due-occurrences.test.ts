@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { MISSED_AFTER_MS, MISSED_ALL_MAX } from '../../../engine/core/limits.ts'
-import type { Schedule } from '../../../engine/core/schedule.ts'
-import { dueOccurrences, intervalTimes, withinBounds } from '../../../engine/core/schedule.ts'
+import {
+  dueOccurrences,
+  intervalTimes,
+  MISSED_AFTER_MS,
+  MISSED_ALL_MAX,
+  type Schedule,
+  withinBounds,
+} from '../../../engine/core/schedule.ts'
 
 const MINUTE_MS = 60_000
 

@@ -1,7 +1,6 @@
 import { type Mutant, mutant, simulation, test } from './mutant.ts'
 
-const runs = 'engine/core/housekeeping.ts'
-const storedIn = 'engine/core/plan-seal.ts'
+const runs = 'engine/core/runs.ts'
 const seal = 'engine/core/plan-seal.ts'
 const runsTest = 'test/engine/core/runs.test.ts'
 const append = 'engine/core/append.ts'
@@ -27,10 +26,10 @@ export const batchMutants: readonly Mutant[] = [
     [runs, 'runs.filter(({ to }) => to > head)', 'runs.filter(({ from }) => from >= head)'],
     simulation(300, 'segments')),
   mutant('a-tails-batch-told-as-the-record', '0033 what is told is true',
-    [storedIn, "if (!isReference(entry)) return 'record'", "if (entry.length > 0) return 'record'"],
+    [runs, "isReference(entry) ? placeOf(entry) : 'record'", "isReference === undefined ? placeOf(entry) : 'record'"],
     simulation(300)),
   mutant('what-was-recalled-told-before-it-is', '0033 what is told is true',
-    [storedIn,
+    [runs,
      'const back = Math.min(Math.max(recalled, offloaded.from), offloaded.to)',
      'const back = Math.min(Math.max(recalled + 1, offloaded.from), offloaded.to)'],
     simulation(600, 'segments')),
@@ -59,7 +58,7 @@ export const batchMutants: readonly Mutant[] = [
     [runs, 'runsAhead(lane).filter(({ to }) => to <= lane.sealed)', 'runsAhead(lane)'],
     test(runsTest)),
   mutant('joined-batches-told', '0033 what the record does not know it leaves out',
-    [storedIn, "place === 'unknown' || place === 'batches'", "place === 'unknown'"],
+    [runs, "place === 'unknown' || place === 'batches'", "place === 'unknown'"],
     simulation(300, 'segments')),
   mutant('a-load-that-s3-refuses-not-told', '0033 every failed load is counted',
     ['engine/driver/attempts.ts',

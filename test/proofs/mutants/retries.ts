@@ -42,7 +42,7 @@ export const retryMutants: readonly Mutant[] = [
     ['engine/core/locks.ts', 'isRetry(lockId) ? released :', 'isRetry === undefined ? released :'],
     test(retriesTest, 'remembered')),
   mutant('retry-that-silences-the-rest', 'a retry stands for nobody',
-    ['engine/core/fence.ts', '!isDone(lock) && !isRetry(id)', '!isDone(lock) && isRetry !== id'],
+    ['engine/core/settling.ts', '!isRetry(id) && !isDone(lock)', 'isRetry !== id && !isDone(lock)'],
     test(retriesTest, 'remind')),
   mutant('retry-that-puts-reminders-off', 'beside a retry a day away the sweeper goes on looking',
     ['engine/core/fence.ts', 'return hasRetry(record) ? nowMs + afterMs : undefined', 'return hasRetry === undefined ? nowMs : undefined'],

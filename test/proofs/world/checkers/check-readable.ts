@@ -1,4 +1,3 @@
-import { RUNS_MAX } from '../../../../engine/core/housekeeping.ts'
 import { decodeReference, isReference, spanOf } from '../../../../engine/core/item.ts'
 import { segmentObjectKey, segmentPartition } from '../../../../engine/core/keys.ts'
 import {
@@ -12,6 +11,7 @@ import {
   subtract,
 } from '../../../../engine/core/ranges.ts'
 import { type Lane, segmentOf, unsettledIn } from '../../../../engine/core/record.ts'
+import { RUNS_MAX } from '../../../../engine/core/runs.ts'
 import { laneView } from '../../../../engine/core/views.ts'
 import { type Kept, showRanges } from './lane-view.ts'
 import { batchPart, type ChunkRow, hasBatchPart } from './rows.ts'

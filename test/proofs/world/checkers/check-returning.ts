@@ -1,4 +1,3 @@
-import { RETRY_LOCKS_APART } from '../../../../engine/core/limits.ts'
 import {
   countOf,
   none,
@@ -8,7 +7,7 @@ import {
   union,
 } from '../../../../engine/core/ranges.ts'
 import { deliveriesOf } from '../../../../engine/core/record.ts'
-import { isOvertaken, isRetry } from '../../../../engine/core/settling.ts'
+import { isOvertaken, isRetry, RETRY_LOCKS_APART } from '../../../../engine/core/settling.ts'
 import { locksNamedBy } from '../actors/callers/command.ts'
 import { addTo } from './check-settling.ts'
 import { isOwnClaim, mayBeOver, takeBack } from './expiry.ts'

@@ -1,4 +1,4 @@
-import { MISSED_AFTER_MS } from '../../../../engine/core/limits.ts'
+import { MISSED_AFTER_MS } from '../../../../engine/core/schedule.ts'
 import type { ScheduleInput } from '../../../../engine/queues.ts'
 
 /** The clocks of two processes are at most twice five seconds apart, and a request takes a while. */
