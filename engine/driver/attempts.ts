@@ -38,7 +38,7 @@ const READS_MAX = 24
  * If the version has moved, housekeeping has moved the items, as it may at each segment of a long read:
  * that does not count.
  */
-export class MissingItems {
+class MissingItems {
   #found = 0
 
   /** The record as it is now, to go on with. */
@@ -58,7 +58,7 @@ export class MissingItems {
 }
 
 /** The items that a step needs. If it can do without them, an error is reported, and the answer is undefined. */
-export async function readFor<T>(
+async function readFor<T>(
   { items, onBackgroundError }: Engine,
   record: QueueRecord,
   { stretches, bytesMax, orElse }: Extract<Decision<T>, { kind: 'read' }>,

@@ -117,7 +117,7 @@ export async function readRecord(engine: Engine, queue: string): Promise<QueueRe
 }
 
 /** The same after a lost answer: if we cannot read the record either, we do not know what happened. */
-export const readInDoubt = (engine: Engine, queue: string): Promise<QueueRecord | undefined> =>
+const readInDoubt = (engine: Engine, queue: string): Promise<QueueRecord | undefined> =>
   readRecord(engine, queue).catch((error: unknown) => {
     throw outcomeUnknown(queue, error)
   })
@@ -139,7 +139,7 @@ export function seen(engine: Engine, queue: string, row: Row | undefined): Queue
 }
 
 /** The same while an earlier sending is open: a record that cannot be read does not end the doubt. */
-export function seenInDoubt(
+function seenInDoubt(
   engine: Engine,
   queue: string,
   row: Row | undefined,

@@ -262,7 +262,7 @@ export const timersOf = (nowMs: number, { later }: Append, record: QueueRecord |
   nowMs,
 })
 
-export const timerOf = (later: Later, { scheduled }: QueueRecord, nowMs: number): number =>
+const timerOf = (later: Later, { scheduled }: QueueRecord, nowMs: number): number =>
   isUntidy({ ...scheduled, entries: later.entries })
     ? Math.min(later.dueMs, nowMs + TIDY_SCHEDULED_MS)
     : later.dueMs

@@ -82,7 +82,7 @@ type BatchPart = {
   readonly part: number
 }
 /** Where in a batch an item is. */
-export type Part = BatchPart & { readonly at: number }
+type Part = BatchPart & { readonly at: number }
 
 /**
  * The names under which a read of one queue remembers segments and parts of batches. Neighbours have the same name,

@@ -176,7 +176,7 @@ function areAsSeen(update: Expression, { items, changes }: Scheduled): string {
 }
 
 /** Requires that no entry was taken out of the record, and that no row has changed. */
-export function unchanged(update: Expression, changes: number): void {
+function unchanged(update: Expression, changes: number): void {
   update.condition(isUnchanged(update, changes))
 }
 
@@ -184,7 +184,7 @@ const isUnchanged = (update: Expression, changes: number): string =>
   changes === 0 ? 'attribute_not_exists(tv)' : `tv=${update.value(changes)}`
 
 /** The scheduled entries that a write takes out. */
-export type Taken = {
+type Taken = {
   /** Places in the record's list. */
   readonly places: readonly number[]
   /** Entries that stay in the list but lose some items. */

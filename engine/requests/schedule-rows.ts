@@ -34,7 +34,7 @@ type Stored = {
 }
 
 /** Every write of a schedule's row uses this: nothing else sets its `checkAt`. */
-export function encodeSchedule(schedule: Schedule, nowMs: number): Row {
+function encodeSchedule(schedule: Schedule, nowMs: number): Row {
   const { queue, name, timing } = schedule
   const checkAt = checkAtOf(schedule)
   return present({
@@ -96,7 +96,7 @@ const unknownFormat = (queue: string, name: string): QueueError =>
     `Cannot use schedule "${name}" of queue "${queue}" because a newer PushPop has written it: deploy the newer version here as well`,
   )
 
-export const encodeScheduleItem = (
+const encodeScheduleItem = (
   queue: string,
   name: string,
   { mark, text }: ScheduleItem,

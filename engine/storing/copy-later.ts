@@ -102,7 +102,7 @@ async function dropBatchesOf(
 // Finds scheduled entries without a scan: an id names its second, and the seals that may have copied it out.
 
 /** Where an entry is: a place in the record's list, or in that of a row. */
-export type ScheduledPlace = { readonly row?: ScheduledRow; readonly place: number }
+type ScheduledPlace = { readonly row?: ScheduledRow; readonly place: number }
 
 /** `unseen`: the entry may be in a row that cannot be read yet. */
 export async function findScheduled(

@@ -51,7 +51,7 @@ import { dropBatches, entriesToJoin, missingLanes, type ToJoin } from './write-e
 // The one write of a join: an append that takes what it brings out of the record's list and out of the rows.
 
 /** `isBrief`: the caller waits for more than this join, and others will try again soon. */
-export type JoinOptions = { readonly isBrief?: boolean | undefined }
+type JoinOptions = { readonly isBrief?: boolean | undefined }
 
 function joinUpdate(engine: Engine, record: QueueRecord, planned: Join, { addition }: ToJoin) {
   const nowMs = engine.clock.nowMs()
@@ -72,14 +72,14 @@ function joinUpdate(engine: Engine, record: QueueRecord, planned: Join, { additi
   })
 }
 
-export type JoinWritten =
+type JoinWritten =
   | { readonly kind: 'done'; readonly row: Row | undefined; readonly isRead: boolean }
   | { readonly kind: 'failed'; readonly row: Row | undefined }
   /** Refused for now, by the store or because a row is not as we read it. Nothing has changed. */
   | { readonly kind: 'refused' }
   | { readonly kind: 'unknown' }
 
-export async function writeJoin(
+async function writeJoin(
   engine: Engine,
   record: QueueRecord,
   planned: Join,
@@ -126,7 +126,7 @@ const ATTEMPTS_MAX = 24
  * `stuck`: items are due, but none can join now. `lost`: some can, but other writes came first too often, the store
  * refuses, or a row cannot be read yet. Nothing has changed, and the next pop or sweep tries again.
  */
-export type Joined = Known & {
+type Joined = Known & {
   readonly kind: 'joined' | 'stuck' | 'lost'
   readonly items: number
 }
@@ -303,7 +303,7 @@ async function makeRoom(engine: Engine, record: QueueRecord): Promise<Tried | un
   }
 }
 
-export type Used = {
+type Used = {
   readonly record: QueueRecord | undefined
   /** Due items could join, but others came first: the room stays theirs. */
   readonly isLost: boolean

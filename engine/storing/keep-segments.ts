@@ -36,7 +36,7 @@ type Missing = Extract<ItemsRead, { kind: 'missing' }>
 /** A segment of large items is tens of megabytes, and twice that while it is copied. */
 const SEGMENTS_AT_ONCE = 2
 
-export async function copySegment(
+async function copySegment(
   engine: Engine,
   record: QueueRecord,
   lane: Lane,
@@ -51,7 +51,7 @@ export async function copySegment(
   })
 }
 
-export async function recallSegment(
+async function recallSegment(
   engine: Engine,
   record: QueueRecord,
   lane: Lane,
@@ -66,7 +66,7 @@ export async function recallSegment(
 }
 
 /** Deletes the originals of segments that this write marked as offloaded: their object stays until they are trimmed. */
-export async function deleteOriginals(
+async function deleteOriginals(
   engine: Engine,
   before: QueueRecord,
   after: QueueRecord,
@@ -87,7 +87,7 @@ export async function deleteOriginals(
   }
 }
 
-export function newlyOffloaded(before: Lane, after: Lane): number[] {
+function newlyOffloaded(before: Lane, after: Lane): number[] {
   const segments: number[] = []
   for (let n = after.offloaded.from; n < after.offloaded.to; n += 1) {
     if (n < before.offloaded.from || n >= before.offloaded.to) segments.push(n)
@@ -129,7 +129,7 @@ export async function dropLateCopies(
  * Deletes the parts of these segments that lie wholly behind `behind`, which must be a head (rule 1). In
  * a drained lane the last segment is not full, and it may be growing again meanwhile.
  */
-export async function trimSegments(
+async function trimSegments(
   engine: Engine,
   record: QueueRecord,
   lane: Lane,
@@ -191,7 +191,7 @@ export async function deleteRows(
 }
 
 /** The batches to which settled references at the front of the tail point. */
-export function settledParts(lane: Lane): { parts: BatchReference[]; goneTo: number } {
+function settledParts(lane: Lane): { parts: BatchReference[]; goneTo: number } {
   const found = settledReferences(lane)
   const last = found.at(-1)
   return {
@@ -200,7 +200,7 @@ export function settledParts(lane: Lane): { parts: BatchReference[]; goneTo: num
   }
 }
 
-export async function deleteParts(
+async function deleteParts(
   engine: Engine,
   queue: string,
   references: readonly BatchReference[],
@@ -211,7 +211,7 @@ export async function deleteParts(
   }
 }
 
-export async function eachOf(
+async function eachOf(
   segments: Range,
   each: (segment: number) => Promise<void>,
 ): Promise<void> {

@@ -63,7 +63,7 @@ const LOOKS_MAX = 8
 
 type Buried = { readonly moved: number; readonly failure: unknown }
 
-export type Chores = {
+type Chores = {
   /** Drops every empty lane. */
   readonly dropEmpty: boolean
   /** Moves the dead. The caller passes it in: it makes lanes, and making room for a lane calls this file. */
@@ -210,7 +210,7 @@ export async function makeRecord<T>(
 }
 
 /** Whether a queue's first record may hold the items of the push that makes it. */
-export const mayBringItems = (configuration: Configuration, { items }: Append): boolean =>
+const mayBringItems = (configuration: Configuration, { items }: Append): boolean =>
   items === 0 || (configuration.pushLimit === undefined && items <= roomOf(configuration))
 
 /** It does not matter which process makes the record; the caller goes on with what is there. */

@@ -24,7 +24,7 @@ const MOVES_MAX = 5
  * pop does. So a push that finds no room takes out the expired items at the front of a lane. Returns whether there
  * may be room now. If something goes wrong, it reports that, and the queue counts as full.
  */
-export async function expireForRoom(engine: Engine, record: QueueRecord): Promise<boolean> {
+async function expireForRoom(engine: Engine, record: QueueRecord): Promise<boolean> {
   if (!record.timed) return false
   try {
     const expired = await expireAtFront(engine, record)

@@ -268,7 +268,7 @@ type LaterPush = {
   readonly keyHash: string
 }
 
-export type PreparedLater = {
+type PreparedLater = {
   readonly later: Later | undefined
   /** For each push, the ids of its delayed items by their index. */
   readonly ids: readonly ReadonlyMap<number, string>[]

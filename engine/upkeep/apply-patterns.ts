@@ -35,7 +35,7 @@ export const WALK_AFTER_MS = PATTERNS_KEPT_MS + 15_000
 const FIRST_PAUSE_MS = 15 * 60_000
 const LAST_PAUSE_MS = 86_400_000
 
-export type PatternsPlace = { readonly shard: number; readonly after?: string }
+type PatternsPlace = { readonly shard: number; readonly after?: string }
 
 export type PatternsWalk = {
   /** How many walks callers have asked for, and how many of these requests the sweeper has noted. */
@@ -113,7 +113,7 @@ type Page =
  * they do not block others. We repeat a page that was cut as long as it makes progress, and once more if it ran out
  * of its own time rather than the caller's: a process that was frozen must not skip a hundred queues.
  */
-export async function applyPage(
+async function applyPage(
   engine: Engine,
   { deadlineMs, mayRepeat }: { readonly deadlineMs: number; readonly mayRepeat: boolean },
   patterns: QueuePatterns,
@@ -228,7 +228,7 @@ export function walkUpdate(
  * Notes how far a walk has come, no matter what anybody asked for meanwhile. It may overwrite a place that another
  * sweeper noted with an earlier one: then we look at some queues twice.
  */
-export function placeUpdate(
+function placeUpdate(
   walk: PatternsWalk,
   place: PatternsPlace,
   failed: boolean,
@@ -254,7 +254,7 @@ const PAGE_MS = 10_000
 /** A page mostly takes a tenth of a second; without time for it we had better not begin it. */
 const PAGE_MIN_MS = 250
 
-export type PatternsReport = {
+type PatternsReport = {
   readonly onFailed: (failure: SweepFailure) => void
   readonly onMore: () => void
 }

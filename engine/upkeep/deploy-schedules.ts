@@ -7,7 +7,7 @@ import type { RowWrite } from '../requests/schedule-rows.ts'
 import { deploySchedule, type Fence, withdrawSchedule } from '../verbs/change-schedules.ts'
 
 /** Which schedules deployments have put, and how far the last deployment has come. */
-export type DeployedSchedulesRow = {
+type DeployedSchedulesRow = {
   /** Each deployment with other schedules adds one. */
   readonly revision: number
   /** The hash of that deployment's schedules. */
@@ -23,15 +23,15 @@ type Stored = {
 }
 
 /** `orders/weekly`: no queue id has a slash. */
-export const nameOf = ({ queue, name }: { readonly queue: string; readonly name: string }) =>
+const nameOf = ({ queue, name }: { readonly queue: string; readonly name: string }) =>
   `${queue}/${name}`
 
-export function parseName(text: string): { readonly queue: string; readonly name: string } {
+function parseName(text: string): { readonly queue: string; readonly name: string } {
   const slash = text.indexOf('/')
   return { queue: text.slice(0, slash), name: text.slice(slash + 1) }
 }
 
-export function decodeDeployedSchedules(row: Row | undefined): DeployedSchedulesRow | undefined {
+function decodeDeployedSchedules(row: Row | undefined): DeployedSchedulesRow | undefined {
   if (row === undefined) return undefined
   const { r, h, n } = row as Stored
   const names = Object.entries(n).map(([name, at]) => [name, at === 'l' ? 'left' : 'done'] as const)
@@ -46,7 +46,7 @@ const encode = ({ revision, hash, names }: DeployedSchedulesRow): Row => ({
 })
 
 /** A new deployment begins, on condition that no other has begun since we read the row. */
-export const beginning = (
+const beginning = (
   before: DeployedSchedulesRow | undefined,
   after: DeployedSchedulesRow,
 ) => ({
@@ -63,14 +63,14 @@ export const beginning = (
  * Marks this schedule as done; if it was deleted, removes its name. Passes only while no other deployment has begun and
  * no other process has done it, so that changes that callers make after that hold.
  */
-export const settled = (revision: number, name: string, isDeleted: boolean) => ({
+const settled = (revision: number, name: string, isDeleted: boolean) => ({
   UpdateExpression: isDeleted ? 'REMOVE n.#n' : 'SET n.#n=:done',
   ConditionExpression: 'r=:r AND n.#n=:left',
   ExpressionAttributeNames: { '#n': name },
   ExpressionAttributeValues: { ':r': revision, ':left': 'l', ...(!isDeleted && { ':done': 'd' }) },
 })
 
-export const settledWrite = (TableName: string, ...of: Parameters<typeof settled>): RowWrite => ({
+const settledWrite = (TableName: string, ...of: Parameters<typeof settled>): RowWrite => ({
   Update: { TableName, Key: deployedSchedulesKey, ...settled(...of) },
 })
 

@@ -17,16 +17,16 @@ export type DueQueue = {
   readonly row: Row | undefined
 }
 /** The first prompt timer of a shard that is not due yet, but will be soon. */
-export type NextQueue = { readonly kind: 'next'; readonly atMs: number }
+type NextQueue = { readonly kind: 'next'; readonly atMs: number }
 /** Schedules of one queue whose time has come, as they are now. */
 export type DueSchedules = {
   readonly kind: 'schedules'
   readonly queue: string
   readonly schedules: readonly DueSchedule[]
 }
-export type DueSchedule = { readonly dueMs: number; readonly row: Row | undefined }
+type DueSchedule = { readonly dueMs: number; readonly row: Row | undefined }
 /** It is time to apply the patterns to existing queues. */
-export type DuePatterns = { readonly kind: 'patterns' }
+type DuePatterns = { readonly kind: 'patterns' }
 export type Unreadable =
   /** The store returned the others, but not this one. */
   | {

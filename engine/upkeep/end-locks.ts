@@ -39,13 +39,13 @@ type LocksEnded = {
 }
 
 /** What a visit leaves for later, because the time is up (locks) or it may take long. */
-export type Left = 'nothing' | 'locks' | 'housekeeping' | 'forgetting'
+type Left = 'nothing' | 'locks' | 'housekeeping' | 'forgetting'
 
 /**
  * Ends expired locks, folds done ones, announces items that nobody takes, and moves the queue's timer on. It leaves
  * work that needs rows or S3, except for items that have come due: these join after the locks.
  */
-export async function sweepQueue(
+async function sweepQueue(
   engine: Engine,
   seen: QueueRecord,
   ended: LocksEnded,
@@ -129,7 +129,7 @@ function comesDueIn(ended: LocksEnded, { checkAtMs }: QueueRecord, nowMs: number
   if (checkAtMs !== undefined && isNear(checkAtMs, nowMs)) comesDue(ended, checkAtMs)
 }
 
-export function comesDue(ended: LocksEnded, atMs: number): void {
+function comesDue(ended: LocksEnded, atMs: number): void {
   ended.nextDueMs = Math.min(ended.nextDueMs ?? atMs, atMs)
 }
 
@@ -149,12 +149,12 @@ export type Report = { -readonly [K in keyof SweepReport]: SweepReport[K] } & {
 }
 
 /** For a queue that we did not serve: its timer stays due, and a consumer may have been waiting since then. */
-export function late(engine: Engine, dueMs: number, report: Report): void {
+function late(engine: Engine, dueMs: number, report: Report): void {
   report.more = true
   report.lagMs = Math.max(report.lagMs, engine.clock.nowMs() - dueMs)
 }
 
-export function passOver(engine: Engine, due: Unreadable, report: Report): void {
+function passOver(engine: Engine, due: Unreadable, report: Report): void {
   report.more = true
   if (due.kind === 'cut') return
   if (due.kind === 'shard-unread') {
@@ -176,7 +176,7 @@ export function failed(engine: Engine, queue: string, error: unknown, report: Re
  * get in each other's way, because all of them write the queue's record. One that fails does not hold up the
  * others.
  */
-export async function sweepSchedules(
+async function sweepSchedules(
   engine: Engine,
   { queue, schedules }: DueSchedules,
   report: Report,

@@ -17,7 +17,7 @@ const ATTEMPTS_MAX = 3
  * Deletes what an empty queue has left in rows and S3, and then its record. Its timer stays due, so the
  * next sweep does what a few rounds could not.
  */
-export async function forget(engine: Engine, queue: string): Promise<void> {
+async function forget(engine: Engine, queue: string): Promise<void> {
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
     const record = await readRecord(engine, queue)
     if (record === undefined || !isQuiet(record, engine.clock.nowMs())) return

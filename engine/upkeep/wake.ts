@@ -13,7 +13,7 @@ import { endLocks, nothingYet, type Report } from './end-locks.ts'
 // note in `u`. A run that ends clears the row on the condition that the note is as it saw it. So either it reads
 // the note, or the note comes too late: then the writer of the note finds no run awake, and stays awake itself.
 
-export type Awake = { readonly holder: string; readonly stayMs: number | undefined }
+type Awake = { readonly holder: string; readonly stayMs: number | undefined }
 
 /** A run renews its lease every ten seconds: two renewals may get lost, or a request may hang. */
 export const LEASE_MS = 30_000
@@ -22,9 +22,9 @@ export const RENEW_MS = 10_000
  * A run that is called later than this takes over. The minute's sweep calls while something is near, so a run hands
  * over long before its time is up, without a gap, and reports its work every few minutes.
  */
-export const TERM_MS = 120_000
+const TERM_MS = 120_000
 
-export const awakeIn = (row: Row | undefined): Awake | undefined =>
+const awakeIn = (row: Row | undefined): Awake | undefined =>
   row?.h === undefined
     ? undefined
     : { holder: row.h as string, stayMs: row.u as number | undefined }
@@ -32,7 +32,7 @@ export const awakeIn = (row: Row | undefined): Awake | undefined =>
 type Update = ReturnType<Expression['build']>
 
 /** Succeeds if no run is awake, or the one that is has been so for its term. */
-export function takeUpdate(me: string, nowMs: number, termMs: number): Update {
+function takeUpdate(me: string, nowMs: number, termMs: number): Update {
   const update = new Expression()
   const [mine, now] = [update.value(me), update.value(nowMs)]
   // If the lease ends later than any lease can, it comes from a wrong clock.
@@ -44,7 +44,7 @@ export function takeUpdate(me: string, nowMs: number, termMs: number): Update {
   return update.build()
 }
 
-export function renewUpdate(me: string, nowMs: number): Update {
+function renewUpdate(me: string, nowMs: number): Update {
   const update = new Expression()
   update.condition(`h=${update.value(me)}`)
   update.set('e', nowMs + LEASE_MS)
@@ -52,7 +52,7 @@ export function renewUpdate(me: string, nowMs: number): Update {
 }
 
 /** A note for the run that holds the row: stay until then. */
-export function noteUpdate(holder: string, stayMs: number): Update {
+function noteUpdate(holder: string, stayMs: number): Update {
   const update = new Expression()
   const stay = update.value(stayMs)
   update.condition(`h=${update.value(holder)}`)
@@ -62,7 +62,7 @@ export function noteUpdate(holder: string, stayMs: number): Update {
 }
 
 /** Ends this run's turn, unless the note has changed since it was read. The row stays, empty. */
-export function homeUpdate({ holder, stayMs }: Awake): Update {
+function homeUpdate({ holder, stayMs }: Awake): Update {
   const update = new Expression()
   update.condition(`h=${update.value(holder)}`)
   update.condition(stayMs === undefined ? 'attribute_not_exists(u)' : `u=${update.value(stayMs)}`)
