@@ -20,10 +20,10 @@ import { isSomethingJoinable, mayHaveRoom } from '../core/plan-join.ts'
 import { MARK_CHARACTERS, markAfter, patiently, type QueueRecord } from '../core/record.ts'
 import { isLimited, type QueuePatterns } from '../core/settings.ts'
 import { decodeRecord, type StoredRecord } from '../core/stored-record.ts'
-import type { SegmentWatch } from '../requests/batches.ts'
 import { holdUpdate } from '../requests/blind-updates.ts'
 import { fencedUpdate } from '../requests/fenced-update.ts'
 import type { ItemReader } from '../requests/item-reader.ts'
+import type { SegmentWatch } from '../requests/segment-rows.ts'
 
 /** What every operation works with; `createEngine` builds it. */
 export type Engine = {
@@ -139,11 +139,7 @@ export function seen(engine: Engine, queue: string, row: Row | undefined): Queue
 }
 
 /** The same while an earlier sending is open: a record that cannot be read does not end the doubt. */
-function seenInDoubt(
-  engine: Engine,
-  queue: string,
-  row: Row | undefined,
-): QueueRecord | undefined {
+function seenInDoubt(engine: Engine, queue: string, row: Row | undefined): QueueRecord | undefined {
   try {
     return seen(engine, queue, row)
   } catch (error) {

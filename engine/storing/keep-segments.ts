@@ -16,7 +16,7 @@ import { attempts } from '../driver/attempts.ts'
 import { answer, asStored, done } from '../driver/decision.ts'
 import { changeOf, type Engine, readRecord } from '../driver/engine.ts'
 import type { HousekeepReport } from '../item-verbs.ts'
-import { deleteBatchParts, partsIn } from '../requests/batches.ts'
+import { deleteBatch, deleteBatchParts } from '../requests/batches.ts'
 import type { ItemsRead } from '../requests/item-reader.ts'
 import {
   keyOfRow,
@@ -205,16 +205,10 @@ async function deleteParts(
   queue: string,
   references: readonly BatchReference[],
 ): Promise<void> {
-  for (const reference of references) {
-    const parts = [...Array(partsIn(reference)).keys()]
-    await deleteBatchParts(engine, queue, reference, parts)
-  }
+  for (const reference of references) await deleteBatch(engine, queue, reference)
 }
 
-async function eachOf(
-  segments: Range,
-  each: (segment: number) => Promise<void>,
-): Promise<void> {
+async function eachOf(segments: Range, each: (segment: number) => Promise<void>): Promise<void> {
   for (let from = segments.from; from < segments.to; from += SEGMENTS_AT_ONCE) {
     const to = Math.min(segments.to, from + SEGMENTS_AT_ONCE)
     // Wait for all of them, so that none lands after the clean-up.

@@ -28,7 +28,7 @@ import type { Joining } from '../core/plan-join.ts'
 import { EPOCH_CHARACTERS, type Lane, newLane, type QueueRecord } from '../core/record.ts'
 import { type Configuration, defaultConfiguration } from '../core/settings.ts'
 import type { Engine } from '../driver/engine.ts'
-import { BatchParts, deleteBatchParts, partsIn, writeBatch } from '../requests/batches.ts'
+import { BatchParts, deleteBatch, partsIn, writeBatch } from '../requests/batches.ts'
 
 // Turns a push's items into the entries that it appends to the record, and cleans up if the push is refused.
 
@@ -75,14 +75,11 @@ export async function byReference(
   lanes: ReadonlyMap<number, readonly string[]>,
 ): Promise<Append> {
   const referenced = new Map(lanes)
-  const large = [...lanes].filter(
-    ([, entries]) => entries.reduce((sum, entry) => sum + entryBytes(entry), 0) > REFERENCE_BYTES,
-  )
+  const large = [...lanes].filter(([, entries]) => bytesOf(entries) > REFERENCE_BYTES)
   for (let at = 0; at < large.length; at += BATCHES_AT_ONCE) {
     await Promise.all(
       large.slice(at, at + BATCHES_AT_ONCE).map(async ([priority, entries]) => {
-        const batch = randomText(engine.random, 8)
-        referenced.set(priority, [await writeBatch(engine, queue, batch, entries)])
+        referenced.set(priority, [await writeBatch(engine, queue, entries)])
       }),
     )
   }
@@ -123,11 +120,9 @@ export async function dropBatches(
 }
 
 async function dropBatch(engine: Engine, queue: string, entry: string): Promise<void> {
-  const reference = decodeReference(entry)
-  const parts = [...Array(partsIn(reference)).keys()]
   // The time of the call may be up, and nobody else knows of the batch.
   const stores = { dynamo: engine.dynamo.cleaningUp(), objects: engine.objects }
-  await deleteBatchParts(stores, queue, reference, parts).catch((error: unknown) => {
+  await deleteBatch(stores, queue, decodeReference(entry)).catch((error: unknown) => {
     engine.onBackgroundError(error, { queue, step: 'discard-batch' })
   })
 }
@@ -240,7 +235,7 @@ async function joinByReference(
   let run: string[] = []
   const end = async (): Promise<void> => {
     if (bytesOf(run) > REFERENCE_BYTES) {
-      const reference = await writeBatch(engine, queue, randomText(engine.random, 8), run)
+      const reference = await writeBatch(engine, queue, run)
       written.push(reference)
       result.push(reference)
     } else result.push(...run)
@@ -344,5 +339,5 @@ async function laneEntry(
     return encodeItem({ text, pushedAtMs, ...times, ...expiry }, tag)
   })
   if (!byReference) return encoded[0] as string
-  return writeBatch(engine, queue, randomText(engine.random, 8), encoded)
+  return writeBatch(engine, queue, encoded)
 }

@@ -46,10 +46,7 @@ const encode = ({ revision, hash, names }: DeployedSchedulesRow): Row => ({
 })
 
 /** A new deployment begins, on condition that no other has begun since we read the row. */
-const beginning = (
-  before: DeployedSchedulesRow | undefined,
-  after: DeployedSchedulesRow,
-) => ({
+const beginning = (before: DeployedSchedulesRow | undefined, after: DeployedSchedulesRow) => ({
   Item: encode(after),
   ...(before === undefined
     ? { ConditionExpression: 'attribute_not_exists(pk)' }
