@@ -10,7 +10,7 @@ import {
   type Stretch,
   stretchesOf,
 } from '../core/record.ts'
-import { changeOf, commit, type Engine, foldForRoom, readRecord } from '../driver/engine.ts'
+import { changeOf, commit, type Engine, readRecord, tryToFold } from '../driver/engine.ts'
 import { useKeptRoom } from './join-due.ts'
 import { buryDead } from './move-across.ts'
 
@@ -94,8 +94,11 @@ export async function makeRoom(
   let current: QueueRecord | undefined = record
   for (let round = 1; round <= ROUNDS_MAX; round += 1) {
     if (current === undefined || current.room >= items) return current
-    if (doneLocks(current) > 0) current = await foldForRoom(engine, current)
-    else if (current.keptRoom > 0) {
+    if (doneLocks(current) > 0) {
+      // However this ends, the record shows whether there is room now.
+      await tryToFold(engine, current)
+      current = await readRecord(engine, record.queue)
+    } else if (current.keptRoom > 0) {
       const used = await useKeptRoom(engine, current)
       if (used.isLost) return used.record
       current = used.record
