@@ -224,7 +224,7 @@ async function prepareNext<T>(
   if (outcome.kind === 'doubt') throw new Error('A doubt was left unsettled')
   const { kind } = outcome
   const known =
-    kind === 'missing' ? asStored(await lookAgain(engine, queue, run, outcome.record)) : outcome
+    kind === 'missing' ? asStored(await readAgain(engine, queue, run, outcome.record)) : outcome
   see(run, known)
   if (kind === 'again') return
   run.losses += 1
@@ -246,7 +246,7 @@ function see(run: Run, { record, isCurrent }: Known): void {
 const MISSING_MAX = 3
 
 /** The record as it is now, after a read that did not find all items where this one says. */
-async function lookAgain(
+async function readAgain(
   engine: Engine,
   queue: string,
   run: Run,
