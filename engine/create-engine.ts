@@ -14,7 +14,7 @@ import {
 } from './core/limits.ts'
 import type { Engine } from './driver/engine.ts'
 import { readQueuePatterns } from './driver/queue-settings.ts'
-import { type SegmentMoved, unwatched, watchSegments } from './requests/batches.ts'
+import { type SegmentMoved, unwatched, watchSegments } from './requests/segment-rows.ts'
 import { ItemReader } from './requests/item-reader.ts'
 
 export type QueuesOptions = {

@@ -3,7 +3,7 @@ import { decodeScheduled } from '../../engine/core/later.ts'
 import type { Lane, QueueRecord } from '../../engine/core/record.ts'
 import { newLane } from '../../engine/core/record.ts'
 import { type Engine, readRecord } from '../../engine/driver/engine.ts'
-import { deleteBatchParts, partsIn } from '../../engine/requests/batches.ts'
+import { deleteBatch } from '../../engine/requests/batches.ts'
 import { rowOf as scheduledRowOf } from '../../engine/requests/later-rows.ts'
 import { deleteRows } from '../../engine/storing/keep-segments.ts'
 import type { Stray } from './finding.ts'
@@ -33,8 +33,7 @@ async function deleteStrayRows(engine: Engine, queue: string, pk: string): Promi
     for (const entry of rows.flatMap((row) => scheduledRowOf(row).entries)) {
       const batch = decodeScheduled(entry).entry
       if (!isReference(batch)) continue
-      const reference = decodeReference(batch)
-      await deleteBatchParts(engine, queue, reference, [...Array(partsIn(reference)).keys()])
+      await deleteBatch(engine, queue, decodeReference(batch))
     }
     await engine.dynamo.deleteMany(rows.map(({ sk }) => ({ pk, sk: sk as string })))
     return

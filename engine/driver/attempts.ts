@@ -1,3 +1,17 @@
+// Load, decide, commit, and start again if another writer was first: every verb works like this, and this file is the
+// one that does it. A verb is a step: it sees the record and decides, and does nothing else. What follows from a
+// decision is the same for all verbs, and happens here:
+//
+//   answer, refuse   what the record says. A record from memory may say neither (rule 7): this file
+//                    reads the record and asks the step again.
+//   look             the remembered record is not enough for a decision: read the current one.
+//   read             the step needs items before it can go on (rule 4).
+//   write            a fenced write. If another writer was first, there is another attempt, on the
+//                    record that the winner left.
+//   act              the verb's own requests: blind writes, waiting, help for others.
+//
+// Once an answer was lost, no error may claim that nothing has changed, until a step knows what became of that write.
+
 import { QueueError } from '../../shared/errors.ts'
 import { recordKey } from '../core/keys.ts'
 import { hasFree, type QueueRecord } from '../core/record.ts'
@@ -24,81 +38,9 @@ import {
   outcomeUnknown,
   pause,
   readRecord,
-  seen,
+  recordAfter,
 } from './engine.ts'
 import { type LimitedCall, passLimit } from './queue-settings.ts'
-
-const MISSING_MAX = 3
-/** Reads in all, while housekeeping moves the items from one place to another. */
-const READS_MAX = 24
-
-/**
- * Counts reads that found items missing although the record, at the same version, says that they are there.
- * If the version has moved, housekeeping has moved the items, as it may at each segment of a long read:
- * that does not count.
- */
-export class MissingItems {
-  #found = 0
-
-  /** The record as it is now, to go on with. */
-  async lookAgain(
-    engine: Engine,
-    queue: string,
-    record: QueueRecord | undefined,
-  ): Promise<QueueRecord | undefined> {
-    const current = await readRecord(engine, queue)
-    if (current?.born === record?.born && current?.version === record?.version) {
-      this.#found += 1
-      if (record !== undefined) engine.items.stillThere(record)
-    }
-    if (this.#found === MISSING_MAX) throw unreadable(queue)
-    return current
-  }
-}
-
-/** The items that a step needs. If it can do without them, an error is reported, and the answer is undefined. */
-export async function readFor<T>(
-  { items, onBackgroundError }: Engine,
-  record: QueueRecord,
-  { stretches, bytesMax, orElse }: Extract<Decision<T>, { kind: 'read' }>,
-): Promise<ItemsRead | undefined> {
-  try {
-    return await items.read(record, stretches, bytesMax)
-  } catch (error) {
-    if (orElse === undefined || !(error instanceof QueueError)) throw error
-    onBackgroundError(error, { queue: record.queue, step: 'read' })
-    return undefined
-  }
-}
-
-export const unreadable = (queue: string): QueueError =>
-  new QueueError(
-    'SEGMENT_UNAVAILABLE',
-    `Cannot read the next items of queue "${queue}" at the moment; nothing was passed over`,
-  )
-
-/** For verbs that only read: they can lose no race, so they never pause. */
-export const readingCourse = (queue: string) => ({
-  attemptsMax: READS_MAX,
-  pausesFrom: Number.POSITIVE_INFINITY,
-  exhausted(): never {
-    throw unreadable(queue)
-  },
-})
-
-/*
- * Load, decide, commit, and start again if another writer was first: every verb works like this, and this
- * file is the one that does it. A verb is a step: it sees the record and decides, and does nothing else.
- * What follows from a decision is the same for all verbs, and happens here:
- *
- *   answer, refuse   what the record says. A record from memory may say neither (rule 7): this file
- *                    reads the record and asks the step again.
- *   look             the remembered record is not enough for a decision: read the current one.
- *   read             the step needs items before it can go on (rule 4).
- *   write            a fenced write. If another writer was first, there is another attempt, on the
- *                    record that the winner left.
- *   act              the verb's own requests: blind writes, waiting, help for others.
- */
 
 type Course<T> = {
   /**
@@ -132,7 +74,11 @@ type Run = {
   isExtra: boolean
   /** The first lost answer, while we do not know what became of it. */
   doubt: { readonly cause: unknown } | undefined
-  readonly missing: MissingItems
+  /**
+   * Reads that found items missing although the record, at the same version, says that they are there. If the version
+   * has moved, housekeeping has moved the items, as it may at each segment of a long read: that does not count.
+   */
+  missing: number
 }
 
 /** Runs a verb, step by step, until one of its attempts succeeds. */
@@ -149,7 +95,7 @@ export async function attempts<T>(
     extras: 0,
     isExtra: false,
     doubt: undefined,
-    missing: new MissingItems(),
+    missing: 0,
   }
   try {
     for (let attempt = 1; attempt <= attemptsMax; ) {
@@ -171,16 +117,6 @@ export async function attempts<T>(
     throw error instanceof QueueError && error.outcome === 'unknown'
       ? error
       : outcomeUnknown(queue, error)
-  }
-}
-
-/** An error that a step throws is a refusal, too, so that one made from a remembered record is not final. */
-function decide<T>(step: (view: View) => Decision<T>, view: View): Decision<T> {
-  try {
-    return step(view)
-  } catch (error) {
-    if (error instanceof QueueError) return refuse(error)
-    throw error
   }
 }
 
@@ -209,6 +145,16 @@ const viewOf = (
   pass: limit?.pass,
   inDoubt: run.doubt !== undefined,
 })
+
+/** An error that a step throws is a refusal, too, so that one made from a remembered record is not final. */
+function decide<T>(step: (view: View) => Decision<T>, view: View): Decision<T> {
+  try {
+    return step(view)
+  } catch (error) {
+    if (error instanceof QueueError) return refuse(error)
+    throw error
+  }
+}
 
 async function carryOut<T>(
   engine: Engine,
@@ -252,6 +198,21 @@ async function carryOut<T>(
   }
 }
 
+/** The items that a step needs. If it can do without them, an error is reported, and the answer is undefined. */
+async function readFor<T>(
+  { items, onBackgroundError }: Engine,
+  record: QueueRecord,
+  { stretches, bytesMax, orElse }: Extract<Decision<T>, { kind: 'read' }>,
+): Promise<ItemsRead | undefined> {
+  try {
+    return await items.read(record, stretches, bytesMax)
+  } catch (error) {
+    if (orElse === undefined || !(error instanceof QueueError)) throw error
+    onBackgroundError(error, { queue: record.queue, step: 'read' })
+    return undefined
+  }
+}
+
 async function prepareNext<T>(
   engine: Engine,
   queue: string,
@@ -262,9 +223,7 @@ async function prepareNext<T>(
   if (outcome.kind === 'doubt') throw new Error('A doubt was left unsettled')
   const { kind } = outcome
   const known =
-    kind === 'missing'
-      ? asStored(await run.missing.lookAgain(engine, queue, outcome.record))
-      : outcome
+    kind === 'missing' ? asStored(await readAgain(engine, queue, run, outcome.record)) : outcome
   see(run, known)
   if (kind === 'again') return
   run.losses += 1
@@ -281,6 +240,24 @@ async function prepareNext<T>(
 function see(run: Run, { record, isCurrent }: Known): void {
   run.record = record
   run.isCurrent = isCurrent
+}
+
+const MISSING_MAX = 3
+
+/** The record as it is now, after a read that did not find all items where this one says. */
+async function readAgain(
+  engine: Engine,
+  queue: string,
+  run: Run,
+  record: QueueRecord | undefined,
+): Promise<QueueRecord | undefined> {
+  const current = await readRecord(engine, queue)
+  if (current?.born === record?.born && current?.version === record?.version) {
+    run.missing += 1
+    if (record !== undefined) engine.items.stillThere(record)
+  }
+  if (run.missing === MISSING_MAX) throw unreadable(queue)
+  return current
 }
 
 function conclude<T>(run: Run, decision: Extract<Decision<T>, { kind: 'answer' | 'refuse' }>): T {
@@ -301,6 +278,24 @@ function lastWord<T>(queue: string, { exhausted }: Course<T>, run: Run, decision
   if (exhausted !== undefined) return exhausted(run.record)
   throw busy(queue)
 }
+
+/** Reads in all, while housekeeping moves the items from one place to another. */
+const READS_MAX = 24
+
+/** For verbs that only read: they can lose no race, so they never pause. */
+export const readingCourse = (queue: string) => ({
+  attemptsMax: READS_MAX,
+  pausesFrom: Number.POSITIVE_INFINITY,
+  exhausted(): never {
+    throw unreadable(queue)
+  },
+})
+
+export const unreadable = (queue: string): QueueError =>
+  new QueueError(
+    'SEGMENT_UNAVAILABLE',
+    `Cannot read the next items of queue "${queue}" at the moment; nothing was passed over`,
+  )
 
 /** The store refuses the flag only if something came in between; mostly we still see it, and need not try again. */
 const TRIES_MAX = 24
@@ -329,15 +324,9 @@ function leaveDryFrom(
     }
     return act(async () => {
       const written = await engine.dynamo.update(recordKey(queue), dryUpdate(record))
-      if (written.kind === 'done') return again(asStored(seen(engine, queue, written.row)))
       // After a lost answer, the record shows whether the flag is set; setting it twice does no harm.
-      return lost(
-        asStored(
-          written.kind === 'unknown'
-            ? await readRecord(engine, queue)
-            : seen(engine, queue, written.row),
-        ),
-      )
+      const left = asStored(await recordAfter(engine, queue, written))
+      return written.kind === 'done' ? again(left) : lost(left)
     })
   })
 }

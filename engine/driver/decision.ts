@@ -1,9 +1,9 @@
+// What a verb's step sees, what it decides, and the outcome; `attempts.ts` does the rest.
+
 import type { QueueError } from '../../shared/errors.ts'
 import type { FencedChange } from '../core/fence.ts'
 import type { QueueRecord, Stretch } from '../core/record.ts'
 import type { Pass } from '../core/settings.ts'
-
-// What a verb's step sees, what it decides, and the outcome; `attempts.ts` does the rest.
 
 /** A queue's record, and whether this call may conclude from it that there is nothing, or that it must refuse. */
 export type Known = {
@@ -80,30 +80,38 @@ export type Outcome<T> =
     }
 
 export const look: Decision<never> = { kind: 'look' }
+
 export const answer = <T>(answer: T): Decision<T> => ({ kind: 'answer', answer })
+
 export const refuse = (error: QueueError, isFinal = false): Decision<never> => ({
   kind: 'refuse',
   error,
   isFinal,
 })
+
 export const act = <T>(act: () => Promise<Outcome<T>>): Decision<T> => ({ kind: 'act', act })
 
 export const done = <T>(answer: T): Outcome<T> => ({ kind: 'done', answer })
+
 export const asStored = (record: QueueRecord | undefined): Known => ({ record, isCurrent: true })
+
 export const asRemembered = (record: QueueRecord | undefined): Known => ({
   record,
   isCurrent: false,
 })
+
 export const again = ({ record, isCurrent }: Known): Outcome<never> => ({
   kind: 'again',
   record,
   isCurrent,
 })
+
 export const lost = ({ record, isCurrent }: Known): Outcome<never> => ({
   kind: 'lost',
   record,
   isCurrent,
 })
+
 export const doubt = <T>(cause: unknown, settle: () => Promise<Outcome<T>>): Outcome<T> => ({
   kind: 'doubt',
   cause,

@@ -1,3 +1,9 @@
+// What every operation works with, and how a process reads and writes records. A remembered record may be outdated, so
+// it may only ever lead to a conditional write (rule 7). A fenced write that loses its race gets the record that the
+// winner left. If its answer is lost, the marks in the record tell what became of it (rule 5): it happened; it never
+// will; or it is still open, and we send it again. If the record can no longer tell, neither can we: the outcome is
+// unknown.
+
 import type { Clock, Dynamo, Random, Row, Transacted, Written } from '../../aws/dynamo.ts'
 import type { Objects } from '../../aws/objects.ts'
 import type { KeptReading, SlotLimiter } from '../../rate/limiter.ts'
@@ -20,10 +26,10 @@ import { isSomethingJoinable, mayHaveRoom } from '../core/plan-join.ts'
 import { MARK_CHARACTERS, markAfter, patiently, type QueueRecord } from '../core/record.ts'
 import { isLimited, type QueuePatterns } from '../core/settings.ts'
 import { decodeRecord, type StoredRecord } from '../core/stored-record.ts'
-import type { SegmentWatch } from '../requests/batches.ts'
 import { holdUpdate } from '../requests/blind-updates.ts'
 import { fencedUpdate } from '../requests/fenced-update.ts'
 import type { ItemReader } from '../requests/item-reader.ts'
+import type { SegmentWatch } from '../requests/segment-rows.ts'
 
 /** What every operation works with; `createEngine` builds it. */
 export type Engine = {
@@ -72,9 +78,38 @@ type BlockedRows = {
   readonly untilMs: number
 }
 
-/** When the sweeper should look whether a consumer has come for the items that we append now. */
-export const remindAtMs = ({ clock, remindAfterMs }: Engine): number | undefined =>
-  remindAfterMs === undefined ? undefined : patiently(clock.nowMs() + remindAfterMs)
+/** The record as it is now. */
+export async function readRecord(engine: Engine, queue: string): Promise<QueueRecord | undefined> {
+  return seen(engine, queue, await engine.dynamo.get(recordKey(queue), true))
+}
+
+/** Decodes a record that DynamoDB handed over, and remembers it. */
+export function seen(engine: Engine, queue: string, row: Row | undefined): QueueRecord | undefined {
+  if (row === undefined) {
+    engine.memory.delete(queue)
+    return undefined
+  }
+  const record = decodeRecord(row as StoredRecord)
+  remember(engine, record)
+  if (isLimited(record.configuration)) engine.limitsSeenMs.set(record, engine.clock.nowMs())
+  return record
+}
+
+/** The record that a blind write has left or met; as it is now if the answer was lost. */
+export const recordAfter = async (
+  engine: Engine,
+  queue: string,
+  written: Written,
+): Promise<QueueRecord | undefined> =>
+  written.kind === 'unknown' ? readRecord(engine, queue) : seen(engine, queue, written.row)
+
+/** The record may be one that we only assume to be right, because no call draws conclusions from memory. */
+export const remember = ({ memory }: Engine, record: QueueRecord): void =>
+  memory.set(record.queue, record, rememberedBytes(record))
+
+/** About what a decoded record takes in memory: strings at two bytes a character, objects around. */
+const rememberedBytes = (record: QueueRecord): number =>
+  2_000 + 2 * record.tailBytes + 600 * record.lanes.size + 300 * record.locks.size
 
 export const newMark = (engine: Engine): string => randomText(engine.random, MARK_CHARACTERS)
 
@@ -92,108 +127,6 @@ export const changeOf = (
     remindAfterMs: engine.remindAfterMs,
   })
 
-/** Notes that no item of the first row can have a lane, and that the record has no place for them. */
-export function noteBlockedRows(
-  engine: Engine,
-  { queue, born, scheduled: { changes }, lanesMade }: QueueRecord,
-): void {
-  const untilMs = engine.clock.nowMs() + JOIN_RETRY_MS
-  engine.blockedRows.set(queue, { born, changes, lanesMade, untilMs })
-}
-
-/**
- * Whether we noted that in the last minute, and since then nobody took anything out of the record, changed a row or
- * made a lane.
- */
-export function areRowsBlocked({ blockedRows, clock }: Engine, record: QueueRecord): boolean {
-  const blocked = blockedRows.get(record.queue)
-  if (blocked?.born !== record.born || blocked.changes !== record.scheduled.changes) return false
-  return blocked.lanesMade === record.lanesMade && clock.nowMs() < blocked.untilMs
-}
-
-/** The record as it is now. */
-export async function readRecord(engine: Engine, queue: string): Promise<QueueRecord | undefined> {
-  return seen(engine, queue, await engine.dynamo.get(recordKey(queue), true))
-}
-
-/** The same after a lost answer: if we cannot read the record either, we do not know what happened. */
-export const readInDoubt = (engine: Engine, queue: string): Promise<QueueRecord | undefined> =>
-  readRecord(engine, queue).catch((error: unknown) => {
-    throw outcomeUnknown(queue, error)
-  })
-
-/** The record may be one that we only assume to be right, because no call draws conclusions from memory. */
-export const remember = ({ memory }: Engine, record: QueueRecord): void =>
-  memory.set(record.queue, record, rememberedBytes(record))
-
-/** Decodes a record that DynamoDB handed over, and remembers it. */
-export function seen(engine: Engine, queue: string, row: Row | undefined): QueueRecord | undefined {
-  if (row === undefined) {
-    engine.memory.delete(queue)
-    return undefined
-  }
-  const record = decodeRecord(row as StoredRecord)
-  remember(engine, record)
-  if (isLimited(record.configuration)) engine.limitsSeenMs.set(record, engine.clock.nowMs())
-  return record
-}
-
-/** The same while an earlier sending is open: a record that cannot be read does not end the doubt. */
-export function seenInDoubt(
-  engine: Engine,
-  queue: string,
-  row: Row | undefined,
-): QueueRecord | undefined {
-  try {
-    return seen(engine, queue, row)
-  } catch (error) {
-    throw outcomeUnknown(queue, error)
-  }
-}
-
-/** About what a decoded record takes in memory: strings at two bytes a character, objects around. */
-const rememberedBytes = (record: QueueRecord): number =>
-  2_000 + 2 * record.tailBytes + 600 * record.lanes.size + 300 * record.locks.size
-
-/** Appends may fill the tail well up while the store keeps pace, but only a little once it throttles. */
-export const tailLimits = (engine: Engine): TailLimits =>
-  isThrottled(engine) ? TIGHT_TAIL : ROOMY_TAIL
-
-export const isThrottled = (engine: Engine): boolean =>
-  engine.dynamo.throttledSince(engine.clock.nowMs() - THROTTLED_FOR_MS)
-
-/** A pause that grows with the attempt and differs between writers. */
-export async function pause(engine: Engine, attempt: number): Promise<void> {
-  await engine.clock.sleep(Math.min(100, 4 * attempt) * (0.5 + engine.random()))
-}
-
-export function outcomeUnknown(queue: string, cause: unknown): QueueError {
-  return new QueueError(
-    'STORE_UNAVAILABLE',
-    `Cannot tell whether the change to queue "${queue}" was made, because the store's answer was lost`,
-    { outcome: 'unknown', cause },
-  )
-}
-
-/** For an error after part of the work was done: it must not tell the caller "nothing changed". */
-export function changedAllTheSame(error: unknown): unknown {
-  if (!(error instanceof QueueError) || error.outcome === 'unknown') return error
-  const message = error.message.replace(NOTHING_CHANGED, 'a part was done before')
-  return new QueueError(error.code, message, {
-    outcome: 'unknown',
-    cause: error.cause ?? error,
-    field: error.field,
-    ...(!error.retryable && { isFinal: true }),
-  })
-}
-
-export const busy = (queue: string): QueueError =>
-  new QueueError('BUSY', `Queue "${queue}" is too busy at the moment; ${NOTHING_CHANGED}`)
-
-/** Whether something is due by this clock for which there may be room and a lane. */
-export const mayJoin = (engine: Engine, record: QueueRecord, nowMs: number): boolean =>
-  mayHaveRoom(record) && isSomethingJoinable(record, nowMs, areRowsBlocked(engine, record))
-
 type Committed =
   | { readonly kind: 'committed'; readonly record: QueueRecord }
   /** Another writer was first: this is the record it left. */
@@ -205,10 +138,6 @@ export type CommittedBeside =
   | Extract<Committed, { kind: 'lost' }>
   /** DynamoDB refused another entry of the transaction than the record's; `row` is the item it met. */
   | { readonly kind: 'blocked'; readonly row: Row | undefined }
-
-/** How often we send one fenced write whose answers get lost; after that, the store is out of reach. */
-const SENDINGS_MAX = 4
-const RESEND_AFTER_MS = 50
 
 /** Writes a fenced change. `eager`: do not back off while the store throttles. */
 export async function commit(
@@ -246,6 +175,20 @@ export async function commitBeside(
     return sentOf(await engine.dynamo.transact({ TransactItems: items }))
   })
 }
+
+type Sent = Written | { readonly kind: 'blocked'; readonly row: Row | undefined }
+
+function sentOf(transacted: Transacted): Sent {
+  if (transacted.kind === 'done') return { kind: 'done', row: undefined }
+  if (transacted.kind === 'unknown') return transacted
+  const own = transacted.reasons[0]
+  if (own?.failed) return { kind: 'failed', row: own.row }
+  return { kind: 'blocked', row: transacted.reasons.find(({ failed }) => failed)?.row }
+}
+
+/** How often we send one fenced write whose answers get lost; after that, the store is out of reach. */
+const SENDINGS_MAX = 4
+const RESEND_AFTER_MS = 50
 
 /**
  * If an answer is lost, looks for the mark that the write would have left (rule 5). If the mark is there,
@@ -328,20 +271,25 @@ function committedBy(verdict: Verdict, queue: string, cause: unknown): Committed
   throw outcomeUnknown(queue, cause)
 }
 
+/** Reads the record after a lost answer: if we cannot read it either, we do not know what happened. */
+const readInDoubt = (engine: Engine, queue: string): Promise<QueueRecord | undefined> =>
+  readRecord(engine, queue).catch((error: unknown) => {
+    throw outcomeUnknown(queue, error)
+  })
+
+/** Decodes it while an earlier sending is open: a record that we cannot use does not end the doubt. */
+function seenInDoubt(engine: Engine, queue: string, row: Row | undefined): QueueRecord | undefined {
+  try {
+    return seen(engine, queue, row)
+  } catch (error) {
+    throw outcomeUnknown(queue, error)
+  }
+}
+
 /** A producer may pop as well: our own writes do not count as another producer's. */
 function stillAlone(engine: Engine, before: QueueRecord, after: QueueRecord | undefined): void {
   if (after === undefined || !engine.alone.has(before)) return
   if (after.appends === before.appends) engine.alone.add(after)
-}
-
-type Sent = Written | { readonly kind: 'blocked'; readonly row: Row | undefined }
-
-function sentOf(transacted: Transacted): Sent {
-  if (transacted.kind === 'done') return { kind: 'done', row: undefined }
-  if (transacted.kind === 'unknown') return transacted
-  const own = transacted.reasons[0]
-  if (own?.failed) return { kind: 'failed', row: own.row }
-  return { kind: 'blocked', row: transacted.reasons.find(({ failed }) => failed)?.row }
 }
 
 /**
@@ -352,37 +300,20 @@ function sentOf(transacted: Transacted): Sent {
 export async function foldAfter(engine: Engine, record: QueueRecord): Promise<void> {
   const done = doneLocks(record)
   if (done < DONE_LOCKS_FOLD || (done - DONE_LOCKS_FOLD) % DONE_LOCKS_STEP !== 0) return
-  await fold(engine, record).catch((error: unknown) => {
-    engine.onBackgroundError(error, { queue: record.queue, step: 'fold' })
-  })
-}
-
-/**
- * Folds now, because the items of acknowledged locks take up room in a bounded queue. However this
- * ends, the push looks at the record and tries again.
- */
-export async function foldForRoom(
-  engine: Engine,
-  record: QueueRecord,
-): Promise<QueueRecord | undefined> {
   await tryToFold(engine, record)
-  return readRecord(engine, record.queue)
 }
 
-/** Returns whether the store answered; others may have been first. */
-export const tryToFold = (engine: Engine, record: QueueRecord): Promise<boolean> =>
-  fold(engine, record).then(
-    () => true,
-    (error: unknown) => {
-      engine.onBackgroundError(error, { queue: record.queue, step: 'fold' })
-      return false
-    },
-  )
-
-async function fold(engine: Engine, record: QueueRecord): Promise<void> {
+/** Folds now. Returns whether the store answered; others may have been first. */
+export async function tryToFold(engine: Engine, record: QueueRecord): Promise<boolean> {
   const nowMs = engine.clock.nowMs()
   const draft = foldDone(record, nowMs)
-  await commit(engine, changeOf(engine, record, draft, { nowMs }))
+  try {
+    await commit(engine, changeOf(engine, record, draft, { nowMs }))
+    return true
+  } catch (error) {
+    engine.onBackgroundError(error, { queue: record.queue, step: 'fold' })
+    return false
+  }
 }
 
 /**
@@ -394,7 +325,67 @@ export async function hold(engine: Engine, record: QueueRecord): Promise<QueueRe
   if (record.locks.size === 0) return readRecord(engine, record.queue)
   const untilMs = engine.clock.nowMs() + HOLD_MS
   const written = await engine.dynamo.update(recordKey(record.queue), holdUpdate(record, untilMs))
-  return written.kind === 'unknown'
-    ? readRecord(engine, record.queue)
-    : seen(engine, record.queue, written.row)
+  return recordAfter(engine, record.queue, written)
+}
+
+/** A pause that grows with the attempt and differs between writers. */
+export async function pause(engine: Engine, attempt: number): Promise<void> {
+  await engine.clock.sleep(Math.min(100, 4 * attempt) * (0.5 + engine.random()))
+}
+
+/** Whether something is due by this clock for which there may be room and a lane. */
+export const mayJoin = (engine: Engine, record: QueueRecord, nowMs: number): boolean =>
+  mayHaveRoom(record) && isSomethingJoinable(record, nowMs, areRowsBlocked(engine, record))
+
+/**
+ * Whether we noted that in the last minute, and since then nobody took anything out of the record, changed a row or
+ * made a lane.
+ */
+export function areRowsBlocked({ blockedRows, clock }: Engine, record: QueueRecord): boolean {
+  const blocked = blockedRows.get(record.queue)
+  if (blocked?.born !== record.born || blocked.changes !== record.scheduled.changes) return false
+  return blocked.lanesMade === record.lanesMade && clock.nowMs() < blocked.untilMs
+}
+
+/** Notes that no item of the first row can have a lane, and that the record has no place for them. */
+export function noteBlockedRows(
+  engine: Engine,
+  { queue, born, scheduled: { changes }, lanesMade }: QueueRecord,
+): void {
+  const untilMs = engine.clock.nowMs() + JOIN_RETRY_MS
+  engine.blockedRows.set(queue, { born, changes, lanesMade, untilMs })
+}
+
+/** When the sweeper should look whether a consumer has come for the items that we append now. */
+export const remindAtMs = ({ clock, remindAfterMs }: Engine): number | undefined =>
+  remindAfterMs === undefined ? undefined : patiently(clock.nowMs() + remindAfterMs)
+
+/** Appends may fill the tail well up while the store keeps pace, but only a little once it throttles. */
+export const tailLimits = (engine: Engine): TailLimits =>
+  isThrottled(engine) ? TIGHT_TAIL : ROOMY_TAIL
+
+export const isThrottled = (engine: Engine): boolean =>
+  engine.dynamo.throttledSince(engine.clock.nowMs() - THROTTLED_FOR_MS)
+
+export const busy = (queue: string): QueueError =>
+  new QueueError('BUSY', `Queue "${queue}" is too busy at the moment; ${NOTHING_CHANGED}`)
+
+export function outcomeUnknown(queue: string, cause: unknown): QueueError {
+  return new QueueError(
+    'STORE_UNAVAILABLE',
+    `Cannot tell whether the change to queue "${queue}" was made, because the store's answer was lost`,
+    { outcome: 'unknown', cause },
+  )
+}
+
+/** For an error after part of the work was done: it must not tell the caller "nothing changed". */
+export function changedAllTheSame(error: unknown): unknown {
+  if (!(error instanceof QueueError) || error.outcome === 'unknown') return error
+  const message = error.message.replace(NOTHING_CHANGED, 'a part was done before')
+  return new QueueError(error.code, message, {
+    outcome: 'unknown',
+    cause: error.cause ?? error,
+    field: error.field,
+    ...(!error.retryable && { isFinal: true }),
+  })
 }

@@ -1,3 +1,8 @@
+// The settings of a queue, where a call needs them: its limit, of which each call takes one slot however many attempts
+// it makes, and the patterns from which a queue's first record gets its settings. Both may change at any time. A call
+// that took a slot of an outdated limit fails at its own write, which names the limit; a queue that was made without
+// the newest patterns gets them from the next walk.
+
 import type { Row } from '../../aws/dynamo.ts'
 import { guard, type OwnedLimit, tellGuard } from '../../rate/decide.ts'
 import { isDeadLetterQueue } from '../../shared/bounds.ts'
@@ -23,6 +28,7 @@ import { type Engine, readRecord } from './engine.ts'
 const LIMIT_TRUSTED_MS = 10_000
 
 const settings = { push: 'pushLimit', pop: 'popLimit' } as const
+
 const fields = { push: 'push_limit', pop: 'pop_limit' } as const
 
 /** A call that a queue's limit may count: once by each limit that it meets, however many attempts the call takes. */
@@ -46,6 +52,18 @@ export async function passLimit(
   call.pass = await takeSlot(engine, call, record)
 }
 
+/** The same before a push stores anything: goes by the remembered record, if there is one. */
+export async function passKnownLimit(
+  engine: Engine,
+  queue: string,
+  receivedMs: number | undefined,
+): Promise<LimitedCall> {
+  const record = engine.memory.get(queue)
+  const call: LimitedCall = { verb: 'push', pass: undefined, receivedMs }
+  if (record !== undefined) await passLimit(engine, call, record)
+  return call
+}
+
 /** Returns the limit of which it took a slot; none if the queue has no such limit any more. */
 async function takeSlot(
   engine: Engine,
@@ -54,7 +72,7 @@ async function takeSlot(
 ): Promise<Pass> {
   const { queue } = record
   const { verb, receivedMs } = call
-  const owned = limitIn(record, verb)
+  const owned = limitOf(record.configuration, verb)
   if (owned === undefined) return undefined
   const decision = await slotOf(engine, verb, queue, owned, receivedMs)
   if (decision === undefined) return undefined
@@ -74,9 +92,28 @@ async function takeSlot(
   )
 }
 
-function limitIn(record: QueueRecord | undefined, verb: 'push' | 'pop'): OwnedLimit | undefined {
-  if (record === undefined) return undefined
-  return limitOf(record.configuration, verb)
+async function slotOf(
+  engine: Engine,
+  verb: 'push' | 'pop',
+  queue: string,
+  seen: OwnedLimit,
+  receivedMs: number | undefined,
+) {
+  const look = async () => {
+    const current = await readRecord(engine, queue)
+    return current && limitOf(current.configuration, verb)
+  }
+  try {
+    return await guard(engine.slots, verb, queue, { seen, look, receivedMs })
+  } catch (error) {
+    if (!(error instanceof QueueError)) throw error
+    // A slot may be wasted, but nothing in the queue was touched.
+    throw new QueueError(
+      error.code,
+      `Cannot ${verb} because the ${fields[verb]} of queue "${queue}" cannot be asked at the moment; ${NOTHING_CHANGED}`,
+      { cause: error },
+    )
+  }
 }
 
 function limitOf(configuration: Configuration, verb: 'push' | 'pop'): OwnedLimit | undefined {
@@ -101,49 +138,6 @@ export async function tellLimits(
       engine.onBackgroundError(error, { queue, step: 'tell-limit' })
     })
   }
-}
-
-/** The same before a push stores anything: goes by the remembered record, if there is one. */
-export async function passKnownLimit(
-  engine: Engine,
-  queue: string,
-  receivedMs: number | undefined,
-): Promise<LimitedCall> {
-  const record = engine.memory.get(queue)
-  const call: LimitedCall = { verb: 'push', pass: undefined, receivedMs }
-  if (record !== undefined) await passLimit(engine, call, record)
-  return call
-}
-
-async function slotOf(
-  engine: Engine,
-  verb: 'push' | 'pop',
-  queue: string,
-  seen: OwnedLimit,
-  receivedMs: number | undefined,
-) {
-  const look = async () => limitIn(await readRecord(engine, queue), verb)
-  try {
-    return await guard(engine.slots, verb, queue, { seen, look, receivedMs })
-  } catch (error) {
-    if (!(error instanceof QueueError)) throw error
-    // A slot may be wasted, but nothing in the queue was touched.
-    throw new QueueError(
-      error.code,
-      `Cannot ${verb} because the ${fields[verb]} of queue "${queue}" cannot be asked at the moment; ${NOTHING_CHANGED}`,
-      { cause: error },
-    )
-  }
-}
-
-/** A time that is in the past by every clock. */
-export const DUE = 0
-
-/** Asks for a walk: with a shard and a `checkAt` the sweeper meets the row like a queue whose time has come. */
-export const askForWalk = {
-  UpdateExpression: 'SET #s=:shard,checkAt=:due ADD a :one',
-  ExpressionAttributeNames: { '#s': 'shard' },
-  ExpressionAttributeValues: { ':shard': shardOf(patternsWalkKey.pk), ':due': DUE, ':one': 1 },
 }
 
 /** The patterns, and who put them. */
@@ -178,6 +172,20 @@ export const encodeQueuePatterns = ({
   ...(deployed !== undefined && { h: deployed }),
 })
 
+export function decodeQueuePatterns(row: Row | undefined): QueuePatternsRow {
+  if (row === undefined) return noRow
+  const { r, l, h, m } = row as Stored
+  return {
+    revision: r,
+    patterns: l.map(({ p, ...stored }) => {
+      const { revision: _, source: __, ...settings } = decodeConfiguration({ v: 0, ...stored })
+      return { prefix: p, settings }
+    }),
+    mark: m,
+    ...(h !== undefined && { deployed: h }),
+  }
+}
+
 const storedPatterns = (patterns: QueuePatterns['patterns']): StoredPattern[] =>
   patterns.map(({ prefix, settings }) => {
     const { v: _, ...stored } = encodeConfiguration({
@@ -200,23 +208,19 @@ const textOf = (patterns: QueuePatterns['patterns']): string =>
     .sort()
     .join()
 
-export function decodeQueuePatterns(row: Row | undefined): QueuePatternsRow {
-  if (row === undefined) return noRow
-  const { r, l, h, m } = row as Stored
-  return {
-    revision: r,
-    patterns: l.map(({ p, ...stored }) => {
-      const { revision: _, source: __, ...settings } = decodeConfiguration({ v: 0, ...stored })
-      return { prefix: p, settings }
-    }),
-    mark: m,
-    ...(h !== undefined && { deployed: h }),
-  }
-}
-
 export const readQueuePatterns = async (
   engine: Pick<Engine, 'dynamo'>,
 ): Promise<QueuePatternsRow> => decodeQueuePatterns(await engine.dynamo.get(queuePatternsKey, true))
+
+/** A time that is in the past by every clock. */
+export const DUE = 0
+
+/** Asks for a walk: with a shard and a `checkAt` the sweeper meets the row like a queue whose time has come. */
+export const askForWalk = {
+  UpdateExpression: 'SET #s=:shard,checkAt=:due ADD a :one',
+  ExpressionAttributeNames: { '#s': 'shard' },
+  ExpressionAttributeValues: { ':shard': shardOf(patternsWalkKey.pk), ':due': DUE, ':one': 1 },
+}
 
 /**
  * The settings for a queue's first record. Only here does a push read the patterns, and a process reads them at
@@ -245,12 +249,12 @@ export async function patternsAsKnown(engine: Engine, queue: string): Promise<Qu
   }
 }
 
-/** As they are now. */
-export const patternsByNow = async (engine: Engine): Promise<QueuePatterns> =>
-  (await engine.patterns.get(engine.clock.nowMs())).value
-
 /** The settings that a push would now give a queue without a record. Only answers questions. */
 export async function configurationByNow(engine: Engine, queue: string): Promise<Configuration> {
   if (isDeadLetterQueue(queue)) return defaultConfiguration
   return configurationBy(await patternsByNow(engine), queue)
 }
+
+/** The patterns as they are now. */
+export const patternsByNow = async (engine: Engine): Promise<QueuePatterns> =>
+  (await engine.patterns.get(engine.clock.nowMs())).value

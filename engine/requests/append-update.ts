@@ -1,3 +1,9 @@
+// An append as one update, and a queue's first record. An append is blind: it names no version, because appends
+// commute with each other and with every fenced write (which takes entries off a tail only as a prefix). Its
+// conditions name what would make it wrong: a lane that is gone, or one that it brings and somebody else has made; a
+// tail that is full or under a seal; no room; another limit than the one that it has passed; a key, a message or a
+// token that the record knows.
+
 import type { Expression } from '../../aws/table.ts'
 import { type Append, type TailLimits, tailBytesAllowed } from '../core/append.ts'
 import { recordKey, shardOf } from '../core/keys.ts'
@@ -48,11 +54,6 @@ type AppendOptions = {
   readonly beside?: (update: Expression) => void
 }
 
-/**
- * An append is blind: it names no version, because appends commute with each other and with every
- * fenced write (which takes entries off a tail only as a prefix). Its conditions are that each
- * lane exists or, if it brings one, does not; that the tail is under its cap; that there is room.
- */
 export function appendUpdate(
   append: Append,
   limits: TailLimits,
@@ -214,6 +215,17 @@ function scheduleBeside(
   lowerTimer(update, seen, timerAtMs, { nowMs, orAtMs })
 }
 
+/** The options of an append that say when the sweeper must come for what it adds. */
+export const timersOf = (nowMs: number, { later }: Append, record: QueueRecord | undefined) => ({
+  timerAtMs: later && record && timerOf(later, record, nowMs),
+  nowMs,
+})
+
+const timerOf = (later: Later, { scheduled }: QueueRecord, nowMs: number): number =>
+  isUntidy({ ...scheduled, entries: later.entries })
+    ? Math.min(later.dueMs, nowMs + TIDY_SCHEDULED_MS)
+    : later.dueMs
+
 /** A queue's first record. */
 export function newRecord(
   queue: string,
@@ -255,14 +267,3 @@ export function newRecord(
   if (configuration !== defaultConfiguration) stored.cfg = encodeConfiguration(configuration)
   return stored
 }
-
-/** The options of an append that say when the sweeper must come for what it adds. */
-export const timersOf = (nowMs: number, { later }: Append, record: QueueRecord | undefined) => ({
-  timerAtMs: later && record && timerOf(later, record, nowMs),
-  nowMs,
-})
-
-export const timerOf = (later: Later, { scheduled }: QueueRecord, nowMs: number): number =>
-  isUntidy({ ...scheduled, entries: later.entries })
-    ? Math.min(later.dueMs, nowMs + TIDY_SCHEDULED_MS)
-    : later.dueMs

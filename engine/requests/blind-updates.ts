@@ -1,3 +1,7 @@
+// Blind writes: they name no version, but only what they rely on, so they pass beside whatever else happens to the
+// record. Pops that are claims, acknowledgements, extensions, holds; and conditions that other updates share: the
+// timer, the limit, the token of an update that we hand out, the number of an inbox message.
+
 import { Expression } from '../../aws/table.ts'
 import { HOLD_MS, IN_FLIGHT_MAX, TOKENS_MAX } from '../core/limits.ts'
 import type { Claim } from '../core/plan-pop.ts'
@@ -23,77 +27,6 @@ export function recordUpdate(): Expression {
  * few to spare.
  */
 export const KNOWN_FORMAT = 'attribute_not_exists(fn)'
-
-/** Marks that nothing is free, on condition that nothing was appended and nothing came back since we saw the record. */
-export function dryUpdate(seen: QueueRecord): ReturnType<Expression['build']> {
-  const update = recordUpdate()
-  update.condition(`born=${update.value(seen.born)}`)
-  update.condition(`a=${update.value(seen.appends)}`)
-  update.condition(`g=${update.value(seen.returns)}`)
-  update.set('dry', 'y')
-  return update.build()
-}
-
-/**
- * The condition of a blind write under a queue's limit (`pl` of pushes, `ol` of pops). The limit may be one that this
- * process has never seen, or another than the one of which the call has taken its slot: then the write fails, and
- * returns the record with the limit.
- */
-export function limitAsKnown(update: Expression, attribute: 'pl' | 'ol', pass: Pass): void {
-  if (pass === 'free') return
-  const limit = `cfg.${attribute}`
-  const none = `attribute_not_exists(${limit})`
-  update.condition(
-    pass === undefined ? none : `(${none} OR ${limit}=${update.value(encodeLimit(pass))})`,
-  )
-}
-
-/**
- * Makes sure, outside the fence, that the sweeper or Wake comes by this time: the timer must be no later. The
- * update relies on the record as seen, and its conditions check that this still holds.
- */
-export function lowerCheckAt(
-  update: Expression,
-  { checkAtMs }: Pick<QueueRecord, 'checkAtMs'>,
-  atMs: number,
-  nowMs: number,
-): void {
-  // Wake ignores patient timers: of the two, neither may hide a prompt one.
-  const wantedMs = earliestOf([checkAtMs, atMs]) as number
-  if (checkAtMs === undefined) update.condition('attribute_not_exists(checkAt)')
-  else if (checkAtMs === wantedMs) update.condition(`checkAt<=${update.value(atMs)}`)
-  else update.condition(`checkAt=${update.value(checkAtMs)}`)
-  if (checkAtMs !== wantedMs) setCheckAt(update, wantedMs, nowMs)
-}
-
-/**
- * For what needs Wake and does not set the timer: somebody may have moved the one that we saw, and set a patient one,
- * which would hide ours. One that the stream announces is prompt.
- */
-export function unlessPatientSince(update: Expression, seenMs: number): void {
-  update.condition(`(checkAt=${update.value(seenMs)} OR attribute_exists(wk))`)
-}
-
-/** The same as a separate write. */
-export function checkAtUpdate(
-  seen: QueueRecord,
-  atMs: number,
-  nowMs: number,
-): ReturnType<Expression['build']> {
-  const update = recordUpdate()
-  update.condition(`born=${update.value(seen.born)}`)
-  update.sets.push('born=born')
-  lowerCheckAt(update, seen, atMs, nowMs)
-  return update.build()
-}
-
-/** Sets the timer, and the flag that makes the stream announce it if it is near; otherwise removes the flag. */
-export function setCheckAt(update: Expression, atMs: number, nowMs: number): void {
-  update.set('checkAt', atMs)
-  if (isNear(atMs, nowMs)) update.set('wk', 'y')
-  else update.removes.push('wk')
-}
-
 /** A hold that ends later than this was set by a clock far ahead of ours: do not wait for it. */
 const HOLD_TRUSTED_MS = 2 * HOLD_MS
 
@@ -194,8 +127,77 @@ export function holdUpdate(seen: QueueRecord, untilMs: number): ReturnType<Expre
   return update.build()
 }
 
-// We hand an update out for somebody else to send; it may pass only once.
+/** Marks that nothing is free, on condition that nothing was appended and nothing came back since we saw the record. */
+export function dryUpdate(seen: QueueRecord): ReturnType<Expression['build']> {
+  const update = recordUpdate()
+  update.condition(`born=${update.value(seen.born)}`)
+  update.condition(`a=${update.value(seen.appends)}`)
+  update.condition(`g=${update.value(seen.returns)}`)
+  update.set('dry', 'y')
+  return update.build()
+}
 
+/**
+ * Makes sure, outside the fence, that the sweeper or Wake comes by this time: the timer must be no later. The
+ * update relies on the record as seen, and its conditions check that this still holds.
+ */
+export function lowerCheckAt(
+  update: Expression,
+  { checkAtMs }: Pick<QueueRecord, 'checkAtMs'>,
+  atMs: number,
+  nowMs: number,
+): void {
+  // Wake ignores patient timers: of the two, neither may hide a prompt one.
+  const wantedMs = earliestOf([checkAtMs, atMs]) as number
+  if (checkAtMs === undefined) update.condition('attribute_not_exists(checkAt)')
+  else if (checkAtMs === wantedMs) update.condition(`checkAt<=${update.value(atMs)}`)
+  else update.condition(`checkAt=${update.value(checkAtMs)}`)
+  if (checkAtMs !== wantedMs) setCheckAt(update, wantedMs, nowMs)
+}
+
+/** Sets the timer, and the flag that makes the stream announce it if it is near; otherwise removes the flag. */
+export function setCheckAt(update: Expression, atMs: number, nowMs: number): void {
+  update.set('checkAt', atMs)
+  if (isNear(atMs, nowMs)) update.set('wk', 'y')
+  else update.removes.push('wk')
+}
+
+/**
+ * For what needs Wake and does not set the timer: somebody may have moved the one that we saw, and set a patient one,
+ * which would hide ours. One that the stream announces is prompt.
+ */
+export function unlessPatientSince(update: Expression, seenMs: number): void {
+  update.condition(`(checkAt=${update.value(seenMs)} OR attribute_exists(wk))`)
+}
+
+/** Lowers the timer in a separate write. */
+export function checkAtUpdate(
+  seen: QueueRecord,
+  atMs: number,
+  nowMs: number,
+): ReturnType<Expression['build']> {
+  const update = recordUpdate()
+  update.condition(`born=${update.value(seen.born)}`)
+  update.sets.push('born=born')
+  lowerCheckAt(update, seen, atMs, nowMs)
+  return update.build()
+}
+
+/**
+ * The condition of a blind write under a queue's limit (`pl` of pushes, `ol` of pops). The limit may be one that this
+ * process has never seen, or another than the one of which the call has taken its slot: then the write fails, and
+ * returns the record with the limit.
+ */
+export function limitAsKnown(update: Expression, attribute: 'pl' | 'ol', pass: Pass): void {
+  if (pass === 'free') return
+  const limit = `cfg.${attribute}`
+  const none = `attribute_not_exists(${limit})`
+  update.condition(
+    pass === undefined ? none : `(${none} OR ${limit}=${update.value(encodeLimit(pass))})`,
+  )
+}
+
+/** For an update that we hand out, so that somebody else sends it: it may pass only once. */
 export type OnceOnly = {
   readonly token: string
   /** The record when this one was made. */

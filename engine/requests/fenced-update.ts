@@ -1,3 +1,8 @@
+// The difference between two states of a record as one update, on the condition of the fence: nobody else has raised
+// the version. Appends and claims do not raise it, so the update respects what they touch: it puts no lane that
+// exists, takes entries off a tail only as a prefix, and changes shared counters only by adding. If it drops a lane,
+// ends or alters a lock, or sets a frontier or `checkAt`, it requires that this is still as it was seen.
+
 import type { Expression } from '../../aws/table.ts'
 import type { FencedChange, Guards } from '../core/fence.ts'
 import { subtract } from '../core/ranges.ts'
@@ -16,12 +21,6 @@ import { asScheduled, asScheduledBy, scheduleInRows, takeKeptRoom } from './late
 /** An expression holds 300 operators: with more frontiers to compare, the count of claims stands in. */
 const FRONTIERS_NAMED = 40
 
-/**
- * The difference between two states of a record as one update, on the condition of the fence.
- * It respects what appends and claims touch: it puts no lane that exists, takes entries off a tail
- * only as a prefix, and changes shared counters only by adding. If it drops a lane, ends or alters a
- * lock, or sets a frontier or `checkAt`, it requires that this is still as it was seen.
- */
 export function fencedUpdate(change: FencedChange): ReturnType<Expression['build']> {
   const { before, after, guards, begun } = change
   const update = recordUpdate()
@@ -68,12 +67,6 @@ export function fencedUpdate(change: FencedChange): ReturnType<Expression['build
   return update.build()
 }
 
-/** Joins take it beside the fence. */
-function changeKeptRoom(update: Expression, by: number): void {
-  if (by < 0) takeKeptRoom(update, -by)
-  else update.add('kr', by)
-}
-
 function changeLocks(update: Expression, before: QueueRecord, after: QueueRecord): void {
   for (const [lockId, lock] of before.locks) {
     const next = after.locks.get(lockId)
@@ -88,6 +81,34 @@ function changeLocks(update: Expression, before: QueueRecord, after: QueueRecord
   for (const [lockId, lock] of after.locks) {
     if (before.locks.has(lockId)) continue
     update.set(`K.${update.name(lockId)}`, encodeLock(lock))
+  }
+}
+
+function changeFlags(update: Expression, { before, after, bringsBack }: FencedChange): void {
+  if (after.work !== before.work) {
+    if (after.work) update.set(update.name('work'), 'y')
+    else update.removes.push(update.name('work'))
+  }
+  // Do this even if we have not seen the flag: somebody may have set it beside the fence.
+  if (bringsBack) update.removes.push('dry')
+  else if (after.dry && !before.dry) update.set('dry', 'y')
+  if (after.reminder !== before.reminder) {
+    if (after.reminder === undefined) update.removes.push('rm')
+    else update.set('rm', encodeReminder(after.reminder))
+  }
+  if (after.notable) update.set('ev', 'y')
+  else if (before.notable) update.removes.push('ev')
+  if (before.holdUntilMs !== 0) update.removes.push(update.name('hold'))
+  if (after.checkAtMs !== before.checkAtMs) {
+    if (after.checkAtMs === undefined) update.removes.push('checkAt')
+    else update.set('checkAt', after.checkAtMs)
+    if (after.near && !before.near) update.set('wk', 'y')
+    else if (!after.near && before.near) update.removes.push('wk')
+    update.condition(
+      before.checkAtMs === undefined
+        ? 'attribute_not_exists(checkAt)'
+        : `checkAt=${update.value(before.checkAtMs)}`,
+    )
   }
 }
 
@@ -120,52 +141,10 @@ function changeSequence(update: Expression, before: QueueRecord, after: QueueRec
   update.set('sn', after.sequence)
 }
 
-function changeFlags(update: Expression, { before, after, bringsBack }: FencedChange): void {
-  if (after.work !== before.work) {
-    if (after.work) update.set(update.name('work'), 'y')
-    else update.removes.push(update.name('work'))
-  }
-  // Do this even if we have not seen the flag: somebody may have set it beside the fence.
-  if (bringsBack) update.removes.push('dry')
-  else if (after.dry && !before.dry) update.set('dry', 'y')
-  if (after.reminder !== before.reminder) {
-    if (after.reminder === undefined) update.removes.push('rm')
-    else update.set('rm', encodeReminder(after.reminder))
-  }
-  if (after.notable) update.set('ev', 'y')
-  else if (before.notable) update.removes.push('ev')
-  if (before.holdUntilMs !== 0) update.removes.push(update.name('hold'))
-  if (after.checkAtMs !== before.checkAtMs) {
-    if (after.checkAtMs === undefined) update.removes.push('checkAt')
-    else update.set('checkAt', after.checkAtMs)
-    if (after.near && !before.near) update.set('wk', 'y')
-    else if (!after.near && before.near) update.removes.push('wk')
-    update.condition(
-      before.checkAtMs === undefined
-        ? 'attribute_not_exists(checkAt)'
-        : `checkAt=${update.value(before.checkAtMs)}`,
-    )
-  }
-}
-
-function addGuards(update: Expression, before: QueueRecord, guards: Guards): void {
-  if (guards.claims) update.condition(`c=${update.value(before.claims)}`)
-  if (guards.appends) update.condition(`a=${update.value(before.appends)}`)
-  if (guards.scheduled) asScheduled(update, before.scheduled)
-  if (guards.scheduledByMs !== undefined) {
-    asScheduledBy(update, before.scheduled, guards.scheduledByMs)
-  }
-  if (guards.lanesMade) update.condition(`n=${update.value(before.lanesMade)}`)
-  if (guards.inFlightMax !== undefined) update.condition(`i<=${update.value(guards.inFlightMax)}`)
-  if (guards.roomMin !== undefined) update.condition(`room>=${update.value(guards.roomMin)}`)
-  if (guards.tailBytesMax !== undefined) update.condition(`b<=${update.value(guards.tailBytesMax)}`)
-  if (guards.checkAtAfterMs !== undefined) {
-    update.condition(`checkAt>${update.value(guards.checkAtAfterMs)}`)
-  }
-  for (const priority of guards.lanesAhead ?? []) {
-    const size = before.lanes.get(priority)?.tail.length ?? 0
-    update.condition(`size(L.${update.name(priority)}.t)=${update.value(size)}`)
-  }
+/** Joins take it beside the fence. */
+function changeKeptRoom(update: Expression, by: number): void {
+  if (by < 0) takeKeptRoom(update, -by)
+  else update.add('kr', by)
 }
 
 function dropLane(update: Expression, lane: Lane): void {
@@ -211,4 +190,24 @@ function firstTakenOut(before: Lane, after: Lane): number | undefined {
   const ahead = after.holes.filter(({ to }) => to > after.frontier)
   const first = subtract(ahead, before.holes).find(({ to }) => to > after.frontier)
   return first && Math.max(first.from, after.frontier)
+}
+
+function addGuards(update: Expression, before: QueueRecord, guards: Guards): void {
+  if (guards.claims) update.condition(`c=${update.value(before.claims)}`)
+  if (guards.appends) update.condition(`a=${update.value(before.appends)}`)
+  if (guards.scheduled) asScheduled(update, before.scheduled)
+  if (guards.scheduledByMs !== undefined) {
+    asScheduledBy(update, before.scheduled, guards.scheduledByMs)
+  }
+  if (guards.lanesMade) update.condition(`n=${update.value(before.lanesMade)}`)
+  if (guards.inFlightMax !== undefined) update.condition(`i<=${update.value(guards.inFlightMax)}`)
+  if (guards.roomMin !== undefined) update.condition(`room>=${update.value(guards.roomMin)}`)
+  if (guards.tailBytesMax !== undefined) update.condition(`b<=${update.value(guards.tailBytesMax)}`)
+  if (guards.checkAtAfterMs !== undefined) {
+    update.condition(`checkAt>${update.value(guards.checkAtAfterMs)}`)
+  }
+  for (const priority of guards.lanesAhead ?? []) {
+    const size = before.lanes.get(priority)?.tail.length ?? 0
+    update.condition(`size(L.${update.name(priority)}.t)=${update.value(size)}`)
+  }
 }

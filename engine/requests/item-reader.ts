@@ -1,3 +1,8 @@
+// Reads items from where the record says they are: in its tail, in rows, in S3, in batches. Segments and batches never
+// change once written, so what a process has read stays right for ever, and we remember it, within bounds. If an item
+// is not there, housekeeping has moved it since the record was read: the answer is `missing`, and the caller reads the
+// record again (rule 4).
+
 import type { Dynamo } from '../../aws/dynamo.ts'
 import type { Objects } from '../../aws/objects.ts'
 import { BoundedCache } from '../../shared/system.ts'
@@ -12,124 +17,28 @@ import {
 import { segmentPartition } from '../core/keys.ts'
 import { REMEMBERED_ITEM_BYTES_MAX } from '../core/limits.ts'
 import { type Lane, type QueueRecord, type Stretch, segmentOf } from '../core/record.ts'
-import { BatchParts, type SegmentWatch, unwatched } from './batches.ts'
+import { BatchParts } from './batches.ts'
 import {
   type Fact,
   factsOf,
   recalledRowsFrom,
+  type SegmentWatch,
   sealedRows,
   segmentObject,
+  unwatched,
   type Wanted,
 } from './segment-rows.ts'
 
-/**
- * Numbered lists (the items of a segment, or of a batch), as far as we have read them. Of a list that is
- * larger than the whole cache we keep a part, from the requested number on: a consumer that takes that item
- * takes the following ones next.
- */
-export class PartialCache<T> {
-  readonly #bytesMax: number
-  readonly #lists: BoundedCache<ReadonlyMap<number, T>>
+export type ItemsRead =
+  | { readonly kind: 'read'; readonly entries: readonly string[]; readonly more: boolean }
+  /** This item is not where the record says. */
+  | { readonly kind: 'missing'; readonly priority: number; readonly sequence: number }
 
-  constructor(bytesMax: number) {
-    this.#bytesMax = bytesMax
-    this.#lists = new BoundedCache(bytesMax)
-  }
-
-  get(list: string, number: number): T | undefined {
-    return this.#lists.get(list)?.get(number)
-  }
-
-  /** Adds to what we already know of the list. */
-  add(list: string, found: ReadonlyMap<number, T>, from: number): void {
-    if (found.size === 0) return
-    const known = this.#lists.get(list)
-    const all = known === undefined ? found : new Map([...known, ...found])
-    let bytes = 0
-    for (const value of all.values()) bytes += bytesOf(value)
-    if (bytes <= this.#bytesMax) this.#lists.set(list, all, bytes)
-    else this.#addPart(list, [...all].sort(byNumber), from)
-  }
-
-  #addPart(list: string, all: readonly (readonly [number, T])[], from: number): void {
-    const kept = new Map<number, T>()
-    let bytes = 0
-    for (const [number, value] of [
-      ...all.filter(([number]) => number >= from),
-      ...all.filter(([number]) => number < from),
-    ]) {
-      if (bytes + bytesOf(value) > this.#bytesMax) break
-      bytes += bytesOf(value)
-      kept.set(number, value)
-    }
-    this.#lists.set(list, kept, bytes)
-  }
-
-  forget(list: string): void {
-    this.#lists.delete(list)
-  }
-}
-
-const byNumber = ([a]: readonly [number, unknown], [b]: readonly [number, unknown]): number => a - b
-
-/** Strings take two bytes a character in memory, plus some for the object around them. */
-const bytesOf = (value: unknown): number =>
-  typeof value === 'string' ? 2 * value.length + 64 : 128
-
-type BatchPart = {
-  readonly key: string
-  readonly reference: BatchReference
-  readonly part: number
-}
-/** Where in a batch an item is. */
-export type Part = BatchPart & { readonly at: number }
-
-/**
- * The names under which a read of one queue remembers segments and parts of batches. Neighbours have the same name,
- * often a hundred items in a row, so we keep the one made for the item before.
- */
-export class Places {
-  readonly #queue: string
-  #segment: { readonly lane: Lane; readonly number: number; readonly key: string } | undefined
-  #part: (BatchPart & { readonly text: string }) | undefined
-
-  constructor(queue: string) {
-    this.#queue = queue
-  }
-
-  segmentKey(lane: Lane, sequence: number): string {
-    const number = segmentOf(lane, sequence)
-    const before = this.#segment
-    if (before?.lane === lane && before.number === number) return before.key
-    const key = `${this.#queue}/${lane.epoch}/${lane.priority}/${number}`
-    this.#segment = { lane, number, key }
-    return key
-  }
-
-  partOf({ reference: text, index }: Exclude<Fact, string>): Part {
-    const before = this.#part?.text === text ? this.#part : undefined
-    const reference = before?.reference ?? decodeReference(text)
-    const part = Math.floor(index / reference.partItems)
-    const at = index % reference.partItems
-    if (before?.part === part) return { key: before.key, reference, part, at }
-    const key = `${this.#queue}/${reference.batch}/${part}`
-    this.#part = { text, key, reference, part }
-    return { key, reference, part, at }
-  }
-}
-
-/** In an answer each item also has its details: id, priority, times. */
-const DETAILS_BYTES = 160
 /**
  * Parts of batches that we read side by side. A large item that was pushed alone is a part by itself: without this,
  * a pop of a hundred would wait for them one after the other.
  */
 const PARTS_AT_ONCE = 8
-
-export type ItemsRead =
-  | { readonly kind: 'read'; readonly entries: readonly string[]; readonly more: boolean }
-  /** An item is not where the record says, so the caller must read the record again (rule 4). */
-  | { readonly kind: 'missing'; readonly priority: number; readonly sequence: number }
 
 type Held = {
   /** Loads from S3 that found nothing. */
@@ -146,10 +55,6 @@ type Reading = Wanted & {
   readonly lane: Lane
 }
 
-/**
- * Reads items from where the record says they are. Segments and batches never change once written,
- * so we remember what we have read, within bounds, and it stays right for ever.
- */
 export class ItemReader {
   readonly #stores: { readonly dynamo: Dynamo; readonly objects: Objects }
   readonly #watch: SegmentWatch
@@ -330,6 +235,106 @@ function tailFacts(lane: Lane, from: number, to: number): Map<number, Fact> {
   return facts
 }
 
+/** In an answer each item also has its details: id, priority, times. */
+const DETAILS_BYTES = 160
+
 /** How many bytes of an answer an item takes. Escaping at most doubles it, so we count exactly only if it matters. */
 export const answerBytes = (entry: string): number =>
   DETAILS_BYTES + (entry.length < 1_000 ? 2 * entry.length : escapedBytes(decodeItem(entry).text))
+
+/**
+ * Numbered lists (the items of a segment, or of a batch), as far as we have read them. Of a list that is
+ * larger than the whole cache we keep a part, from the requested number on: a consumer that takes that item
+ * takes the following ones next.
+ */
+export class PartialCache<T> {
+  readonly #bytesMax: number
+  readonly #lists: BoundedCache<ReadonlyMap<number, T>>
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax
+    this.#lists = new BoundedCache(bytesMax)
+  }
+
+  get(list: string, number: number): T | undefined {
+    return this.#lists.get(list)?.get(number)
+  }
+
+  /** Adds to what we already know of the list. */
+  add(list: string, found: ReadonlyMap<number, T>, from: number): void {
+    if (found.size === 0) return
+    const known = this.#lists.get(list)
+    const all = known === undefined ? found : new Map([...known, ...found])
+    let bytes = 0
+    for (const value of all.values()) bytes += bytesOf(value)
+    if (bytes <= this.#bytesMax) this.#lists.set(list, all, bytes)
+    else this.#addPart(list, [...all].sort(byNumber), from)
+  }
+
+  #addPart(list: string, all: readonly (readonly [number, T])[], from: number): void {
+    const kept = new Map<number, T>()
+    let bytes = 0
+    for (const [number, value] of [
+      ...all.filter(([number]) => number >= from),
+      ...all.filter(([number]) => number < from),
+    ]) {
+      if (bytes + bytesOf(value) > this.#bytesMax) break
+      bytes += bytesOf(value)
+      kept.set(number, value)
+    }
+    this.#lists.set(list, kept, bytes)
+  }
+
+  forget(list: string): void {
+    this.#lists.delete(list)
+  }
+}
+
+const byNumber = ([a]: readonly [number, unknown], [b]: readonly [number, unknown]): number => a - b
+
+/** Strings take two bytes a character in memory, plus some for the object around them. */
+const bytesOf = (value: unknown): number =>
+  typeof value === 'string' ? 2 * value.length + 64 : 128
+
+type BatchPart = {
+  readonly key: string
+  readonly reference: BatchReference
+  readonly part: number
+}
+
+/** Where in a batch an item is. */
+type Part = BatchPart & { readonly at: number }
+
+/**
+ * The names under which a read of one queue remembers segments and parts of batches. Neighbours have the same name,
+ * often a hundred items in a row, so we keep the one made for the item before.
+ */
+export class Places {
+  readonly #queue: string
+  #segment: { readonly lane: Lane; readonly number: number; readonly key: string } | undefined
+  #part: (BatchPart & { readonly text: string }) | undefined
+
+  constructor(queue: string) {
+    this.#queue = queue
+  }
+
+  segmentKey(lane: Lane, sequence: number): string {
+    const number = segmentOf(lane, sequence)
+    const before = this.#segment
+    if (before?.lane === lane && before.number === number) return before.key
+    const key = `${this.#queue}/${lane.epoch}/${lane.priority}/${number}`
+    this.#segment = { lane, number, key }
+    return key
+  }
+
+  partOf({ reference: text, index }: Exclude<Fact, string>): Part {
+    const before = this.#part?.text === text ? this.#part : undefined
+    const reference = before?.reference ?? decodeReference(text)
+    const part = Math.floor(index / reference.partItems)
+    const at = index % reference.partItems
+    if (before?.part === part) return { key: before.key, reference, part, at }
+    const key = `${this.#queue}/${reference.batch}/${part}`
+    this.#part = { text, key, reference, part }
+    return { key, reference, part, at }
+  }
+}

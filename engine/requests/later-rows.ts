@@ -1,3 +1,9 @@
+// The scheduled entries of a queue: the list in its record, and the rows into which seals copy that list. Pushes add
+// to the end of the list, blindly. A write that takes entries out names their places, which are right if no other
+// write has taken any out or changed a row: each of them raises `tv`, which must be as seen. Rows belong to an era, so
+// a purge takes all of them away by beginning another. Whoever rewrites a row requires that it is still as read. A
+// read may not yet show the rows of a transaction, so the record names those.
+
 import type { Dynamo, Row } from '../../aws/dynamo.ts'
 import type { Expression } from '../../aws/table.ts'
 import { scheduledPartition, scheduledSortKey } from '../core/keys.ts'
@@ -14,112 +20,6 @@ import { SEALS_BEHIND_MAX } from '../core/limits.ts'
 import { asPrompt, isPatient, type QueueRecord, type Scheduled } from '../core/record.ts'
 import { lowerCheckAt, recordUpdate, setCheckAt, unlessPatientSince } from './blind-updates.ts'
 import { pack, unpack } from './segment-rows.ts'
-
-/** The scheduled entries of one second and one seal, in the order in which they were pushed. */
-type NewRow = {
-  readonly sk: string
-  readonly due: number
-  readonly entries: readonly string[]
-}
-
-export type ScheduledRow = NewRow & {
-  /** Its entries as they are stored. */
-  readonly stored: Uint8Array
-}
-
-/** The row that a purge adds to its era. It sorts after all others, where only the deletion of the era looks. */
-export const PURGED_SORT_KEY = '~~'
-
-export const partitionOf = ({ queue, born, scheduled }: QueueRecord): string =>
-  scheduledPartition(queue, born, scheduled.era)
-
-/** The rows that the next seal of this record makes from the entries at these places. */
-export function rowsToSeal({ scheduled }: QueueRecord, places: readonly number[]): NewRow[] {
-  const seals = scheduled.seals + 1
-  const entries = places.map((place) => scheduled.entries[place] as string)
-  return [...Map.groupBy(entries, dueOf)].map(([due, some]) => ({
-    sk: scheduledSortKey(due, seals),
-    due,
-    entries: some,
-  }))
-}
-
-export const storedRow = (
-  partition: string,
-  { sk, entries }: Pick<NewRow, 'sk' | 'entries'>,
-): Row => ({
-  pk: partition,
-  sk,
-  d: pack(entries),
-})
-
-export function rowOf(row: Row): ScheduledRow {
-  const [sk, stored] = [row.sk as string, row.d as Uint8Array]
-  return { sk, due: dueOfRow(sk), entries: unpack(stored), stored }
-}
-
-/**
- * Rewrites a row with what is left of it, or deletes it, as part of a transaction. It passes if the row is as we read
- * it: our read of the record may have shown a write that our read of the row did not yet show.
- */
-export function rewritten(
-  TableName: string,
-  partition: string,
-  row: Pick<ScheduledRow, 'sk' | 'entries' | 'stored'>,
-) {
-  const asRead = {
-    TableName,
-    ConditionExpression: 'd=:d',
-    ExpressionAttributeValues: { ':d': row.stored },
-  }
-  return row.entries.length > 0
-    ? { Put: { ...asRead, Item: storedRow(partition, row) } }
-    : { Delete: { ...asRead, Key: { pk: partition, sk: row.sk } } }
-}
-
-/** The unseen rows that a read still does not show. */
-export async function unseenStill(dynamo: Dynamo, record: QueueRecord): Promise<readonly string[]> {
-  const { unseen } = record.scheduled
-  if (unseen.length === 0) return unseen
-  const pk = partitionOf(record)
-  // Mostly three at most. We read them one by one, because every function has the right to do that.
-  const read = await Promise.all(unseen.map((sk) => dynamo.get({ pk, sk }, true)))
-  return unseen.filter((_, at) => read[at] === undefined)
-}
-
-/** The first rows in order of time, from the sort key `from` to `to`. */
-export async function scheduledRows(
-  dynamo: Dynamo,
-  partition: string,
-  { from = '', to = '~', limit }: { from?: string; to?: string; limit: number },
-): Promise<{ rows: ScheduledRow[]; more: boolean }> {
-  const { rows, next } = await dynamo.query({
-    KeyConditionExpression: 'pk=:pk AND sk BETWEEN :from AND :to',
-    // All sort keys lie between these two.
-    ExpressionAttributeValues: { ':pk': partition, ':from': from === '' ? '0' : from, ':to': to },
-    ConsistentRead: true,
-    Limit: limit,
-  })
-  return { rows: rows.map(rowOf), more: next !== undefined }
-}
-
-/** The first place after this sort key: no key has a space. */
-export const behind = (sk: string): string => `${sk} `
-
-/** The rows of one second that these seals wrote, from the first to the last. */
-export async function rowsOfSeals(
-  dynamo: Dynamo,
-  partition: string,
-  due: number,
-  [first, last]: readonly [number, number],
-): Promise<ScheduledRow[]> {
-  if (last < first) return []
-  const [from, to] = [scheduledSortKey(due, first), scheduledSortKey(due, last)]
-  return (await scheduledRows(dynamo, partition, { from, to, limit: last - first + 1 })).rows
-}
-
-// What writes do to the scheduled entries of a record. Pushes blindly add to the end of the list. A write that takes
-// entries out names their places, which are right if no other write has taken any out: `tv` must be as seen.
 
 /** Adds scheduled entries. The record that we saw need not be the newest. */
 export function schedule(update: Expression, later: Later, seen: QueueRecord): void {
@@ -175,16 +75,8 @@ function areAsSeen(update: Expression, { items, changes }: Scheduled): string {
   return `${isNone ? `(attribute_not_exists(sc) OR ${isAsMany})` : isAsMany} AND ${isUnchanged(update, changes)}`
 }
 
-/** Requires that no entry was taken out of the record, and that no row has changed. */
-export function unchanged(update: Expression, changes: number): void {
-  update.condition(isUnchanged(update, changes))
-}
-
-const isUnchanged = (update: Expression, changes: number): string =>
-  changes === 0 ? 'attribute_not_exists(tv)' : `tv=${update.value(changes)}`
-
 /** The scheduled entries that a write takes out. */
-export type Taken = {
+type Taken = {
   /** Places in the record's list. */
   readonly places: readonly number[]
   /** Entries that stay in the list but lose some items. */
@@ -217,6 +109,64 @@ function setUnseen(update: Expression, before: Scheduled, unseen: readonly strin
   else update.set('tu', unseen.map(shortRow))
 }
 
+/** Requires that no entry was taken out of the record, and that no row has changed. */
+function unchanged(update: Expression, changes: number): void {
+  update.condition(isUnchanged(update, changes))
+}
+
+const isUnchanged = (update: Expression, changes: number): string =>
+  changes === 0 ? 'attribute_not_exists(tv)' : `tv=${update.value(changes)}`
+
+/** Takes entries out in a separate write. */
+export function takeUpdate(
+  record: QueueRecord,
+  taken: Taken,
+  beside: (update: Expression) => void = () => {},
+): ReturnType<Expression['build']> {
+  const update = recordUpdate()
+  update.condition(`born=${update.value(record.born)}`)
+  take(update, record.scheduled, taken)
+  beside(update)
+  return update.build()
+}
+
+/** Takes out room that was kept for due items, if no other write has done so. */
+export function takeKeptRoom(update: Expression, kept: number): void {
+  if (kept === 0) return
+  update.condition(`kr>=${update.value(kept)}`)
+  update.add('kr', -kept)
+}
+
+/**
+ * The timer may be put off, or be patient, for what is due and finds no room, or no lane. If a write takes that out, the
+ * timer must be in time for what comes due next, and Wake must come. `left`: the list without what is taken.
+ */
+export function timeLeft(
+  { checkAtMs = Number.POSITIVE_INFINITY }: QueueRecord,
+  left: readonly (string | undefined)[],
+  nextDue: number | undefined,
+  nowMs: number,
+): number | undefined {
+  const due = earliestDue({ entries: left.filter((entry) => entry !== undefined), nextDue })
+  if (due === undefined || isDue(due, nowMs)) return undefined
+  return checkAtMs > 1_000 * due || isPatient(checkAtMs) ? 1_000 * due : undefined
+}
+
+/**
+ * Lets a fenced write schedule more items, in rows that the same transaction puts under the next seal's number, and
+ * take entries of the record along.
+ */
+export function scheduleInRows(update: Expression, before: Scheduled, after: Scheduled): void {
+  const { nextDue, seals, unseen } = after
+  const left = new Set(after.entries)
+  const places = [...before.entries.keys()].filter(
+    (place) => !left.has(before.entries[place] as string),
+  )
+  const [items, bytes] = [before.items - after.items, before.bytes - after.bytes]
+  take(update, before, { places, items, bytes, nextDue, unseen })
+  update.set('tg', seals)
+}
+
 /** Changes nothing, and passes if no scheduled entry was taken out and no row has changed. */
 export function asReadUpdate({ born, scheduled }: QueueRecord): ReturnType<Expression['build']> {
   const update = recordUpdate()
@@ -235,41 +185,6 @@ export function seenUpdate(
   update.condition(`born=${update.value(born)}`)
   unchanged(update, scheduled.changes)
   setUnseen(update, scheduled, unseen)
-  return update.build()
-}
-
-/**
- * The timer may be put off, or be patient, for what is due and finds no room, or no lane. If a write takes that out, the
- * timer must be in time for what comes due next, and Wake must come. `left`: the list without what is taken.
- */
-export function timeLeft(
-  { checkAtMs = Number.POSITIVE_INFINITY }: QueueRecord,
-  left: readonly (string | undefined)[],
-  nextDue: number | undefined,
-  nowMs: number,
-): number | undefined {
-  const due = earliestDue({ entries: left.filter((entry) => entry !== undefined), nextDue })
-  if (due === undefined || isDue(due, nowMs)) return undefined
-  return checkAtMs > 1_000 * due || isPatient(checkAtMs) ? 1_000 * due : undefined
-}
-
-/** Takes out room that was kept for due items, if no other write has done so. */
-export function takeKeptRoom(update: Expression, kept: number): void {
-  if (kept === 0) return
-  update.condition(`kr>=${update.value(kept)}`)
-  update.add('kr', -kept)
-}
-
-/** The same as a separate write. */
-export function takeUpdate(
-  record: QueueRecord,
-  taken: Taken,
-  beside: (update: Expression) => void = () => {},
-): ReturnType<Expression['build']> {
-  const update = recordUpdate()
-  update.condition(`born=${update.value(record.born)}`)
-  take(update, record.scheduled, taken)
-  beside(update)
   return update.build()
 }
 
@@ -306,17 +221,105 @@ export function forgetPurgedUpdate(
   return update.build()
 }
 
+export const partitionOf = ({ queue, born, scheduled }: QueueRecord): string =>
+  scheduledPartition(queue, born, scheduled.era)
+
+/** The row that a purge adds to its era. It sorts after all others, where only the deletion of the era looks. */
+export const PURGED_SORT_KEY = '~~'
+
+/** The scheduled entries of one second and one seal, in the order in which they were pushed. */
+type NewRow = {
+  readonly sk: string
+  readonly due: number
+  readonly entries: readonly string[]
+}
+
+export type ScheduledRow = NewRow & {
+  /** Its entries as they are stored. */
+  readonly stored: Uint8Array
+}
+
+/** The rows that the next seal of this record makes from the entries at these places. */
+export function rowsToSeal({ scheduled }: QueueRecord, places: readonly number[]): NewRow[] {
+  const seals = scheduled.seals + 1
+  const entries = places.map((place) => scheduled.entries[place] as string)
+  return [...Map.groupBy(entries, dueOf)].map(([due, some]) => ({
+    sk: scheduledSortKey(due, seals),
+    due,
+    entries: some,
+  }))
+}
+
+export const storedRow = (
+  partition: string,
+  { sk, entries }: Pick<NewRow, 'sk' | 'entries'>,
+): Row => ({
+  pk: partition,
+  sk,
+  d: pack(entries),
+})
+
+export function rowOf(row: Row): ScheduledRow {
+  const [sk, stored] = [row.sk as string, row.d as Uint8Array]
+  return { sk, due: dueOfRow(sk), entries: unpack(stored), stored }
+}
+
 /**
- * Lets a fenced write schedule more items, in rows that the same transaction puts under the next seal's number, and
- * take entries of the record along.
+ * Rewrites a row with what is left of it, or deletes it, as part of a transaction. It passes if the row is as we read
+ * it: our read of the record may have shown a write that our read of the row did not yet show.
  */
-export function scheduleInRows(update: Expression, before: Scheduled, after: Scheduled): void {
-  const { nextDue, seals, unseen } = after
-  const left = new Set(after.entries)
-  const places = [...before.entries.keys()].filter(
-    (place) => !left.has(before.entries[place] as string),
-  )
-  const [items, bytes] = [before.items - after.items, before.bytes - after.bytes]
-  take(update, before, { places, items, bytes, nextDue, unseen })
-  update.set('tg', seals)
+export function rewritten(
+  TableName: string,
+  partition: string,
+  row: Pick<ScheduledRow, 'sk' | 'entries' | 'stored'>,
+) {
+  const asRead = {
+    TableName,
+    ConditionExpression: 'd=:d',
+    ExpressionAttributeValues: { ':d': row.stored },
+  }
+  return row.entries.length > 0
+    ? { Put: { ...asRead, Item: storedRow(partition, row) } }
+    : { Delete: { ...asRead, Key: { pk: partition, sk: row.sk } } }
+}
+
+/** The first rows in order of time, from the sort key `from` to `to`. */
+export async function scheduledRows(
+  dynamo: Dynamo,
+  partition: string,
+  { from = '', to = '~', limit }: { from?: string; to?: string; limit: number },
+): Promise<{ rows: ScheduledRow[]; more: boolean }> {
+  const { rows, next } = await dynamo.query({
+    KeyConditionExpression: 'pk=:pk AND sk BETWEEN :from AND :to',
+    // All sort keys lie between these two.
+    ExpressionAttributeValues: { ':pk': partition, ':from': from === '' ? '0' : from, ':to': to },
+    ConsistentRead: true,
+    Limit: limit,
+  })
+  return { rows: rows.map(rowOf), more: next !== undefined }
+}
+
+/** The first place after this sort key: no key has a space. */
+export const behind = (sk: string): string => `${sk} `
+
+/** The rows of one second that these seals wrote, from the first to the last. */
+export async function rowsOfSeals(
+  dynamo: Dynamo,
+  partition: string,
+  due: number,
+  [first, last]: readonly [number, number],
+): Promise<ScheduledRow[]> {
+  if (last < first) return []
+  const [from, to] = [scheduledSortKey(due, first), scheduledSortKey(due, last)]
+  return (await scheduledRows(dynamo, partition, { from, to, limit: last - first + 1 })).rows
+}
+
+/** The unseen rows that a read still does not show. */
+export async function unseenStill(dynamo: Dynamo, record: QueueRecord): Promise<readonly string[]> {
+  const { unseen } = record.scheduled
+  if (unseen.length === 0) return unseen
+  const pk = partitionOf(record)
+  // Mostly three at most. We read them one by one, because every function has the right to do that.
+  const read = await Promise.all(unseen.map((sk) => dynamo.get({ pk, sk }, true)))
+  return unseen.filter((_, at) => read[at] === undefined)
 }

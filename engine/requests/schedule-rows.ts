@@ -1,9 +1,53 @@
+// The row of a schedule, and the row of the item that it pushes. A write names the tag and the version that it has
+// seen. The tag is random, so a schedule that was deleted and made again has another; the version rises with each
+// write. Of two processes that change a schedule or push its occurrence at once, only one passes.
+
 import type { Row } from '../../aws/table.ts'
 import { QueueError } from '../../shared/errors.ts'
 import { present } from '../../shared/wire.ts'
 import { queueOfSchedules, scheduleItemKey, scheduleKey, shardOf } from '../core/keys.ts'
 import { isNear } from '../core/record.ts'
 import { checkAtOf, type Missed, type Schedule, type ScheduleItem } from '../core/schedule.ts'
+
+/** An entry of a transaction. */
+export type RowWrite = Partial<Readonly<Record<'Put' | 'Delete' | 'Update', object>>>
+
+/**
+ * The schedule's row, on the condition that it is as we saw it: no caller has put, paused or deleted it since, and
+ * no other sweeper has pushed its occurrence.
+ */
+export function replacement(
+  TableName: string,
+  before: Schedule | undefined,
+  after: Schedule,
+  nowMs: number,
+  item?: ScheduleItem,
+): readonly RowWrite[] {
+  const own = { Put: { TableName, Item: encodeSchedule(after, nowMs), ...asSeen(before) } }
+  if (item === undefined) return [own]
+  return [own, { Put: { TableName, Item: encodeScheduleItem(after.queue, after.name, item) } }]
+}
+
+export const deletion = (
+  TableName: string,
+  queue: string,
+  name: string,
+  before: Schedule | undefined,
+): readonly RowWrite[] => [
+  { Delete: { TableName, Key: scheduleKey(queue, name), ...asSeen(before) } },
+  { Delete: { TableName, Key: scheduleItemKey(queue, name) } },
+]
+
+const ReturnValuesOnConditionCheckFailure = 'ALL_OLD'
+
+const asSeen = (seen: Schedule | undefined) =>
+  seen === undefined
+    ? { ConditionExpression: 'attribute_not_exists(pk)', ReturnValuesOnConditionCheckFailure }
+    : {
+        ConditionExpression: 'm=:m AND v=:v',
+        ExpressionAttributeValues: { ':m': seen.tag, ':v': seen.version },
+        ReturnValuesOnConditionCheckFailure,
+      }
 
 type Stored = {
   readonly pk: string
@@ -34,7 +78,7 @@ type Stored = {
 }
 
 /** Every write of a schedule's row uses this: nothing else sets its `checkAt`. */
-export function encodeSchedule(schedule: Schedule, nowMs: number): Row {
+function encodeSchedule(schedule: Schedule, nowMs: number): Row {
   const { queue, name, timing } = schedule
   const checkAt = checkAtOf(schedule)
   return present({
@@ -96,56 +140,14 @@ const unknownFormat = (queue: string, name: string): QueueError =>
     `Cannot use schedule "${name}" of queue "${queue}" because a newer PushPop has written it: deploy the newer version here as well`,
   )
 
-export const encodeScheduleItem = (
-  queue: string,
-  name: string,
-  { mark, text }: ScheduleItem,
-): Row => ({ ...scheduleItemKey(queue, name), m: mark, d: text })
+const encodeScheduleItem = (queue: string, name: string, { mark, text }: ScheduleItem): Row => ({
+  ...scheduleItemKey(queue, name),
+  m: mark,
+  d: text,
+})
 
 export function decodeScheduleItem(row: Row | undefined): ScheduleItem | undefined {
   if (row === undefined) return undefined
   const { m, d } = row as { readonly m: string; readonly d: string }
   return { mark: m, text: d }
 }
-
-/** An entry of a transaction. */
-export type RowWrite =
-  Readonly<Record<'Put' | 'Delete' | 'Update', object>> extends infer W ? Partial<W> : never
-
-/**
- * The schedule's row, on the condition that it is as we saw it: no caller has put, paused or deleted it since, and
- * no other sweeper has pushed its occurrence.
- */
-export function replacement(
-  TableName: string,
-  before: Schedule | undefined,
-  after: Schedule,
-  nowMs: number,
-  item?: ScheduleItem,
-): readonly RowWrite[] {
-  const own = { Put: { TableName, Item: encodeSchedule(after, nowMs), ...asSeen(before) } }
-  if (item === undefined) return [own]
-  return [own, { Put: { TableName, Item: encodeScheduleItem(after.queue, after.name, item) } }]
-}
-
-export const deletion = (
-  TableName: string,
-  queue: string,
-  name: string,
-  before: Schedule | undefined,
-): readonly RowWrite[] => [
-  { Delete: { TableName, Key: scheduleKey(queue, name), ...asSeen(before) } },
-  { Delete: { TableName, Key: scheduleItemKey(queue, name) } },
-]
-
-const ReturnValuesOnConditionCheckFailure = 'ALL_OLD'
-
-/** The tag is random, so a schedule that was deleted and made again has another; the version rises with each write. */
-const asSeen = (seen: Schedule | undefined) =>
-  seen === undefined
-    ? { ConditionExpression: 'attribute_not_exists(pk)', ReturnValuesOnConditionCheckFailure }
-    : {
-        ConditionExpression: 'm=:m AND v=:v',
-        ExpressionAttributeValues: { ':m': seen.tag, ':v': seen.version },
-        ReturnValuesOnConditionCheckFailure,
-      }

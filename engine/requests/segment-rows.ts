@@ -1,8 +1,13 @@
+// Entries that have left the tail of a record, by their numbers: in the chunk rows that seals write, in one object for
+// each segment, and in the rows of a recalled copy, which have keys of their own. Several processes may write the same
+// segment at once. They put the same item under the same number, so rows that a lost race leaves behind are still
+// true, and a reader takes what all rows together say.
+
 import type { default as Zlib } from 'node:zlib'
-import type { Dynamo, Row } from '../../aws/dynamo.ts'
+import type { Clock, Dynamo, Row } from '../../aws/dynamo.ts'
 import type { Objects } from '../../aws/objects.ts'
 import type { Key } from '../../aws/table.ts'
-import { decodeReference, isReference, spanOf } from '../core/item.ts'
+import { type BatchReference, decodeReference, isReference, spanOf } from '../core/item.ts'
 import {
   afterRecalled,
   chunkSortKey,
@@ -13,74 +18,6 @@ import {
 } from '../core/keys.ts'
 import { ROW_BYTES_MAX } from '../core/limits.ts'
 import type { Lane } from '../core/record.ts'
-
-// Loaded when something is first packed or unpacked: 1.6 ms of a cold start otherwise.
-const zlib = (): Partial<typeof Zlib> => process.getBuiltinModule('node:zlib')
-
-/** AWS bills a row of up to 1 KB as one unit, however small it is: compressing it would only cost time. */
-const COMPRESS_FROM_BYTES = 900
-/** Far more than any row or part holds: bounds the size to which a damaged one may unpack. */
-const UNPACKED_BYTES_MAX = 512 * 1024 * 1024
-
-/**
- * Entries as one value: each as decimal byte length, a colon, and its text; compressed if that makes it
- * smaller. The first byte shows whether it is: a digit, or zstd's magic number.
- */
-export function pack(entries: readonly string[]): Uint8Array {
-  const plain = Buffer.from(
-    entries.map((entry) => `${Buffer.byteLength(entry)}:${entry}`).join(''),
-    'utf8',
-  )
-  if (plain.length < COMPRESS_FROM_BYTES) return plain
-  const { zstdCompressSync } = zlib()
-  // Node before 22.15 has no zstd. Every engine can read uncompressed values.
-  if (zstdCompressSync === undefined) return plain
-  const compressed = zstdCompressSync(plain)
-  return compressed.length < plain.length ? compressed : plain
-}
-
-const ZSTD_FIRST_BYTE = 0x28
-const COLON = 0x3a
-const ZERO = 0x30
-const isDigit = (byte: number | undefined): byte is number =>
-  byte !== undefined && byte >= ZERO && byte < ZERO + 10
-
-export function unpack(packed: Uint8Array): string[] {
-  const bytes =
-    packed[0] === ZSTD_FIRST_BYTE
-      ? decompress(packed)
-      : Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength)
-  const entries: string[] = []
-  for (let at = 0; at < bytes.length; ) {
-    let length = 0
-    let colon = at
-    for (let byte = bytes[at]; isDigit(byte); byte = bytes[colon]) {
-      length = 10 * length + byte - ZERO
-      colon += 1
-    }
-    const digits = colon - at
-    const from = colon + 1
-    const to = from + length
-    if (bytes[colon] !== COLON || digits < 1 || digits > 9 || to > bytes.length) {
-      throw new Error('A packed row is damaged')
-    }
-    entries.push(bytes.toString('utf8', from, to))
-    at = to
-  }
-  return entries
-}
-
-function decompress(packed: Uint8Array): Buffer {
-  const { zstdDecompressSync } = zlib()
-  if (zstdDecompressSync !== undefined) {
-    return zstdDecompressSync(packed, { maxOutputLength: UNPACKED_BYTES_MAX })
-  }
-  throw new Error(
-    `Cannot read items that were compressed with zstd because Node ${process.versions.node} has none: use Node 22.15 or newer`,
-  )
-}
-
-// The rows of segments that a seal or a recall writes.
 
 /** Chunk rows for the entries at the front of a lane's tail. A row never crosses a segment's end. */
 export function chunkRows(queue: string, lane: Lane, entries: readonly string[]): Row[] {
@@ -171,11 +108,18 @@ function* runsOfBytes(entries: readonly string[], bytesMax: number): Generator<r
   if (run.length > 0) yield run
 }
 
+export async function putSegmentObject(
+  objects: Objects,
+  queue: string,
+  lane: Lane,
+  segment: number,
+  entries: readonly string[],
+): Promise<void> {
+  await objects.put(segmentObjectKey(queue, lane.epoch, lane.priority, segment), pack(entries))
+}
+
 /** Where one item of a segment is: here, or in a batch. */
 export type Fact = string | { readonly reference: string; readonly index: number }
-
-/** A segment of 1,000 items of 256 KiB is 256 pages of 1 MB. */
-const PAGES_MAX = 300
 
 /** All rows of a segment, from every writer. Writers that lost a race leave some; all of them are true. */
 export async function segmentRows(
@@ -201,6 +145,11 @@ export async function sealedRows(
   const values = { ':p': partition, ':r': RECALLED_PREFIX }
   return allPages(dynamo, 'pk=:p AND sk<:r', values, consistent)
 }
+
+/** Numbers [from, to), or as many of them, from the first on, as fit into this many bytes. */
+export type Wanted = { readonly from: number; readonly to: number; readonly bytesMax: number }
+
+const RECALLED_PREFIX = 'r'
 
 /**
  * Of the rows that a recall wrote, only those that hold the wanted numbers: each is as large as a row can be,
@@ -243,10 +192,8 @@ export async function recalledRowsFrom(
   return found
 }
 
-/** Numbers [from, to), or as many of them, from the first on, as fit into this many bytes. */
-export type Wanted = { readonly from: number; readonly to: number; readonly bytesMax: number }
-
-const RECALLED_PREFIX = 'r'
+/** A segment of 1,000 items of 256 KiB is 256 pages of 1 MB. */
+const PAGES_MAX = 300
 
 async function allPages(
   dynamo: Dynamo,
@@ -268,6 +215,18 @@ async function allPages(
     from = next
   }
   throw new Error(`A segment has more than ${PAGES_MAX} pages of rows`)
+}
+
+export async function segmentObject(
+  objects: Objects,
+  queue: string,
+  lane: Lane,
+  segment: number,
+): Promise<Map<number, Fact> | undefined> {
+  const body = await objects.get(segmentObjectKey(queue, lane.epoch, lane.priority, segment))
+  if (body === undefined) return undefined
+  const from = segment * lane.segmentSize
+  return new Map(unpack(body).map((entry, index) => [from + index, entry]))
 }
 
 /** What all rows together say, by sequence number. */
@@ -292,11 +251,12 @@ export function factsOf(rows: readonly Row[]): Map<number, Fact> {
 
 export const keyOfRow = (row: Row): Key => ({ pk: row.pk as string, sk: row.sk as string })
 
-/** The batches that a segment's rows refer to, with the number of the batch's first item. */
-export function referencesIn(
-  rows: readonly Row[],
-): { reference: ReturnType<typeof decodeReference>; start: number }[] {
-  const seen = new Map<string, { reference: ReturnType<typeof decodeReference>; start: number }>()
+/** A batch, and the number of its first item. */
+type BatchInLane = { readonly reference: BatchReference; readonly start: number }
+
+/** The batches that a segment's rows refer to. */
+export function referencesIn(rows: readonly Row[]): BatchInLane[] {
+  const seen = new Map<string, BatchInLane>()
   for (const row of rows) {
     if (typeof row.b !== 'string' || seen.has(row.b)) continue
     const { from } = parseChunkSortKey(row.sk as string)
@@ -305,24 +265,118 @@ export function referencesIn(
   return [...seen.values()]
 }
 
-export async function putSegmentObject(
-  objects: Objects,
-  queue: string,
-  lane: Lane,
-  segment: number,
-  entries: readonly string[],
-): Promise<void> {
-  await objects.put(segmentObjectKey(queue, lane.epoch, lane.priority, segment), pack(entries))
+// Loaded when something is first packed or unpacked: 1.6 ms of a cold start otherwise.
+const zlib = (): Partial<typeof Zlib> => process.getBuiltinModule('node:zlib')
+
+/** AWS bills a row of up to 1 KB as one unit, however small it is: compressing it would only cost time. */
+const COMPRESS_FROM_BYTES = 900
+/** Far more than any row or part holds: bounds the size to which a damaged one may unpack. */
+const UNPACKED_BYTES_MAX = 512 * 1024 * 1024
+
+/**
+ * Entries as one value: each as decimal byte length, a colon, and its text; compressed if that makes it
+ * smaller. The first byte shows whether it is: a digit, or zstd's magic number.
+ */
+export function pack(entries: readonly string[]): Uint8Array {
+  const plain = Buffer.from(
+    entries.map((entry) => `${Buffer.byteLength(entry)}:${entry}`).join(''),
+    'utf8',
+  )
+  if (plain.length < COMPRESS_FROM_BYTES) return plain
+  const { zstdCompressSync } = zlib()
+  // Node before 22.15 has no zstd. Every engine can read uncompressed values.
+  if (zstdCompressSync === undefined) return plain
+  const compressed = zstdCompressSync(plain)
+  return compressed.length < plain.length ? compressed : plain
 }
 
-export async function segmentObject(
-  objects: Objects,
-  queue: string,
-  lane: Lane,
-  segment: number,
-): Promise<Map<number, Fact> | undefined> {
-  const body = await objects.get(segmentObjectKey(queue, lane.epoch, lane.priority, segment))
-  if (body === undefined) return undefined
-  const from = segment * lane.segmentSize
-  return new Map(unpack(body).map((entry, index) => [from + index, entry]))
+const ZSTD_FIRST_BYTE = 0x28
+const COLON = 0x3a
+const ZERO = 0x30
+
+const isDigit = (byte: number | undefined): byte is number =>
+  byte !== undefined && byte >= ZERO && byte < ZERO + 10
+
+export function unpack(packed: Uint8Array): string[] {
+  const bytes =
+    packed[0] === ZSTD_FIRST_BYTE
+      ? decompress(packed)
+      : Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength)
+  const entries: string[] = []
+  for (let at = 0; at < bytes.length; ) {
+    let length = 0
+    let colon = at
+    for (let byte = bytes[at]; isDigit(byte); byte = bytes[colon]) {
+      length = 10 * length + byte - ZERO
+      colon += 1
+    }
+    const digits = colon - at
+    const from = colon + 1
+    const to = from + length
+    if (bytes[colon] !== COLON || digits < 1 || digits > 9 || to > bytes.length) {
+      throw new Error('A packed row is damaged')
+    }
+    entries.push(bytes.toString('utf8', from, to))
+    at = to
+  }
+  return entries
+}
+
+function decompress(packed: Uint8Array): Buffer {
+  const { zstdDecompressSync } = zlib()
+  if (zstdDecompressSync !== undefined) {
+    return zstdDecompressSync(packed, { maxOutputLength: UNPACKED_BYTES_MAX })
+  }
+  throw new Error(
+    `Cannot read items that were compressed with zstd because Node ${process.versions.node} has none: use Node 22.15 or newer`,
+  )
+}
+
+/** We wrote a segment to S3, or read a segment or a part of a batch from there; or that failed. */
+export type SegmentMoved = {
+  readonly queue: string
+  readonly kind: 'offload' | 'load'
+  /** The time with all retries and unpacking; 0 if S3 did not return an object that exists. */
+  readonly ms: number
+  readonly failed: boolean
+}
+
+export type SegmentWatch = Readonly<
+  Record<SegmentMoved['kind'], <T>(queue: string, work: () => Promise<T>) => Promise<T>>
+> & {
+  /** This many loads found nothing, although the record says that the data is there: these count as failures, too. */
+  readonly missed: (queue: string, loads: number) => void
+}
+
+/** Reports how long writes to S3 and reads from there take, and which of them fail. */
+export function watchSegments(clock: Clock, tell: (moved: SegmentMoved) => void): SegmentWatch {
+  const watched =
+    (kind: SegmentMoved['kind']) =>
+    async <T>(queue: string, work: () => Promise<T>): Promise<T> => {
+      const startedMs = clock.nowMs()
+      const done = (failed: boolean): void =>
+        tell({ queue, kind, ms: clock.nowMs() - startedMs, failed })
+      try {
+        const result = await work()
+        // If it found nothing, the caller reads the record again and then knows whether that is a failure.
+        if (kind === 'offload' || result !== undefined) done(false)
+        return result
+      } catch (error) {
+        done(true)
+        throw error
+      }
+    }
+  return {
+    offload: watched('offload'),
+    load: watched('load'),
+    missed(queue, loads) {
+      for (let n = 0; n < loads; n += 1) tell({ queue, kind: 'load', ms: 0, failed: true })
+    },
+  }
+}
+
+export const unwatched: SegmentWatch = {
+  offload: (_, work) => work(),
+  load: (_, work) => work(),
+  missed: () => {},
 }

@@ -1,3 +1,8 @@
+// Scheduled entries between the record and its rows. A seal copies all entries of the record to rows, one for each
+// second, and takes them out, in one transaction, so every row counts. We find an entry without a scan: its id names
+// its second and the seals that may have copied it. Rows for which there can be no lanes go back into the record. A
+// purge leaves its rows to be deleted, and the record names it until they are gone.
+
 import { type Append, findAppend } from '../core/append.ts'
 import { isReference } from '../core/item.ts'
 import { recordKey, scheduledSortKey } from '../core/keys.ts'
@@ -13,7 +18,7 @@ import { SCHEDULED_SOFT_BYTES } from '../core/limits.ts'
 import { type FoundRows, type JoiningRow, nextDueAfter, unseenAfter } from '../core/plan-join.ts'
 import { placesToSeal, SEALS_OF_ID } from '../core/plan-seal.ts'
 import type { QueueRecord } from '../core/record.ts'
-import { type Engine, readRecord, remember, seen } from '../driver/engine.ts'
+import { type Engine, readRecord, recordAfter, remember, seen } from '../driver/engine.ts'
 import {
   forgetPurgedUpdate,
   lowerTimer,
@@ -33,120 +38,6 @@ import {
 } from '../requests/later-rows.ts'
 import { dropBatches } from './write-entries.ts'
 
-/** Rows a query: as many as one request deletes. We check the time after each. */
-const PAGE = 25
-
-/**
- * Deletes the rows that purges left, those of the earliest purge first, until `untilMs`. The record names each purge
- * until its rows are gone, so the next process goes on where this one stops or dies. Returns whether all are gone.
- */
-export async function dropPurged(
-  engine: Engine,
-  seenFirst: QueueRecord,
-  untilMs: number,
-): Promise<boolean> {
-  const { queue, born } = seenFirst
-  let record: QueueRecord | undefined = seenFirst
-  for (;;) {
-    const [mark] = record?.scheduled.purged ?? []
-    if (record === undefined || record.born !== born || mark === undefined) return true
-    if (!(await dropEra(engine, record, mark, untilMs))) return false
-    const written = await engine.dynamo.update(recordKey(queue), forgetPurgedUpdate(record, mark))
-    // We or another process may have removed it; go by what the record names now.
-    record =
-      written.kind === 'unknown'
-        ? await readRecord(engine, queue)
-        : seen(engine, queue, written.row)
-    if (engine.clock.nowMs() >= untilMs) return (record?.scheduled.purged ?? []).length === 0
-  }
-}
-
-async function dropEra(
-  engine: Engine,
-  record: QueueRecord,
-  mark: string,
-  untilMs: number,
-): Promise<boolean> {
-  const { era, unseen } = purgedEra(mark)
-  const partition = partitionOf({ ...record, scheduled: { ...record.scheduled, era } })
-  for (;;) {
-    const { rows, more } = await scheduledRows(engine.dynamo, partition, {
-      to: PURGED_SORT_KEY,
-      limit: PAGE,
-    })
-    await dropBatchesOf(engine, record, rows)
-    await engine.dynamo.deleteMany(rows.map(({ sk }) => ({ pk: partition, sk })))
-    if (!more) break
-    if (engine.clock.nowMs() >= untilMs) return false
-  }
-  // A read may not yet show a row that a transaction has put. A delete waits for it, and returns it.
-  for (const sk of [...unseen, PURGED_SORT_KEY]) {
-    const key = { pk: partition, sk }
-    const dropped = await engine.dynamo.delete({ Key: key, ReturnValues: 'ALL_OLD' })
-    if (dropped.kind === 'unknown') return false
-    if (dropped.row !== undefined) await dropBatchesOf(engine, record, [rowOf(dropped.row)])
-  }
-  return true
-}
-
-async function dropBatchesOf(
-  engine: Engine,
-  { queue }: QueueRecord,
-  rows: readonly ScheduledRow[],
-): Promise<void> {
-  const entries = rows.flatMap((row) => row.entries)
-  const batches = entries.map((entry) => decodeScheduled(entry).entry).filter(isReference)
-  await dropBatches(engine, queue, batches)
-}
-
-// Finds scheduled entries without a scan: an id names its second, and the seals that may have copied it out.
-
-/** Where an entry is: a place in the record's list, or in that of a row. */
-export type ScheduledPlace = { readonly row?: ScheduledRow; readonly place: number }
-
-/** `unseen`: the entry may be in a row that cannot be read yet. */
-export async function findScheduled(
-  engine: Engine,
-  record: QueueRecord,
-  wanted: ScheduledId,
-): Promise<ScheduledPlace | 'unseen' | undefined> {
-  const { scheduled } = record
-  const place = placeIn(scheduled.entries, wanted)
-  if (place !== -1) return { place }
-  const last = Math.min(scheduled.seals, wanted.seals + SEALS_OF_ID)
-  const partition = partitionOf(record)
-  const rows = await rowsOfSeals(engine.dynamo, partition, wanted.due, [wanted.seals + 1, last])
-  for (const row of rows) {
-    const at = placeIn(row.entries, wanted)
-    if (at !== -1) return { row, place: at }
-  }
-  const [from, to] = [wanted.seals + 1, last].map((seals) => scheduledSortKey(wanted.due, seals))
-  const isUnseen = unseenBeside(scheduled.unseen, rows).some(
-    (sk) => sk >= (from as string) && sk <= (to as string),
-  )
-  return isUnseen ? 'unseen' : undefined
-}
-
-const placeIn = (entries: readonly string[], { due, seals, random }: ScheduledId): number => {
-  const start = `${due.toString(36)}.${seals.toString(36)}.${random}.`
-  return entries.findIndex((entry) => entry.startsWith(start))
-}
-
-/**
- * Finds a push whose answer was lost. One update brings all of a push, so if one part of it is there, the rest is too.
- * If its items for later have joined already, it cannot be found.
- */
-export async function findAppended(
-  engine: Engine,
-  addition: Append,
-  record: QueueRecord,
-): Promise<Map<number, number> | undefined> {
-  const [first] = addition.later?.entries ?? []
-  if (first === undefined || addition.lanes.size > 0) return findAppend(addition, record)
-  const found = await findScheduled(engine, record, decodeScheduled(first))
-  return found === undefined || found === 'unseen' ? undefined : new Map()
-}
-
 /** After so many seals that lose to other writes, we leave it to the next push that crosses a line. */
 const ROUNDS_MAX = 4
 /** The record names each row of a transaction that hangs. With so many, further entries stay in the record. */
@@ -155,9 +46,8 @@ const UNSEEN_MAX = 100
 const UNSEEN_LEFT = 3
 
 /**
- * Copies the record's scheduled entries out to rows, one for each second in which items are due, and removes them from
- * the record, in one transaction: so every row counts. It takes all entries that it sees, so that an id leads to few
- * rows. Returns the record as far as we know it then.
+ * Copies the record's scheduled entries out to rows: all that it sees, so that an id leads to few rows. Returns the
+ * record as far as we know it then.
  */
 export async function sealLater(
   engine: Engine,
@@ -282,5 +172,114 @@ export async function lookLater(
     if (dueMs !== undefined) lowerTimer(one, record, dueMs, { nowMs })
   })
   const written = await engine.dynamo.update(recordKey(queue), update)
-  return written.kind === 'unknown' ? readRecord(engine, queue) : seen(engine, queue, written.row)
+  return recordAfter(engine, queue, written)
+}
+
+/** Where an entry is: a place in the record's list, or in that of a row. */
+type ScheduledPlace = { readonly row?: ScheduledRow; readonly place: number }
+
+/** `unseen`: the entry may be in a row that cannot be read yet. */
+export async function findScheduled(
+  engine: Engine,
+  record: QueueRecord,
+  wanted: ScheduledId,
+): Promise<ScheduledPlace | 'unseen' | undefined> {
+  const { scheduled } = record
+  const place = placeIn(scheduled.entries, wanted)
+  if (place !== -1) return { place }
+  const last = Math.min(scheduled.seals, wanted.seals + SEALS_OF_ID)
+  const partition = partitionOf(record)
+  const rows = await rowsOfSeals(engine.dynamo, partition, wanted.due, [wanted.seals + 1, last])
+  for (const row of rows) {
+    const at = placeIn(row.entries, wanted)
+    if (at !== -1) return { row, place: at }
+  }
+  const [from, to] = [wanted.seals + 1, last].map((seals) => scheduledSortKey(wanted.due, seals))
+  const isUnseen = unseenBeside(scheduled.unseen, rows).some(
+    (sk) => sk >= (from as string) && sk <= (to as string),
+  )
+  return isUnseen ? 'unseen' : undefined
+}
+
+const placeIn = (entries: readonly string[], { due, seals, random }: ScheduledId): number => {
+  const start = `${due.toString(36)}.${seals.toString(36)}.${random}.`
+  return entries.findIndex((entry) => entry.startsWith(start))
+}
+
+/**
+ * Finds a push whose answer was lost. One update brings all of a push, so if one part of it is there, the rest is too.
+ * If its items for later have joined already, it cannot be found.
+ */
+export async function findAppended(
+  engine: Engine,
+  addition: Append,
+  record: QueueRecord,
+): Promise<Map<number, number> | undefined> {
+  const [first] = addition.later?.entries ?? []
+  if (first === undefined || addition.lanes.size > 0) return findAppend(addition, record)
+  const found = await findScheduled(engine, record, decodeScheduled(first))
+  return found === undefined || found === 'unseen' ? undefined : new Map()
+}
+
+/**
+ * Deletes the rows that purges left, those of the earliest purge first, until `untilMs`. The record names each purge
+ * until its rows are gone, so the next process goes on where this one stops or dies. Returns whether all are gone.
+ */
+export async function dropPurged(
+  engine: Engine,
+  seenFirst: QueueRecord,
+  untilMs: number,
+): Promise<boolean> {
+  const { queue, born } = seenFirst
+  let record: QueueRecord | undefined = seenFirst
+  for (;;) {
+    const [mark] = record?.scheduled.purged ?? []
+    if (record === undefined || record.born !== born || mark === undefined) return true
+    if (!(await dropEra(engine, record, mark, untilMs))) return false
+    const written = await engine.dynamo.update(recordKey(queue), forgetPurgedUpdate(record, mark))
+    // We or another process may have removed it; go by what the record names now.
+    record = await recordAfter(engine, queue, written)
+    if (engine.clock.nowMs() >= untilMs) return (record?.scheduled.purged ?? []).length === 0
+  }
+}
+
+/** Rows a query: as many as one request deletes. We check the time after each. */
+const PAGE = 25
+
+async function dropEra(
+  engine: Engine,
+  record: QueueRecord,
+  mark: string,
+  untilMs: number,
+): Promise<boolean> {
+  const { era, unseen } = purgedEra(mark)
+  const partition = partitionOf({ ...record, scheduled: { ...record.scheduled, era } })
+  for (;;) {
+    const { rows, more } = await scheduledRows(engine.dynamo, partition, {
+      to: PURGED_SORT_KEY,
+      limit: PAGE,
+    })
+    await dropBatchesOf(engine, record, rows)
+    await engine.dynamo.deleteMany(rows.map(({ sk }) => ({ pk: partition, sk })))
+    if (!more) break
+    if (engine.clock.nowMs() >= untilMs) return false
+  }
+  // A read may not yet show a row that a transaction has put. A delete waits for it, and returns it.
+  for (const sk of [...unseen, PURGED_SORT_KEY]) {
+    const key = { pk: partition, sk }
+    const dropped = await engine.dynamo.delete({ Key: key, ReturnValues: 'ALL_OLD' })
+    if (dropped.kind === 'unknown') return false
+    if (dropped.row !== undefined) await dropBatchesOf(engine, record, [rowOf(dropped.row)])
+  }
+  return true
+}
+
+async function dropBatchesOf(
+  engine: Engine,
+  { queue }: QueueRecord,
+  rows: readonly ScheduledRow[],
+): Promise<void> {
+  const entries = rows.flatMap((row) => row.entries)
+  const batches = entries.map((entry) => decodeScheduled(entry).entry).filter(isReference)
+  await dropBatches(engine, queue, batches)
 }

@@ -1,3 +1,10 @@
+// Due items join their lanes: from then on it is as if they had been pushed at that moment. One write does it, an
+// append that also takes the entries out of the record's list, or a transaction that takes them out of rows as well.
+// It passes only if no other process has taken any out and the rows are as we read them, so each item joins once, and
+// it does not matter whether a write whose answer was lost has landed. If nothing can join, something is in the way:
+// items that take up the room, lanes that take up the places, a row that cannot be read yet. Then we clear the way, or
+// the items wait.
+
 import type { Row } from '../../aws/dynamo.ts'
 import { QueueError } from '../../shared/errors.ts'
 import { obstacleTo } from '../core/append.ts'
@@ -48,99 +55,22 @@ import { makeRoomForLanes } from './make-lanes.ts'
 import { sealAfter, sealQuietly } from './seal.ts'
 import { dropBatches, entriesToJoin, missingLanes, type ToJoin } from './write-entries.ts'
 
-// The one write of a join: an append that takes what it brings out of the record's list and out of the rows.
-
-/** `isBrief`: the caller waits for more than this join, and others will try again soon. */
-export type JoinOptions = { readonly isBrief?: boolean | undefined }
-
-function joinUpdate(engine: Engine, record: QueueRecord, planned: Join, { addition }: ToJoin) {
-  const nowMs = engine.clock.nowMs()
-  const left = record.scheduled.entries.filter((_, place) => !planned.places.includes(place))
-  const dueMs = timeLeft(record, left, planned.nextDue, nowMs)
-  return appendUpdate(addition, tailLimits(engine), {
-    newLanes: missingLanes(engine, addition, record),
-    // Its push took a slot of the limit.
-    pass: 'free',
-    keptRoom: planned.keptRoom,
-    remindAtMs: dueMs === undefined ? remindAtMs(engine) : undefined,
-    beside(update) {
-      if (dueMs !== undefined) lowerTimer(update, record, dueMs, { nowMs })
-      update.condition(`born=${update.value(record.born)}`)
-      take(update, record.scheduled, planned)
-      takeKeptRoom(update, planned.keptRoom)
-    },
-  })
-}
-
-export type JoinWritten =
-  | { readonly kind: 'done'; readonly row: Row | undefined; readonly isRead: boolean }
-  | { readonly kind: 'failed'; readonly row: Row | undefined }
-  /** Refused for now, by the store or because a row is not as we read it. Nothing has changed. */
-  | { readonly kind: 'refused' }
-  | { readonly kind: 'unknown' }
-
-export async function writeJoin(
-  engine: Engine,
-  record: QueueRecord,
-  planned: Join,
-  toJoin: ToJoin & JoinOptions,
-): Promise<JoinWritten> {
-  const update = joinUpdate(engine, record, planned, toJoin)
-  const { rows, rest } = planned
-  const left = [...rows.map((row) => ({ ...row, entries: [] })), ...(rest ? [rest] : [])]
-  try {
-    if (left.length > 0)
-      return await writeWithRows(engine, record, update, { left, isBrief: toJoin.isBrief })
-    const written = await engine.dynamo.update(recordKey(record.queue), update)
-    return written.kind === 'done' ? { ...written, isRead: false } : written
-  } catch (error) {
-    if (!(error instanceof QueueError) || error.outcome === 'unknown') throw error
-    engine.onBackgroundError(error, { queue: record.queue, step: 'join' })
-    return { kind: 'refused' }
-  }
-}
-
-async function writeWithRows(
-  engine: Engine,
-  record: QueueRecord,
-  update: ReturnType<typeof joinUpdate>,
-  { left, isBrief }: { readonly left: readonly JoiningRow[] } & JoinOptions,
-): Promise<JoinWritten> {
-  const { dynamo } = engine
-  const { tableName: TableName } = dynamo
-  const Key = recordKey(record.queue)
-  const ReturnValuesOnConditionCheckFailure = 'ALL_OLD' as const
-  const own = { Update: { TableName, Key, ...update, ReturnValuesOnConditionCheckFailure } }
-  const rows = left.map((row) => rewritten(TableName, partitionOf(record), row))
-  const transacted = await dynamo.transact({ TransactItems: [own, ...rows] }, { isBrief })
-  if (transacted.kind === 'unknown') return { kind: 'unknown' }
-  if (transacted.kind === 'done') return { kind: 'done', row: undefined, isRead: true }
-  const [refusal] = transacted.reasons
-  return refusal?.failed ? { kind: 'failed', row: refusal.row } : { kind: 'refused' }
-}
-
-/** Counts races lost to other joins, and waits for a full tail. */
-const ATTEMPTS_MAX = 24
-
 /**
  * `stuck`: items are due, but none can join now. `lost`: some can, but other writes came first too often, the store
  * refuses, or a row cannot be read yet. Nothing has changed, and the next pop or sweep tries again.
  */
-export type Joined = Known & {
+type Joined = Known & {
   readonly kind: 'joined' | 'stuck' | 'lost'
   readonly items: number
 }
 
-/** Whether something is due by this clock that lacks nothing but room. */
-export const lacksRoom = (engine: Engine, record: QueueRecord, nowMs: number): boolean =>
-  !mayHaveRoom(record) && isSomethingJoinable(record, nowMs, areRowsBlocked(engine, record))
+/** `isBrief`: the caller waits for more than this join, and others will try again soon. */
+type JoinOptions = { readonly isBrief?: boolean | undefined }
 
-/**
- * Moves due items to their lanes, as many as one write takes: from then on it is as if they had been pushed at that
- * moment. The write is an append, so pushes and pops go on beside it. The same write, a transaction if there are rows,
- * takes the entries out of the record, on condition that no other process has taken any out, and out of the rows, on
- * condition that they are as we read them. So each item joins once.
- */
+/** Counts races lost to other joins, and waits for a full tail. */
+const ATTEMPTS_MAX = 24
+
+/** Moves due items to their lanes, as many as one write takes. It is an append, so pushes and pops go on beside it. */
 export async function join(
   engine: Engine,
   first: Known,
@@ -206,7 +136,7 @@ async function joinOnce(
   if (written.kind !== 'done') await dropBatches(engine, queue, toJoin.written)
   if (written.kind === 'refused') return unlessMovedOn(engine, record)
   if (written.kind === 'done') await dropBatches(engine, queue, toJoin.spent)
-  const after = await recordAfter(engine, queue, written)
+  const after = await leftBy(engine, queue, written)
   if (after === undefined) return again(after)
   if (written.kind === 'failed') return clearTheWay(engine, after, toJoin)
   // After a transaction, others may have written before we read the record, so we cannot tell who crossed a line.
@@ -215,7 +145,7 @@ async function joinOnce(
 }
 
 /** A transaction does not return the record. What it wrote stands, even if this read fails. */
-const recordAfter = async (
+const leftBy = async (
   engine: Engine,
   queue: string,
   written: Extract<JoinWritten, { kind: 'done' | 'failed' }>,
@@ -238,8 +168,9 @@ const isUnchanged = (seen: QueueRecord, now: QueueRecord | undefined): now is Qu
   now?.born === seen.born && now.scheduled.changes === seen.scheduled.changes
 
 /**
- * Nothing can join by the current record. Items of acknowledged locks may take up the room, or empty lanes the places of new ones. Or no item
- * of the first row has a lane: then its entries go back to the record, where others can pass them.
+ * Nothing can join by the current record. Items of acknowledged locks may take up the room, or empty lanes the places
+ * of new ones. Or no item of the first row has a lane: then its entries go back to the record, where others can pass
+ * them.
  */
 async function makeWay(
   engine: Engine,
@@ -264,7 +195,7 @@ async function makeWay(
   }
   if (roomForDue(record) <= 0) return without('stuck', record)
   if (record.lanes.size >= LANES_MAX && hasEmptyLane(record)) {
-    const made = await makeRoom(engine, record)
+    const made = await dropEmptyLanes(engine, record)
     if (made !== undefined) return made
   }
   if (found === undefined) return without('stuck', record)
@@ -274,6 +205,16 @@ async function makeWay(
     return without('stuck', record)
   }
   return again(await takeBack(engine, record, rows, found))
+}
+
+/** Drops empty lanes; undefined if no lane can go. */
+async function dropEmptyLanes(engine: Engine, record: QueueRecord): Promise<Tried | undefined> {
+  try {
+    return again(await makeRoomForLanes(engine, record))
+  } catch (error) {
+    if (!(error instanceof QueueError) || error.code !== 'TOO_MANY_PRIORITIES') throw error
+    return undefined
+  }
 }
 
 async function clearTheWay(
@@ -293,17 +234,78 @@ async function clearTheWay(
   }
 }
 
-/** Drops empty lanes; undefined if no lane can go. */
-async function makeRoom(engine: Engine, record: QueueRecord): Promise<Tried | undefined> {
+type JoinWritten =
+  | { readonly kind: 'done'; readonly row: Row | undefined; readonly isRead: boolean }
+  | { readonly kind: 'failed'; readonly row: Row | undefined }
+  /** Refused for now, by the store or because a row is not as we read it. Nothing has changed. */
+  | { readonly kind: 'refused' }
+  | { readonly kind: 'unknown' }
+
+async function writeJoin(
+  engine: Engine,
+  record: QueueRecord,
+  planned: Join,
+  toJoin: ToJoin & JoinOptions,
+): Promise<JoinWritten> {
+  const update = joinUpdate(engine, record, planned, toJoin)
+  const { rows, rest } = planned
+  const left = [...rows.map((row) => ({ ...row, entries: [] })), ...(rest ? [rest] : [])]
   try {
-    return again(await makeRoomForLanes(engine, record))
+    if (left.length > 0)
+      return await writeWithRows(engine, record, update, { left, isBrief: toJoin.isBrief })
+    const written = await engine.dynamo.update(recordKey(record.queue), update)
+    return written.kind === 'done' ? { ...written, isRead: false } : written
   } catch (error) {
-    if (!(error instanceof QueueError) || error.code !== 'TOO_MANY_PRIORITIES') throw error
-    return undefined
+    if (!(error instanceof QueueError) || error.outcome === 'unknown') throw error
+    engine.onBackgroundError(error, { queue: record.queue, step: 'join' })
+    return { kind: 'refused' }
   }
 }
 
-export type Used = {
+/** An append that takes what it brings out of the record's list. */
+function joinUpdate(engine: Engine, record: QueueRecord, planned: Join, { addition }: ToJoin) {
+  const nowMs = engine.clock.nowMs()
+  const left = record.scheduled.entries.filter((_, place) => !planned.places.includes(place))
+  const dueMs = timeLeft(record, left, planned.nextDue, nowMs)
+  return appendUpdate(addition, tailLimits(engine), {
+    newLanes: missingLanes(engine, addition, record),
+    // Its push took a slot of the limit.
+    pass: 'free',
+    keptRoom: planned.keptRoom,
+    remindAtMs: dueMs === undefined ? remindAtMs(engine) : undefined,
+    beside(update) {
+      if (dueMs !== undefined) lowerTimer(update, record, dueMs, { nowMs })
+      update.condition(`born=${update.value(record.born)}`)
+      take(update, record.scheduled, planned)
+      takeKeptRoom(update, planned.keptRoom)
+    },
+  })
+}
+
+async function writeWithRows(
+  engine: Engine,
+  record: QueueRecord,
+  update: ReturnType<typeof joinUpdate>,
+  { left, isBrief }: { readonly left: readonly JoiningRow[] } & JoinOptions,
+): Promise<JoinWritten> {
+  const { dynamo } = engine
+  const { tableName: TableName } = dynamo
+  const Key = recordKey(record.queue)
+  const ReturnValuesOnConditionCheckFailure = 'ALL_OLD' as const
+  const own = { Update: { TableName, Key, ...update, ReturnValuesOnConditionCheckFailure } }
+  const rows = left.map((row) => rewritten(TableName, partitionOf(record), row))
+  const transacted = await dynamo.transact({ TransactItems: [own, ...rows] }, { isBrief })
+  if (transacted.kind === 'unknown') return { kind: 'unknown' }
+  if (transacted.kind === 'done') return { kind: 'done', row: undefined, isRead: true }
+  const [refusal] = transacted.reasons
+  return refusal?.failed ? { kind: 'failed', row: refusal.row } : { kind: 'refused' }
+}
+
+/** Whether something is due by this clock that lacks nothing but room. */
+export const lacksRoom = (engine: Engine, record: QueueRecord, nowMs: number): boolean =>
+  !mayHaveRoom(record) && isSomethingJoinable(record, nowMs, areRowsBlocked(engine, record))
+
+type Used = {
   readonly record: QueueRecord | undefined
   /** Due items could join, but others came first: the room stays theirs. */
   readonly isLost: boolean

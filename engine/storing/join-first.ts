@@ -1,3 +1,7 @@
+// What a pop does about due items before it chooses: they join their lanes, as if they had been pushed in time. Those
+// that the queue has no room for wait, and if a join is held up, the pop goes on with what is in the lanes. But if
+// they are empty it tries again for a while, and does not say that there is nothing.
+
 import { QueueError } from '../../shared/errors.ts'
 import { hasFree, type QueueRecord } from '../core/record.ts'
 import {
@@ -14,11 +18,6 @@ import {
 import { busy, type Engine, mayJoin, readRecord } from '../driver/engine.ts'
 import { join, lacksRoom } from './join-due.ts'
 
-/** Writes of one pop, some hundred items each. Items still left after that were due later than those. */
-const JOINS_MAX = 10
-/** So long a pop that has nothing else to deliver tries to get at items that are due. */
-const INSISTS_FOR_MS = 3_000
-
 export type Joining = {
   /** What the pop has to do before it chooses. */
   readonly before: (view: View) => Decision<never> | undefined
@@ -26,11 +25,12 @@ export type Joining = {
   readonly beforeEmpty: (record: QueueRecord, nowMs: number) => Decision<never> | undefined
 }
 
-/**
- * Items that are due by the pop's clock join their lanes before the pop chooses. Those that the queue has no room
- * for wait, and if a join is held up, the pop goes on with what is in the lanes. But if they are empty it tries again,
- * and does not say that there is nothing. A record from memory will do: joining is a conditional write.
- */
+/** Writes of one pop, some hundred items each. Items still left after that were due later than those. */
+const JOINS_MAX = 10
+/** So long a pop that has nothing else to deliver tries to get at items that are due. */
+const INSISTS_FOR_MS = 3_000
+
+/** A record from memory will do: joining is a conditional write. */
 export function startJoining(engine: Engine): Joining {
   let joins = 0
   /** By this record, nothing that is due can join; by a later one there may be room, or a lane. */

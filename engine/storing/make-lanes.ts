@@ -1,3 +1,8 @@
+// The record and the lanes that a push, a move or a caller's transaction needs. Any process may make them: who comes
+// second goes on with what is there. A queue has a limited number of lanes, so empty ones make room for others. Only
+// housekeeping drops them, so the housekeeping of one record is here as well. It copies, deletes and moves pointers in
+// rounds; if it cannot finish, or others write first too often, it leaves a timer for the sweeper.
+
 import { QueueError } from '../../shared/errors.ts'
 import { randomText } from '../../shared/system.ts'
 import { type Append, obstacleTo } from '../core/append.ts'
@@ -26,6 +31,7 @@ import {
   newMark,
   outcomeUnknown,
   readRecord,
+  recordAfter,
   remindAtMs,
   seen,
 } from '../driver/engine.ts'
@@ -35,6 +41,88 @@ import { checkAtUpdate } from '../requests/blind-updates.ts'
 import { dropLateCopies, moveOn, type Report, workOn } from './keep-segments.ts'
 import { moveNotes, seal, sealAfter } from './seal.ts'
 import { missingLanes } from './write-entries.ts'
+
+const ATTEMPTS_MAX = 40
+
+/**
+ * Prepares a queue for a transaction, which can append only to a lane that exists, and does not return the record that
+ * would show how far away its timer is.
+ */
+export async function ensureLane(
+  engine: Engine,
+  queue: string,
+  priority: number,
+): Promise<QueueRecord> {
+  const record = await laneIn(engine, queue, priority)
+  await remindInTime(engine, record)
+  return record
+}
+
+/**
+ * Makes an empty lane if there is none. This adds no items and no bytes, so a full queue and a full tail do not matter.
+ */
+async function laneIn(engine: Engine, queue: string, priority: number): Promise<QueueRecord> {
+  const nothing: Append = { lanes: new Map([[priority, []]]), items: 0, bytes: 0 }
+  // Memory will do: if the lane is gone, the transaction fails.
+  const known = engine.memory.get(queue)
+  if (known?.lanes.has(priority)) return known
+  const course = { from: 'memory-or-store', attemptsMax: ATTEMPTS_MAX } as const
+  return attempts<QueueRecord>(engine, queue, course, ({ record, isCurrent }) => {
+    if (record?.lanes.has(priority)) return answer(record)
+    if (record === undefined) {
+      return act(() => makeRecord(engine, queue, nothing, (made) => made))
+    }
+    const isTooMany = obstacleTo(nothing, record, ROOMY_TAIL).kind === 'too-many-lanes'
+    // Others may have made room since this process saw the queue.
+    if (isTooMany && !isCurrent) return look
+    return act(async () =>
+      again(
+        asStored(
+          isTooMany
+            ? await makeRoomForLanes(engine, record)
+            : await makeLanes(engine, record, nothing),
+        ),
+      ),
+    )
+  })
+}
+
+/** It does not matter which process makes them; the caller goes on with what is there. */
+async function makeLanes(
+  engine: Engine,
+  record: QueueRecord,
+  nothing: Append,
+): Promise<QueueRecord | undefined> {
+  const { queue } = record
+  const newLanes = missingLanes(engine, nothing, record)
+  const update = appendUpdate(nothing, ROOMY_TAIL, { newLanes, anyway: true })
+  const written = await engine.dynamo.update(recordKey(queue), update)
+  return recordAfter(engine, queue, written)
+}
+
+/**
+ * The first push to a queue makes its record. If the queue's pattern sets a limit, or not enough room, the push makes
+ * the record without its items and goes on like any other push.
+ */
+export async function makeRecord<T>(
+  engine: Engine,
+  queue: string,
+  addition: Append,
+  answerBy: (record: QueueRecord) => T,
+): Promise<Outcome<T>> {
+  const configuration = await firstConfiguration(engine, queue)
+  if (!mayBringItems(configuration, addition)) return makeEmpty(engine, queue, configuration)
+  const item = firstRecord(engine, queue, addition, configuration)
+  return putFirst(engine, queue, item, async () => {
+    const record = seen(engine, queue, item) as QueueRecord
+    await sealAfter(engine, record, addition.bytes)
+    return answerBy(record)
+  })
+}
+
+/** Whether a queue's first record may hold the items of the push that makes it. */
+const mayBringItems = (configuration: Configuration, { items }: Append): boolean =>
+  items === 0 || (configuration.pushLimit === undefined && items <= roomOf(configuration))
 
 /** Puts a queue's first record, unless it has one. Only this call knows `born`: it decides a lost answer. */
 export async function putFirst<T>(
@@ -56,14 +144,119 @@ export async function putFirst<T>(
   })
 }
 
+/** It does not matter which process makes the record; the caller goes on with what is there. */
+export async function makeEmpty(
+  engine: Engine,
+  queue: string,
+  configuration: Configuration,
+): Promise<Outcome<never>> {
+  const nothing: Append = { lanes: new Map(), items: 0, bytes: 0 }
+  const item = firstRecord(engine, queue, nothing, configuration)
+  const ConditionExpression = 'attribute_not_exists(pk)'
+  const written = await engine.dynamo.put({ Item: item, ConditionExpression })
+  if (written.kind === 'unknown') return again(asStored(await readRecord(engine, queue)))
+  return again(asStored(seen(engine, queue, written.kind === 'done' ? item : written.row)))
+}
+
+/** No other process knows its `born`, so that decides a lost answer. */
+function firstRecord(
+  engine: Engine,
+  queue: string,
+  addition: Append,
+  configuration: Configuration,
+): StoredRecord {
+  const lanes = missingLanes(engine, addition, undefined, configuration)
+  const born = randomText(engine.random, EPOCH_CHARACTERS)
+  // We may make a record for a transaction that never comes. Nobody pops from it, so the timer lets it go.
+  const checkAtMs =
+    addition.items === 0 ? patiently(engine.clock.nowMs() + FORGET_AFTER_MS) : remindAtMs(engine)
+  return newRecord(queue, born, newMark(engine), lanes, addition, { checkAtMs, configuration })
+}
+
+/**
+ * Drops empty lanes, and returns the record after that. If no lane can go, it refuses, so the record must be
+ * the one that the store has now (rule 7). A push passes `bury`, because lanes whose items are all dead are
+ * empty once these have moved; a move does not, because moving the dead needs a lane itself.
+ */
+export async function makeRoomForLanes(
+  engine: Engine,
+  record: QueueRecord,
+  bury?: Chores['bury'],
+): Promise<QueueRecord | undefined> {
+  const { queue } = record
+  const empty = [...record.lanes.values()].filter((lane) => lane.head === endOf(lane)).length
+  if (empty > 0) {
+    const report = await housekeepRecord(engine, queue, record, { dropEmpty: true, bury })
+    // Not from memory: another call of this process may have put an older record there meanwhile.
+    const left = await readRecord(engine, queue)
+    // Others may have dropped them meanwhile.
+    if (report.dropped > 0 || (left?.lanes.size ?? 0) < record.lanes.size) return left
+  }
+  throw tooManyPriorities(queue)
+}
+
+/**
+ * Refuses what needs more lanes than there can be at once: to make room for the last of them, we would drop those that
+ * we have just made for the others, because they are empty.
+ */
+export function checkLanesFit({ queue, lanes }: QueueRecord, priorities: Iterable<number>): void {
+  const used = new Set(priorities)
+  for (const [priority, lane] of lanes) if (lane.head < endOf(lane)) used.add(priority)
+  if (used.size > LANES_MAX) throw tooManyPriorities(queue)
+}
+
+const tooManyPriorities = (queue: string): QueueError =>
+  new QueueError(
+    'TOO_MANY_PRIORITIES',
+    `Cannot use another priority in queue "${queue}" because ${LANES_MAX} have items in them already`,
+    { field: 'priority' },
+  )
+
+/** A push larger than the whole capacity never fits, however long its caller waits. */
+export function queueFull(
+  { queue, configuration: { capacity } }: QueueRecord,
+  items: number,
+): QueueError {
+  if (capacity !== undefined && items > capacity) {
+    return new QueueError(
+      'QUEUE_FULL',
+      `Cannot push more than ${capacity} items at once to queue "${queue}" because that is its capacity; push them in parts`,
+      { isFinal: true },
+    )
+  }
+  return new QueueError(
+    'QUEUE_FULL',
+    `Cannot push to queue "${queue}" because it would hold more than its capacity of ${capacity} items`,
+  )
+}
+
+/**
+ * An append starts a timer only if there is none, and cannot know how far away the one that is there may be: an item
+ * may be due in a year, and an empty queue of the inbox is kept for two weeks. So whoever appends brings such a timer
+ * near with another write, before it or after. If that does not come about, the daily walk does it (`walk-queues.ts`).
+ */
+export async function remindInTime(engine: Engine, record: QueueRecord): Promise<void> {
+  const { queue } = record
+  const atMs = remindAtMs(engine)
+  const nowMs = engine.clock.nowMs()
+  if (atMs === undefined || !isTooFar(record, nowMs)) return
+  try {
+    const update = checkAtUpdate(record, atMs, nowMs)
+    const written = await engine.dynamo.update(recordKey(queue), update)
+    // If the timer has moved meanwhile, somebody else has seen to it.
+    if (written.kind !== 'unknown') seen(engine, queue, written.row)
+  } catch (error) {
+    if (!(error instanceof QueueError)) throw error
+    engine.onBackgroundError(error, { queue, step: 'start-timer' })
+  }
+}
+
 /** How much one run may do; if more is left, the run's last write wakes the next one. */
 const ROUNDS_MAX = 6
-/** Writes that leave a timer for the next run, each on the record that the one before it met. */
-const LOOKS_MAX = 8
 
 type Buried = { readonly moved: number; readonly failure: unknown }
 
-export type Chores = {
+type Chores = {
   /** Drops every empty lane. */
   readonly dropEmpty: boolean
   /** Moves the dead. The caller passes it in: it makes lanes, and making room for a lane calls this file. */
@@ -146,6 +339,9 @@ export async function housekeepRecord(
 const hasTimer = (engine: Engine, { checkAtMs }: QueueRecord): boolean =>
   checkAtMs !== undefined && checkAtMs <= engine.clock.nowMs() + HOUSEKEEPING_RETRY_MS
 
+/** Writes that leave a timer for the next run, each on the record that the one before it met. */
+const LOOKS_MAX = 8
+
 /** Leaves a timer for the sweeper. It is always safe to lower `checkAt`, at any version. */
 export async function lookAgain(engine: Engine, queue: string): Promise<void> {
   const course = { from: 'memory-or-store', attemptsMax: LOOKS_MAX, pausesFrom: 2 } as const
@@ -154,203 +350,11 @@ export async function lookAgain(engine: Engine, queue: string): Promise<void> {
     return act(async () => {
       const update = checkAtUpdate(record, patiently(nowMs + HOUSEKEEPING_RETRY_MS), nowMs)
       const written = await engine.dynamo.update(recordKey(queue), update)
+      const left = asStored(await recordAfter(engine, queue, written))
       // To set it once more does no harm.
-      if (written.kind === 'unknown') return lost(asStored(await readRecord(engine, queue)))
-      const after = seen(engine, queue, written.row)
-      return written.kind === 'done' ? done(undefined) : lost(asStored(after))
+      return written.kind === 'done' ? done(undefined) : lost(left)
     })
   }).catch((error: unknown) => {
     engine.onBackgroundError(error, { queue, step: 'look-again' })
   })
-}
-
-/**
- * An append starts a timer only if there is none, and cannot know how far away the one that is there may be: an item
- * may be due in a year, and an empty queue of the inbox is kept for two weeks. So whoever appends brings such a timer
- * near with another write, before it or after. If that does not come about, the daily walk does it (`start-timers.ts`).
- */
-export async function remindInTime(engine: Engine, record: QueueRecord): Promise<void> {
-  const { queue } = record
-  const atMs = remindAtMs(engine)
-  const nowMs = engine.clock.nowMs()
-  if (atMs === undefined || !isTooFar(record, nowMs)) return
-  try {
-    const update = checkAtUpdate(record, atMs, nowMs)
-    const written = await engine.dynamo.update(recordKey(queue), update)
-    // If the timer has moved meanwhile, somebody else has seen to it.
-    if (written.kind !== 'unknown') seen(engine, queue, written.row)
-  } catch (error) {
-    if (!(error instanceof QueueError)) throw error
-    engine.onBackgroundError(error, { queue, step: 'start-timer' })
-  }
-}
-
-// The lanes that a push, a move or a caller's transaction needs, and the record around them.
-
-const ATTEMPTS_MAX = 40
-
-/**
- * The first push to a queue makes its record. If the queue's pattern sets a limit, or not enough room, the push makes
- * the record without its items and goes on like any other push.
- */
-export async function makeRecord<T>(
-  engine: Engine,
-  queue: string,
-  addition: Append,
-  answerBy: (record: QueueRecord) => T,
-): Promise<Outcome<T>> {
-  const configuration = await firstConfiguration(engine, queue)
-  if (!mayBringItems(configuration, addition)) return makeEmpty(engine, queue, configuration)
-  const item = firstRecord(engine, queue, addition, configuration)
-  return putFirst(engine, queue, item, async () => {
-    const record = seen(engine, queue, item) as QueueRecord
-    await sealAfter(engine, record, addition.bytes)
-    return answerBy(record)
-  })
-}
-
-/** Whether a queue's first record may hold the items of the push that makes it. */
-export const mayBringItems = (configuration: Configuration, { items }: Append): boolean =>
-  items === 0 || (configuration.pushLimit === undefined && items <= roomOf(configuration))
-
-/** It does not matter which process makes the record; the caller goes on with what is there. */
-export async function makeEmpty(
-  engine: Engine,
-  queue: string,
-  configuration: Configuration,
-): Promise<Outcome<never>> {
-  const nothing: Append = { lanes: new Map(), items: 0, bytes: 0 }
-  const item = firstRecord(engine, queue, nothing, configuration)
-  const ConditionExpression = 'attribute_not_exists(pk)'
-  const written = await engine.dynamo.put({ Item: item, ConditionExpression })
-  if (written.kind === 'unknown') return again(asStored(await readRecord(engine, queue)))
-  return again(asStored(seen(engine, queue, written.kind === 'done' ? item : written.row)))
-}
-
-/** No other process knows its `born`, so that decides a lost answer. */
-function firstRecord(
-  engine: Engine,
-  queue: string,
-  addition: Append,
-  configuration: Configuration,
-): StoredRecord {
-  const lanes = missingLanes(engine, addition, undefined, configuration)
-  const born = randomText(engine.random, EPOCH_CHARACTERS)
-  // We may make a record for a transaction that never comes. Nobody pops from it, so the timer lets it go.
-  const checkAtMs =
-    addition.items === 0 ? patiently(engine.clock.nowMs() + FORGET_AFTER_MS) : remindAtMs(engine)
-  return newRecord(queue, born, newMark(engine), lanes, addition, { checkAtMs, configuration })
-}
-
-/**
- * Drops empty lanes, and returns the record after that. If no lane can go, it refuses, so the record must be
- * the one that the store has now (rule 7). A push passes `bury`, because lanes whose items are all dead are
- * empty once these have moved; a move does not, because moving the dead needs a lane itself.
- */
-export async function makeRoomForLanes(
-  engine: Engine,
-  record: QueueRecord,
-  bury?: Chores['bury'],
-): Promise<QueueRecord | undefined> {
-  const { queue } = record
-  const empty = [...record.lanes.values()].filter((lane) => lane.head === endOf(lane)).length
-  if (empty > 0) {
-    const report = await housekeepRecord(engine, queue, record, { dropEmpty: true, bury })
-    // Not from memory: another call of this process may have put an older record there meanwhile.
-    const left = await readRecord(engine, queue)
-    // Others may have dropped them meanwhile.
-    if (report.dropped > 0 || (left?.lanes.size ?? 0) < record.lanes.size) return left
-  }
-  throw tooManyPriorities(queue)
-}
-
-const tooManyPriorities = (queue: string): QueueError =>
-  new QueueError(
-    'TOO_MANY_PRIORITIES',
-    `Cannot use another priority in queue "${queue}" because ${LANES_MAX} have items in them already`,
-    { field: 'priority' },
-  )
-
-/**
- * Refuses what needs more lanes than there can be at once: to make room for the last of them, we would drop those that
- * we have just made for the others, because they are empty.
- */
-export function checkLanesFit({ queue, lanes }: QueueRecord, priorities: Iterable<number>): void {
-  const used = new Set(priorities)
-  for (const [priority, lane] of lanes) if (lane.head < endOf(lane)) used.add(priority)
-  if (used.size > LANES_MAX) throw tooManyPriorities(queue)
-}
-
-/**
- * Prepares a queue for a transaction, which can append only to a lane that exists, and does not return the record that
- * would show how far away its timer is.
- */
-export async function ensureLane(
-  engine: Engine,
-  queue: string,
-  priority: number,
-): Promise<QueueRecord> {
-  const record = await laneIn(engine, queue, priority)
-  await remindInTime(engine, record)
-  return record
-}
-
-/**
- * Makes an empty lane if there is none. This adds no items and no bytes, so a full queue and a full tail do not matter.
- */
-async function laneIn(engine: Engine, queue: string, priority: number): Promise<QueueRecord> {
-  const nothing: Append = { lanes: new Map([[priority, []]]), items: 0, bytes: 0 }
-  // Memory will do: if the lane is gone, the transaction fails.
-  const known = engine.memory.get(queue)
-  if (known?.lanes.has(priority)) return known
-  const course = { from: 'memory-or-store', attemptsMax: ATTEMPTS_MAX } as const
-  return attempts<QueueRecord>(engine, queue, course, ({ record, isCurrent }) => {
-    if (record?.lanes.has(priority)) return answer(record)
-    if (record === undefined) {
-      return act(() => makeRecord(engine, queue, nothing, (made) => made))
-    }
-    const isTooMany = obstacleTo(nothing, record, ROOMY_TAIL).kind === 'too-many-lanes'
-    // Others may have made room since this process saw the queue.
-    if (isTooMany && !isCurrent) return look
-    return act(async () =>
-      again(
-        asStored(
-          isTooMany
-            ? await makeRoomForLanes(engine, record)
-            : await makeLanes(engine, record, nothing),
-        ),
-      ),
-    )
-  })
-}
-
-/** It does not matter which process makes them; the caller goes on with what is there. */
-async function makeLanes(
-  engine: Engine,
-  record: QueueRecord,
-  nothing: Append,
-): Promise<QueueRecord | undefined> {
-  const { queue } = record
-  const newLanes = missingLanes(engine, nothing, record)
-  const update = appendUpdate(nothing, ROOMY_TAIL, { newLanes, anyway: true })
-  const written = await engine.dynamo.update(recordKey(queue), update)
-  return written.kind === 'unknown' ? readRecord(engine, queue) : seen(engine, queue, written.row)
-}
-
-/** A push larger than the whole capacity never fits, however long its caller waits. */
-export function queueFull(
-  { queue, configuration: { capacity } }: QueueRecord,
-  items: number,
-): QueueError {
-  if (capacity !== undefined && items > capacity) {
-    return new QueueError(
-      'QUEUE_FULL',
-      `Cannot push more than ${capacity} items at once to queue "${queue}" because that is its capacity; push them in parts`,
-      { isFinal: true },
-    )
-  }
-  return new QueueError(
-    'QUEUE_FULL',
-    `Cannot push to queue "${queue}" because it would hold more than its capacity of ${capacity} items`,
-  )
 }

@@ -1,3 +1,7 @@
+// Room in a full queue, taken from what nobody needs: items that are acknowledged but not yet folded, and expired
+// ones, which nobody removes while consumers are away. Due items come first: they take the room that is kept for them.
+// Other writers may take whatever room this makes, so the caller looks at the record that it returns.
+
 import { nothingFound, passableIn, passOver, sortOut } from '../core/expiry.ts'
 import { ANSWER_BYTES_MAX, LOOK_FURTHER_ITEMS } from '../core/limits.ts'
 import { doneLocks } from '../core/locks.ts'
@@ -10,12 +14,37 @@ import {
   type Stretch,
   stretchesOf,
 } from '../core/record.ts'
-import { changeOf, commit, type Engine, foldForRoom, readRecord } from '../driver/engine.ts'
+import { changeOf, commit, type Engine, readRecord, tryToFold } from '../driver/engine.ts'
 import { useKeptRoom } from './join-due.ts'
 import { buryDead } from './move-across.ts'
 
-/** How many lanes it looks at; each time it chooses others. */
-const LANES_LOOKED_AT = 4
+/** Each round takes out expired items at the front of a lane; a push of a thousand may need several lanes. */
+const ROUNDS_MAX = 20
+
+/** Makes room for so many items. Returns the record after that, which may be as full as before. */
+export async function makeRoom(
+  engine: Engine,
+  record: QueueRecord,
+  items: number,
+): Promise<QueueRecord | undefined> {
+  let current: QueueRecord | undefined = record
+  for (let round = 1; round <= ROUNDS_MAX; round += 1) {
+    if (current === undefined || current.room >= items) return current
+    if (doneLocks(current) > 0) {
+      // However this ends, the record shows whether there is room now.
+      await tryToFold(engine, current)
+      current = await readRecord(engine, record.queue)
+    } else if (current.keptRoom > 0) {
+      const used = await useKeptRoom(engine, current)
+      if (used.isLost) return used.record
+      current = used.record
+    } else if (await expireForRoom(engine, current))
+      current = await readRecord(engine, record.queue)
+    else return current
+  }
+  return current
+}
+
 /** Transactions that move the items that became dead, a hundred each: until then they take up room. */
 const MOVES_MAX = 5
 
@@ -24,7 +53,7 @@ const MOVES_MAX = 5
  * pop does. So a push that finds no room takes out the expired items at the front of a lane. Returns whether there
  * may be room now. If something goes wrong, it reports that, and the queue counts as full.
  */
-export async function expireForRoom(engine: Engine, record: QueueRecord): Promise<boolean> {
+async function expireForRoom(engine: Engine, record: QueueRecord): Promise<boolean> {
   if (!record.timed) return false
   try {
     const expired = await expireAtFront(engine, record)
@@ -37,6 +66,9 @@ export async function expireForRoom(engine: Engine, record: QueueRecord): Promis
     return false
   }
 }
+
+/** How many lanes it looks at; each time it chooses others. */
+const LANES_LOOKED_AT = 4
 
 /** Returns how many it took out. If another writer was first, the record that it left shows whether there is room. */
 async function expireAtFront(engine: Engine, record: QueueRecord): Promise<number> {
@@ -76,32 +108,4 @@ async function overAtFront(
     bytesMax: 0,
     bytesOf: () => 0,
   }).over
-}
-
-/** Each round takes out expired items at the front of a lane; a push of a thousand may need several lanes. */
-const ROUNDS_MAX = 20
-
-/**
- * Makes room for so many items by removing those that nobody needs: acknowledged items that are not yet folded, and
- * expired ones. Due items come first: they take the room that is kept for them. Returns the record after that, which
- * may be as full as before.
- */
-export async function makeRoom(
-  engine: Engine,
-  record: QueueRecord,
-  items: number,
-): Promise<QueueRecord | undefined> {
-  let current: QueueRecord | undefined = record
-  for (let round = 1; round <= ROUNDS_MAX; round += 1) {
-    if (current === undefined || current.room >= items) return current
-    if (doneLocks(current) > 0) current = await foldForRoom(engine, current)
-    else if (current.keptRoom > 0) {
-      const used = await useKeptRoom(engine, current)
-      if (used.isLost) return used.record
-      current = used.record
-    } else if (await expireForRoom(engine, current))
-      current = await readRecord(engine, record.queue)
-    else return current
-  }
-  return current
 }

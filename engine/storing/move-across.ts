@@ -1,3 +1,9 @@
+// Items move to another queue: the fenced write that settles them here and the append there are one transaction, so
+// that an item is never in both queues and never in neither. That costs twice as much as a plain write, and is rare.
+// It may lose to a writer of this queue, or meet an obstacle in the other one: a full tail, no room, no lane. Then
+// nothing has happened, and the caller plans anew. Dead items go this way, priority by priority, so that those of one
+// that is stuck hold up no others.
+
 import { deadLetterQueueOf } from '../../shared/bounds.ts'
 import { type ErrorCode, QueueError } from '../../shared/errors.ts'
 import { randomText } from '../../shared/system.ts'
@@ -32,35 +38,6 @@ import { appendUpdate } from '../requests/append-update.ts'
 import { checkLanesFit, ensureLane, queueFull } from './make-lanes.ts'
 import { seal } from './seal.ts'
 import { byReference, discardBatches, discardUnlessOpen } from './write-entries.ts'
-
-/**
- * Moves items from one queue's record to another's: the fenced write that settles them here and
- * the append there are one transaction, so that an item is never in both and never in neither.
- * Twice the price of a plain write, and rare.
- */
-export async function move(
-  engine: Engine,
-  change: FencedChange,
-  to: string,
-  priority: number,
-  entries: readonly string[],
-): Promise<CommittedBeside> {
-  const lanes = new Map([[priority, entries]])
-  return moveLanesBeside(engine, change, to, lanes).catch((error: unknown) => {
-    throw cannotMove(`items of priority ${priority}`, change.before.queue, to, error)
-  })
-}
-
-/** The error names both queues: the caller asked for one, but the other may be in the way. */
-export function cannotMove(what: string, from: string, to: string, error: unknown): unknown {
-  if (!(error instanceof QueueError)) return error
-  const { code, message, outcome, retryable } = error
-  return new QueueError(code, `Cannot move ${what} from queue "${from}" to "${to}": ${message}`, {
-    cause: error,
-    outcome,
-    ...(!retryable && { isFinal: true }),
-  })
-}
 
 type MakeRoom = (
   engine: Engine,
@@ -121,8 +98,30 @@ export async function moveLanesBeside(
   return { ...committed, addition }
 }
 
-/** Longer than transactions take, unless the store is in trouble; and then a hundred pauses must not take minutes. */
-const STANDS_BACK_MS_MAX = 200
+/** The same for items of one priority that are in the system already; an error says what could not move. */
+export async function move(
+  engine: Engine,
+  change: FencedChange,
+  to: string,
+  priority: number,
+  entries: readonly string[],
+): Promise<CommittedBeside> {
+  const lanes = new Map([[priority, entries]])
+  return moveLanesBeside(engine, change, to, lanes).catch((error: unknown) => {
+    throw cannotMove(`items of priority ${priority}`, change.before.queue, to, error)
+  })
+}
+
+/** The error names both queues: the caller asked for one, but the other may be in the way. */
+export function cannotMove(what: string, from: string, to: string, error: unknown): unknown {
+  if (!(error instanceof QueueError)) return error
+  const { code, message, outcome, retryable } = error
+  return new QueueError(code, `Cannot move ${what} from queue "${from}" to "${to}": ${message}`, {
+    cause: error,
+    outcome,
+    ...(!retryable && { isFinal: true }),
+  })
+}
 
 /** One transaction that moves items of one priority. */
 type LaneMove = {
@@ -203,6 +202,9 @@ export async function moveLanes(
   return { moved, record, failure: all.find(isOpen) ?? all[0] }
 }
 
+/** Longer than transactions take, unless the store is in trouble; and then a hundred pauses must not take minutes. */
+const STANDS_BACK_MS_MAX = 200
+
 /**
  * While a transaction lasts, DynamoDB refuses all other writes to its records. One transaction right after another
  * would keep a push out until it gives up, so we leave the others as much time as the transaction took.
@@ -238,7 +240,6 @@ const ITEMS_PER_MOVE = 100
 /** 2,000 dead items at the most, one by one, and some lost races. */
 const MOVES_MAX = 2_100
 const LOSSES_MAX = 12
-
 /** How many priorities a run of housekeeping may find stuck; it tries each of them once. */
 const FAILURES_MAX = 20
 

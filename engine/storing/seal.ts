@@ -1,3 +1,8 @@
+// Seals: the tails of a record are copied to chunk rows, and its old notes to receipts; then a fenced write takes
+// exactly what was copied out of the record. Appends go on meanwhile, and only add behind it. Of several sealers one
+// wins, and the others stop. Rows that a lost race leaves behind are still true, and nobody deletes them before their
+// time (rule 1), unless the head has passed them by then, because nobody would come for them any more.
+
 import { type Row, unavailable } from '../../aws/dynamo.ts'
 import { type Append, sealsAfter } from '../core/append.ts'
 import { parseChunkSortKey } from '../core/keys.ts'
@@ -32,20 +37,8 @@ import { chunkRows } from '../requests/segment-rows.ts'
 import { deleteRows } from './keep-segments.ts'
 
 /**
- * Rounds of one sealer. It also seals what fills the tail again meanwhile: another sealer would only
- * collide with it. After about 0.7 s it stops; the next append to cross a line starts another sealer.
- */
-const ROUNDS_MAX = 64
-/** What one BatchWriteItem takes. */
-const ROWS_PER_REQUEST = 25
-/** How often we send one receipt whose answers get lost. */
-const PUTS_MAX = 3
-
-/**
- * Copies the tail out into chunk rows, then takes exactly that prefix off it, until it is below its
- * soft cap. A sealer that loses the fence to another stops: one at work is enough. It never backs off,
- * because all appends wait for the room it makes. Rows that a lost race leaves behind are still true,
- * and nobody deletes them before their time (rule 1). Returns how many entries were sealed.
+ * Copies the tails out and takes them off, until they are below their soft cap. It never backs off, because all appends
+ * wait for the room it makes. Returns how many entries were sealed.
  */
 export function seal(engine: Engine, seen: QueueRecord): Promise<number> {
   return sealAsPlanned(engine, seen, planSeal)
@@ -55,6 +48,12 @@ export function seal(engine: Engine, seen: QueueRecord): Promise<number> {
 export async function moveNotes(engine: Engine, seen: QueueRecord): Promise<void> {
   await sealAsPlanned(engine, seen, planNotes)
 }
+
+/**
+ * Rounds of one sealer. It also seals what fills the tail again meanwhile: another sealer would only
+ * collide with it. After about 0.7 s it stops; the next append to cross a line starts another sealer.
+ */
+const ROUNDS_MAX = 64
 
 async function sealAsPlanned(
   engine: Engine,
@@ -132,6 +131,13 @@ export async function appendSealing(
   return undefined
 }
 
+/** After an append of so many bytes, which left this record: seals if it is this append's turn, or moves old notes. */
+export async function sealAfter(engine: Engine, record: QueueRecord, bytes: number): Promise<void> {
+  const alone = engine.alone.has(record)
+  if (sealsAfter(record, bytes, tailLimits(engine), alone)) return sealQuietly(engine, record)
+  if (hasOldNotes(record, engine.clock.nowMs())) await quietly(engine, record, moveNotes)
+}
+
 /** The append alone decides the push's answer. If the seal fails, the next one that is due makes up for it. */
 export const sealQuietly = (engine: Engine, record: QueueRecord): Promise<void> =>
   quietly(engine, record, seal)
@@ -146,19 +152,15 @@ async function quietly(
   })
 }
 
-/** After an append of so many bytes, which left this record: seals if it is this append's turn, or moves old notes. */
-export async function sealAfter(engine: Engine, record: QueueRecord, bytes: number): Promise<void> {
-  const alone = engine.alone.has(record)
-  if (sealsAfter(record, bytes, tailLimits(engine), alone)) return sealQuietly(engine, record)
-  if (hasOldNotes(record, engine.clock.nowMs())) await quietly(engine, record, moveNotes)
-}
-
 /** Chunk rows, by tail. */
 const rowsOf = (queue: string, { tails }: Seal): Row[][] =>
   tails.map(({ lane, entries }) => chunkRows(queue, lane, entries))
 
 /** Receipts that this seal has written: they stay true for ever, so no further round writes them again. */
 type Receipts = Set<string>
+
+/** What one BatchWriteItem takes. */
+const ROWS_PER_REQUEST = 25
 
 /** Writes the rows and receipts with all requests side by side, because every append waits for a seal. */
 async function writeRows(
@@ -186,6 +188,9 @@ async function writeRows(
   }
   for (const row of receipts) written.add(idOf(row))
 }
+
+/** How often we send one receipt whose answers get lost. */
+const PUTS_MAX = 3
 
 async function putReceipt({ dynamo }: Engine, row: Receipt): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {

@@ -1,3 +1,7 @@
+// Items as the entries of an append. Where they would swell the record, we write them into batches first, and the
+// append brings references. If the append was certainly refused, nothing can ever refer to its batches, and we delete
+// them; while its fate is open they stay. A batch that stays for nothing is a stray, and does no harm.
+
 import { QueueError } from '../../shared/errors.ts'
 import { randomText } from '../../shared/system.ts'
 import { present } from '../../shared/wire.ts'
@@ -28,16 +32,7 @@ import type { Joining } from '../core/plan-join.ts'
 import { EPOCH_CHARACTERS, type Lane, newLane, type QueueRecord } from '../core/record.ts'
 import { type Configuration, defaultConfiguration } from '../core/settings.ts'
 import type { Engine } from '../driver/engine.ts'
-import { BatchParts, deleteBatchParts, partsIn, writeBatch } from '../requests/batches.ts'
-
-// Turns a push's items into the entries that it appends to the record, and cleans up if the push is refused.
-
-/** About what a reference adds to the tail; a smaller group of items stays as it is. */
-const REFERENCE_BYTES = 48
-/** Batches written at a time, so that a push to many lanes is quick and does not flood the table. */
-const BATCHES_AT_ONCE = 8
-/** A refused push to many lanes waits for this before its caller hears of it. */
-const DROPPED_AT_ONCE = 16
+import { BatchParts, deleteBatch, partsIn, writeBatch } from '../requests/batches.ts'
 
 export type Prepared = {
   readonly addition: Append
@@ -68,6 +63,11 @@ export async function prepare(
   }
 }
 
+/** About what a reference adds to the tail; a smaller group of items stays as it is. */
+const REFERENCE_BYTES = 48
+/** Batches written at a time, so that a push to many lanes, or a pop that joins them, is quick and floods no table. */
+const BATCHES_AT_ONCE = 8
+
 /** The lanes' entries, each lane's in a batch of its own where that makes the record smaller. */
 export async function byReference(
   engine: Engine,
@@ -75,187 +75,16 @@ export async function byReference(
   lanes: ReadonlyMap<number, readonly string[]>,
 ): Promise<Append> {
   const referenced = new Map(lanes)
-  const large = [...lanes].filter(
-    ([, entries]) => entries.reduce((sum, entry) => sum + entryBytes(entry), 0) > REFERENCE_BYTES,
-  )
+  const large = [...lanes].filter(([, entries]) => bytesOf(entries) > REFERENCE_BYTES)
   for (let at = 0; at < large.length; at += BATCHES_AT_ONCE) {
     await Promise.all(
       large.slice(at, at + BATCHES_AT_ONCE).map(async ([priority, entries]) => {
-        const batch = randomText(engine.random, 8)
-        referenced.set(priority, [await writeBatch(engine, queue, batch, entries)])
+        referenced.set(priority, [await writeBatch(engine, queue, entries)])
       }),
     )
   }
   const timed = [...lanes.values()].some((entries) => entries.some(isTimed))
   return appendOf(referenced, { timed })
-}
-
-/** Deletes the batches of a push that was certainly refused: no reference to them can ever appear. */
-export async function discardUnlessOpen(
-  engine: Engine,
-  queue: string,
-  addition: Append,
-  error: unknown,
-): Promise<void> {
-  if (!(error instanceof QueueError) || error.outcome === 'unknown') return
-  await discardBatches(engine, queue, addition)
-}
-
-export async function discardBatches(
-  engine: Engine,
-  queue: string,
-  addition: Append,
-): Promise<void> {
-  const later = addition.later?.entries.map((entry) => decodeScheduled(entry).entry) ?? []
-  await dropBatches(engine, queue, [...addition.lanes.values(), later].flat().filter(isReference))
-}
-
-/** Deletes batches that nothing refers to any more. What cannot be deleted stays as a stray. */
-export async function dropBatches(
-  engine: Engine,
-  queue: string,
-  references: readonly string[],
-): Promise<void> {
-  for (let at = 0; at < references.length; at += DROPPED_AT_ONCE) {
-    const some = references.slice(at, at + DROPPED_AT_ONCE)
-    await Promise.all(some.map((entry) => dropBatch(engine, queue, entry)))
-  }
-}
-
-async function dropBatch(engine: Engine, queue: string, entry: string): Promise<void> {
-  const reference = decodeReference(entry)
-  const parts = [...Array(partsIn(reference)).keys()]
-  // The time of the call may be up, and nobody else knows of the batch.
-  const stores = { dynamo: engine.dynamo.cleaningUp(), objects: engine.objects }
-  await deleteBatchParts(stores, queue, reference, parts).catch((error: unknown) => {
-    engine.onBackgroundError(error, { queue, step: 'discard-batch' })
-  })
-}
-
-export function missingLanes(
-  engine: Engine,
-  addition: Append,
-  record: QueueRecord | undefined,
-  { segmentSize }: Configuration = record?.configuration ?? defaultConfiguration,
-): Map<number, Lane> {
-  const lanes = new Map<number, Lane>()
-  for (const [priority, entries] of addition.lanes) {
-    if (record?.lanes.has(priority)) continue
-    const epoch = randomText(engine.random, EPOCH_CHARACTERS)
-    lanes.set(priority, newLane({ priority, epoch, segmentSize }, entries))
-  }
-  return lanes
-}
-
-/** Lanes whose batches are written at a time, as for a push: a pop may wait for all of them. */
-const LANES_AT_ONCE = 8
-
-export type ToJoin = {
-  readonly addition: Append
-  /** References to batches that we wrote for this join, and that are in no record yet. */
-  readonly written: readonly string[]
-  /** References whose items are elsewhere after the join. */
-  readonly spent: readonly string[]
-}
-
-/** The entries that the lanes get; undefined if a batch is gone. */
-export async function entriesToJoin(
-  engine: Engine,
-  queue: string,
-  joining: readonly Joining[],
-): Promise<ToJoin | undefined> {
-  const lanes = new Map<number, string[]>()
-  const spent: string[] = []
-  for (const one of joining) {
-    const entries = await laneEntries(engine, queue, one)
-    if (entries === undefined) return undefined
-    if (one.indexes !== undefined && one.isLast) spent.push(one.entry)
-    lanes.set(one.priority, [...(lanes.get(one.priority) ?? []), ...entries])
-  }
-  const written: string[] = []
-  const isSmall =
-    bytesOf([...lanes.values()].flat().filter((entry) => !isReference(entry))) <= INLINE_BYTES_MAX
-  if (!isSmall) {
-    const all = [...lanes]
-    for (let at = 0; at < all.length; at += LANES_AT_ONCE) {
-      const ends = await Promise.allSettled(
-        all.slice(at, at + LANES_AT_ONCE).map(async ([priority, entries]) => {
-          lanes.set(priority, await joinByReference(engine, queue, entries, written))
-        }),
-      )
-      const failed = ends.find((end) => end.status === 'rejected')
-      if (failed === undefined) continue
-      await dropBatches(engine, queue, written)
-      throw failed.reason
-    }
-  }
-  return { addition: { ...appendOf(lanes), timed: true }, written, spent }
-}
-
-async function laneEntries(
-  engine: Engine,
-  queue: string,
-  one: Joining,
-): Promise<readonly string[] | undefined> {
-  const { due, entry, indexes } = one
-  if (!isReference(entry)) {
-    const times = { dueMs: 1_000 * due, scheduledId: scheduledId(one) }
-    return [encodeItem({ ...decodeItem(entry), ...times }, tagOf(entry))]
-  }
-  if (indexes === undefined) return [entry]
-  return entriesAt(engine, queue, entry, indexes)
-}
-
-/** Some items of a batch. */
-export async function entriesAt(
-  engine: Engine,
-  queue: string,
-  entry: string,
-  indexes: readonly number[],
-): Promise<string[] | undefined> {
-  const batches = new BatchParts(engine, engine.segments)
-  const reference = decodeReference(entry)
-  const wanted = new Set(indexes.map((index) => Math.floor(index / reference.partItems)))
-  const parts = new Map<number, readonly string[]>()
-  for (let part = 0; part < partsIn(reference); part += 1) {
-    if (!wanted.has(part)) continue
-    const read = await batches.read(queue, reference, part)
-    if (read === undefined) return undefined
-    parts.set(part, read)
-  }
-  return indexes.map((index) => {
-    const part = parts.get(Math.floor(index / reference.partItems)) as readonly string[]
-    return part[index % reference.partItems] as string
-  })
-}
-
-/** Puts each run of items between references into its own batch, where that is smaller. */
-async function joinByReference(
-  engine: Engine,
-  queue: string,
-  entries: readonly string[],
-  written: string[],
-): Promise<string[]> {
-  const result: string[] = []
-  let run: string[] = []
-  const end = async (): Promise<void> => {
-    if (bytesOf(run) > REFERENCE_BYTES) {
-      const reference = await writeBatch(engine, queue, randomText(engine.random, 8), run)
-      written.push(reference)
-      result.push(reference)
-    } else result.push(...run)
-    run = []
-  }
-  for (const entry of entries) {
-    if (!isReference(entry)) {
-      run.push(entry)
-      continue
-    }
-    await end()
-    result.push(entry)
-  }
-  await end()
-  return result
 }
 
 const bytesOf = (entries: readonly string[]): number =>
@@ -268,7 +97,7 @@ type LaterPush = {
   readonly keyHash: string
 }
 
-export type PreparedLater = {
+type PreparedLater = {
   readonly later: Later | undefined
   /** For each push, the ids of its delayed items by their index. */
   readonly ids: readonly ReadonlyMap<number, string>[]
@@ -344,5 +173,171 @@ async function laneEntry(
     return encodeItem({ text, pushedAtMs, ...times, ...expiry }, tag)
   })
   if (!byReference) return encoded[0] as string
-  return writeBatch(engine, queue, randomText(engine.random, 8), encoded)
+  return writeBatch(engine, queue, encoded)
+}
+
+export type ToJoin = {
+  readonly addition: Append
+  /** References to batches that we wrote for this join, and that are in no record yet. */
+  readonly written: readonly string[]
+  /** References whose items are elsewhere after the join. */
+  readonly spent: readonly string[]
+}
+
+/** The entries that the lanes get; undefined if a batch is gone. */
+export async function entriesToJoin(
+  engine: Engine,
+  queue: string,
+  joining: readonly Joining[],
+): Promise<ToJoin | undefined> {
+  const lanes = new Map<number, string[]>()
+  const spent: string[] = []
+  for (const one of joining) {
+    const entries = await laneEntries(engine, queue, one)
+    if (entries === undefined) return undefined
+    if (one.indexes !== undefined && one.isLast) spent.push(one.entry)
+    lanes.set(one.priority, [...(lanes.get(one.priority) ?? []), ...entries])
+  }
+  const written: string[] = []
+  const isSmall =
+    bytesOf([...lanes.values()].flat().filter((entry) => !isReference(entry))) <= INLINE_BYTES_MAX
+  if (!isSmall) {
+    const all = [...lanes]
+    for (let at = 0; at < all.length; at += BATCHES_AT_ONCE) {
+      const ends = await Promise.allSettled(
+        all.slice(at, at + BATCHES_AT_ONCE).map(async ([priority, entries]) => {
+          lanes.set(priority, await joinByReference(engine, queue, entries, written))
+        }),
+      )
+      const failed = ends.find((end) => end.status === 'rejected')
+      if (failed === undefined) continue
+      await dropBatches(engine, queue, written)
+      throw failed.reason
+    }
+  }
+  return { addition: { ...appendOf(lanes), timed: true }, written, spent }
+}
+
+async function laneEntries(
+  engine: Engine,
+  queue: string,
+  one: Joining,
+): Promise<readonly string[] | undefined> {
+  const { due, entry, indexes } = one
+  if (!isReference(entry)) {
+    const times = { dueMs: 1_000 * due, scheduledId: scheduledId(one) }
+    return [encodeItem({ ...decodeItem(entry), ...times }, tagOf(entry))]
+  }
+  if (indexes === undefined) return [entry]
+  return entriesAt(engine, queue, entry, indexes)
+}
+
+/** Some items of a batch. */
+export async function entriesAt(
+  engine: Engine,
+  queue: string,
+  entry: string,
+  indexes: readonly number[],
+): Promise<string[] | undefined> {
+  const batches = new BatchParts(engine, engine.segments)
+  const reference = decodeReference(entry)
+  const wanted = new Set(indexes.map((index) => Math.floor(index / reference.partItems)))
+  const parts = new Map<number, readonly string[]>()
+  for (let part = 0; part < partsIn(reference); part += 1) {
+    if (!wanted.has(part)) continue
+    const read = await batches.read(queue, reference, part)
+    if (read === undefined) return undefined
+    parts.set(part, read)
+  }
+  return indexes.map((index) => {
+    const part = parts.get(Math.floor(index / reference.partItems)) as readonly string[]
+    return part[index % reference.partItems] as string
+  })
+}
+
+/** Puts each run of items between references into its own batch, where that is smaller. */
+async function joinByReference(
+  engine: Engine,
+  queue: string,
+  entries: readonly string[],
+  written: string[],
+): Promise<string[]> {
+  const result: string[] = []
+  let run: string[] = []
+  const end = async (): Promise<void> => {
+    if (bytesOf(run) > REFERENCE_BYTES) {
+      const reference = await writeBatch(engine, queue, run)
+      written.push(reference)
+      result.push(reference)
+    } else result.push(...run)
+    run = []
+  }
+  for (const entry of entries) {
+    if (!isReference(entry)) {
+      run.push(entry)
+      continue
+    }
+    await end()
+    result.push(entry)
+  }
+  await end()
+  return result
+}
+
+export function missingLanes(
+  engine: Engine,
+  addition: Append,
+  record: QueueRecord | undefined,
+  { segmentSize }: Configuration = record?.configuration ?? defaultConfiguration,
+): Map<number, Lane> {
+  const lanes = new Map<number, Lane>()
+  for (const [priority, entries] of addition.lanes) {
+    if (record?.lanes.has(priority)) continue
+    const epoch = randomText(engine.random, EPOCH_CHARACTERS)
+    lanes.set(priority, newLane({ priority, epoch, segmentSize }, entries))
+  }
+  return lanes
+}
+
+/** Deletes the batches of a push that was certainly refused: no reference to them can ever appear. */
+export async function discardUnlessOpen(
+  engine: Engine,
+  queue: string,
+  addition: Append,
+  error: unknown,
+): Promise<void> {
+  if (!(error instanceof QueueError) || error.outcome === 'unknown') return
+  await discardBatches(engine, queue, addition)
+}
+
+export async function discardBatches(
+  engine: Engine,
+  queue: string,
+  addition: Append,
+): Promise<void> {
+  const later = addition.later?.entries.map((entry) => decodeScheduled(entry).entry) ?? []
+  await dropBatches(engine, queue, [...addition.lanes.values(), later].flat().filter(isReference))
+}
+
+/** A refused push to many lanes waits for this before its caller hears of it. */
+const DROPPED_AT_ONCE = 16
+
+/** Deletes batches that nothing refers to any more. What cannot be deleted stays as a stray. */
+export async function dropBatches(
+  engine: Engine,
+  queue: string,
+  references: readonly string[],
+): Promise<void> {
+  for (let at = 0; at < references.length; at += DROPPED_AT_ONCE) {
+    const some = references.slice(at, at + DROPPED_AT_ONCE)
+    await Promise.all(some.map((entry) => dropBatch(engine, queue, entry)))
+  }
+}
+
+async function dropBatch(engine: Engine, queue: string, entry: string): Promise<void> {
+  // The time of the call may be up, and nobody else knows of the batch.
+  const stores = { dynamo: engine.dynamo.cleaningUp(), objects: engine.objects }
+  await deleteBatch(stores, queue, decodeReference(entry)).catch((error: unknown) => {
+    engine.onBackgroundError(error, { queue, step: 'discard-batch' })
+  })
 }

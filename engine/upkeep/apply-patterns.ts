@@ -1,3 +1,14 @@
+// The walk that gives the patterns' settings to the queues that are there. It may be:
+//
+//   asked for   somebody changed the patterns, or made a queue without knowing them: `asked` counts that
+//   waiting     the sweeper has noted it, and begins at `beginMs`
+//   under way   it goes once around all queues, even if somebody asks for another meanwhile
+//   over        there are no patterns, and nothing is left for a walk to put right
+//
+// All times come from the sweeper's clock: a caller's may be wrong by hours. Several sweepers may walk at once: of two
+// that begin or end a walk one passes, and the other reads the row again; if both note a place, some queues are looked
+// at twice.
+
 import type { Row } from '../../aws/dynamo.ts'
 import { Expression } from '../../aws/table.ts'
 import { PATTERNS_KEPT_MS } from '../../rate/core/bounds.ts'
@@ -9,17 +20,200 @@ import { answer, asStored, done } from '../driver/decision.ts'
 import { changeOf, type Engine, readRecord } from '../driver/engine.ts'
 import { DUE, readQueuePatterns } from '../driver/queue-settings.ts'
 import type { SweepFailure } from '../item-verbs.ts'
-import { type WalkPage, walkOn, walkToNextShard } from '../verbs/list-queues.ts'
+import { type WalkPage, type WalkPlace, walkOn, walkToNextShard } from '../verbs/list-queues.ts'
 import { sideBySide } from './due-queues.ts'
 
-// The walk that gives the patterns' settings to the queues that are there. It may be:
-//
-//   asked for   somebody changed the patterns, or made a queue without knowing them: `asked` counts that
-//   waiting     the sweeper has noted it, and begins at `beginMs`
-//   under way   it goes once around all queues, even if somebody asks for another meanwhile
-//   over        there are no patterns, and nothing is left for a walk to put right
-//
-// All times come from the sweeper's clock: a caller's may be wrong by hours.
+type PatternsReport = {
+  readonly onFailed: (failure: SweepFailure) => void
+  readonly onMore: () => void
+}
+
+/**
+ * We send a page's requests within this time after a look at the patterns, so that a sweeper that was frozen does not
+ * write settings from outdated patterns.
+ */
+const PAGE_MS = 10_000
+/** A page mostly takes a tenth of a second; without time for it we had better not begin it. */
+const PAGE_MIN_MS = 250
+
+/**
+ * Gives queues without their own settings those that the patterns say, page by page through the directory, until the
+ * time is up: a row remembers the place, and the next sweep goes on there. A queue that has them already costs one
+ * read.
+ */
+export async function applyPatterns(
+  engine: Engine,
+  untilMs: number,
+  { onFailed, onMore }: PatternsReport,
+): Promise<void> {
+  const { clock } = engine
+  let pageMs = PAGE_MIN_MS
+  let isRepeated = false
+  try {
+    let look = await lookAt(engine)
+    for (;;) {
+      const beganMs = clock.nowMs()
+      const walk = walkNow(look.walk, beganMs)
+      if (walk === undefined) return
+      if (walk.underWay === undefined || walk !== look.walk) {
+        look = await note(engine, look, walkUpdate(look.walk, walk))
+        continue
+      }
+      if (beganMs + pageMs > untilMs) return onMore()
+      const { place } = walk.underWay
+      const deadlineMs = Math.min(look.atMs + PAGE_MS, untilMs)
+      const mayRepeat = !isRepeated && deadlineMs < untilMs
+      const page = await applyPage(engine, { deadlineMs, mayRepeat }, look.patterns, place)
+      isRepeated = page.kind === 'cut'
+      pageMs = Math.max(pageMs, clock.nowMs() - beganMs)
+      if (page.kind === 'cut') {
+        look = await lookAt(engine)
+        continue
+      }
+      for (const failure of page.failures) onFailed(failure)
+      look = await note(engine, look, afterPage(look, page, clock.nowMs()))
+    }
+  } catch (error) {
+    // The walk's timer stays due.
+    onFailed({ queue: '', error })
+    onMore()
+  }
+}
+
+/** The walk and the patterns, which were the newest at that time. */
+type Look = { readonly atMs: number; readonly walk: PatternsWalk; readonly patterns: QueuePatterns }
+
+/** Reads the walk first: patterns that we read after it are at least as new as the request it notes. */
+async function lookAt(engine: Engine): Promise<Look> {
+  const atMs = engine.clock.nowMs()
+  const walk = decodePatternsWalk(await engine.dynamo.get(patternsWalkKey, true))
+  return { atMs, walk, patterns: await readQueuePatterns(engine) }
+}
+
+/** The row that it leaves says whether the patterns have changed, so this counts as a look, too. */
+async function note(
+  engine: Engine,
+  look: Look,
+  update: ReturnType<typeof walkUpdate>,
+): Promise<Look> {
+  const atMs = engine.clock.nowMs()
+  const written = await engine.dynamo.update(patternsWalkKey, update)
+  // The write was refused, or we do not know: the row as it is now tells what is left to do.
+  if (written.kind !== 'done') return lookAt(engine)
+  const walk = decodePatternsWalk(written.row)
+  return walk.asked === look.walk.asked ? { ...look, atMs, walk } : lookAt(engine)
+}
+
+function afterPage(
+  { walk, patterns }: Look,
+  { next, failures }: Extract<Awaited<ReturnType<typeof applyPage>>, { kind: 'done' }>,
+  nowMs: number,
+): ReturnType<typeof walkUpdate> {
+  const { underWay } = walk
+  const failed = failures.length > 0
+  if (next !== undefined) return placeUpdate(walk, next, failed)
+  const whole = failed && underWay ? { ...walk, underWay: { ...underWay, failed } } : walk
+  return walkUpdate(walk, walkEnded(whole, nowMs, { isLast: patterns.patterns.length === 0 }))
+}
+
+type Page =
+  | {
+      readonly kind: 'done'
+      readonly next: WalkPlace | undefined
+      /** Queues that we skipped; a later walk comes to them. */
+      readonly failures: readonly SweepFailure[]
+    }
+  /** The time was up before every queue had its turn, so the page must be done again. */
+  | { readonly kind: 'cut' }
+
+/**
+ * Gives a page of queues the settings that the patterns say. We skip records that cannot be read or written, so that
+ * they do not block others. We repeat a page that was cut as long as it makes progress, and once more if it ran out
+ * of its own time rather than the caller's: a process that was frozen must not skip a hundred queues.
+ */
+async function applyPage(
+  engine: Engine,
+  { deadlineMs, mayRepeat }: { readonly deadlineMs: number; readonly mayRepeat: boolean },
+  patterns: QueuePatterns,
+  place: WalkPlace,
+): Promise<Page> {
+  const isOver = (): boolean => engine.clock.nowMs() >= deadlineMs
+  const bounded = { ...engine, dynamo: engine.dynamo.until(deadlineMs) }
+  let page: WalkPage
+  try {
+    page = await walkOn(bounded, '', place)
+  } catch (error) {
+    if (mayRepeat && isOver()) return { kind: 'cut' }
+    const { shard } = place
+    return { kind: 'done', next: walkToNextShard(place), failures: [{ shard, error }] }
+  }
+  const { applied, failures } = await applyTo(bounded, patterns, page)
+  if (failures.length > 0 && isOver() && (applied > 0 || mayRepeat)) return { kind: 'cut' }
+  return { kind: 'done', next: page.next, failures }
+}
+
+/** As many as the visits of a sweep: mostly, each is one write that waits for the store. */
+const QUEUES_AT_ONCE = 32
+
+async function applyTo(
+  engine: Engine,
+  patterns: QueuePatterns,
+  { records, unread }: WalkPage,
+): Promise<{ applied: number; failures: readonly SweepFailure[] }> {
+  const failures: SweepFailure[] = []
+  let applied = 0
+  const wanting = records.filter((one) => repatterned(one.configuration, patterns, one.queue))
+  // A record that the page read did not return may come when read alone.
+  const queues = [...wanting, ...unread.map(({ queue }) => ({ queue }))]
+  await sideBySide(queues, QUEUES_AT_ONCE, async (one) => {
+    const { queue } = one
+    try {
+      const record = 'version' in one ? one : await readRecord(engine, queue)
+      const isApplied = record !== undefined && (await applyToQueue(engine, patterns, record))
+      if (isApplied) applied += 1
+    } catch (error) {
+      failures.push({ queue, error })
+    }
+  })
+  return { applied, failures }
+}
+
+const ATTEMPTS_MAX = 24
+const HOLDS_FROM = 3
+
+function applyToQueue(
+  engine: Engine,
+  patterns: QueuePatterns,
+  seen: QueueRecord,
+): Promise<boolean> {
+  const { queue } = seen
+  const course = { from: asStored(seen), attemptsMax: ATTEMPTS_MAX, holdsFrom: HOLDS_FROM }
+  return attempts<boolean>(engine, queue, course, ({ record, nowMs }) => {
+    const after = record && repatterned(record.configuration, patterns, queue)
+    if (record === undefined || after === undefined) return answer(false)
+    const change = changeOf(engine, record, reconfigured(record, after), { nowMs })
+    return { kind: 'write', change, landed: () => done(true) }
+  })
+}
+
+export type PatternsWalk = {
+  /** How many walks callers have asked for, and how many of these requests the sweeper has noted. */
+  readonly asked: number
+  readonly noted: number
+  /** A walk counts if it began at this time or later, when no process uses older patterns any more. */
+  readonly settledMs: number
+  /** When the next begins; absent while one is under way, and when there is nothing left to do. */
+  readonly beginMs?: number
+  readonly underWay?: {
+    /** Tells it from any other walk. */
+    readonly startedMs: number
+    readonly place: WalkPlace
+    /** It had to skip a queue or a shard. */
+    readonly failed: boolean
+  }
+  /** Walks done that count. */
+  readonly walks: number
+}
 
 /**
  * Processes use patterns for half a minute after they have read them. The extra quarter of a minute allows for
@@ -34,27 +228,6 @@ export const WALK_AFTER_MS = PATTERNS_KEPT_MS + 15_000
  */
 const FIRST_PAUSE_MS = 15 * 60_000
 const LAST_PAUSE_MS = 86_400_000
-
-export type PatternsPlace = { readonly shard: number; readonly after?: string }
-
-export type PatternsWalk = {
-  /** How many walks callers have asked for, and how many of these requests the sweeper has noted. */
-  readonly asked: number
-  readonly noted: number
-  /** A walk counts if it began at this time or later, when no process uses older patterns any more. */
-  readonly settledMs: number
-  /** When the next begins; absent while one is under way, and when there is nothing left to do. */
-  readonly beginMs?: number
-  readonly underWay?: {
-    /** Tells it from any other walk. */
-    readonly startedMs: number
-    readonly place: PatternsPlace
-    /** It had to skip a queue or a shard. */
-    readonly failed: boolean
-  }
-  /** Walks done that count. */
-  readonly walks: number
-}
 
 /** The walk's next state; undefined if nothing is due. More requests never put off a walk that waits. */
 export function walkNow(walk: PatternsWalk, nowMs: number): PatternsWalk | undefined {
@@ -93,92 +266,13 @@ export function walkEnded(
   return isOver ? after : { ...after, beginMs: nowMs + pauseMs }
 }
 
-/** As many as the visits of a sweep: mostly, each is one write that waits for the store. */
-const QUEUES_AT_ONCE = 32
-const ATTEMPTS_MAX = 24
-const HOLDS_FROM = 3
-
-type Page =
-  | {
-      readonly kind: 'done'
-      readonly next: PatternsPlace | undefined
-      /** Queues that we skipped; a later walk comes to them. */
-      readonly failures: readonly SweepFailure[]
-    }
-  /** The time was up before every queue had its turn, so the page must be done again. */
-  | { readonly kind: 'cut' }
-
-/**
- * Gives a page of queues the settings that the patterns say. We skip records that cannot be read or written, so that
- * they do not block others. We repeat a page that was cut as long as it makes progress, and once more if it ran out
- * of its own time rather than the caller's: a process that was frozen must not skip a hundred queues.
- */
-export async function applyPage(
-  engine: Engine,
-  { deadlineMs, mayRepeat }: { readonly deadlineMs: number; readonly mayRepeat: boolean },
-  patterns: QueuePatterns,
-  place: PatternsPlace,
-): Promise<Page> {
-  const isOver = (): boolean => engine.clock.nowMs() >= deadlineMs
-  const bounded = { ...engine, dynamo: engine.dynamo.until(deadlineMs) }
-  let page: WalkPage
-  try {
-    page = await walkOn(bounded, '', place)
-  } catch (error) {
-    if (mayRepeat && isOver()) return { kind: 'cut' }
-    const { shard } = place
-    return { kind: 'done', next: walkToNextShard(place), failures: [{ shard, error }] }
-  }
-  const { applied, failures } = await applyTo(bounded, patterns, page)
-  if (failures.length > 0 && isOver() && (applied > 0 || mayRepeat)) return { kind: 'cut' }
-  return { kind: 'done', next: page.next, failures }
-}
-
-async function applyTo(
-  engine: Engine,
-  patterns: QueuePatterns,
-  { records, unread }: WalkPage,
-): Promise<{ applied: number; failures: readonly SweepFailure[] }> {
-  const failures: SweepFailure[] = []
-  let applied = 0
-  const wanting = records.filter((one) => repatterned(one.configuration, patterns, one.queue))
-  // A record that the page read did not return may come when read alone.
-  const queues = [...wanting, ...unread.map(({ queue }) => ({ queue }))]
-  await sideBySide(queues, QUEUES_AT_ONCE, async (one) => {
-    const { queue } = one
-    try {
-      const record = 'version' in one ? one : await readRecord(engine, queue)
-      const isApplied = record !== undefined && (await applyToQueue(engine, patterns, record))
-      if (isApplied) applied += 1
-    } catch (error) {
-      failures.push({ queue, error })
-    }
-  })
-  return { applied, failures }
-}
-
-function applyToQueue(
-  engine: Engine,
-  patterns: QueuePatterns,
-  seen: QueueRecord,
-): Promise<boolean> {
-  const { queue } = seen
-  const course = { from: asStored(seen), attemptsMax: ATTEMPTS_MAX, holdsFrom: HOLDS_FROM }
-  return attempts<boolean>(engine, queue, course, ({ record, nowMs }) => {
-    const after = record && repatterned(record.configuration, patterns, queue)
-    if (record === undefined || after === undefined) return answer(false)
-    const change = changeOf(engine, record, reconfigured(record, after), { nowMs })
-    return { kind: 'write', change, landed: () => done(true) }
-  })
-}
-
 type Stored = {
   readonly a: number
   readonly r?: number
   readonly e?: number
   readonly b?: number
   readonly s?: number
-  readonly w?: PatternsPlace
+  readonly w?: WalkPlace
   readonly f?: true
   readonly n?: number
 }
@@ -228,9 +322,9 @@ export function walkUpdate(
  * Notes how far a walk has come, no matter what anybody asked for meanwhile. It may overwrite a place that another
  * sweeper noted with an earlier one: then we look at some queues twice.
  */
-export function placeUpdate(
+function placeUpdate(
   walk: PatternsWalk,
-  place: PatternsPlace,
+  place: WalkPlace,
   failed: boolean,
 ): ReturnType<Expression['build']> {
   const update = new Expression()
@@ -244,97 +338,4 @@ function conditionOfSameWalk(update: Expression, { underWay }: PatternsWalk): vo
   update.condition(
     underWay === undefined ? 'attribute_not_exists(s)' : `s=${update.value(underWay.startedMs)}`,
   )
-}
-
-/**
- * We send a page's requests within this time after a look at the patterns, so that a sweeper that was frozen does not
- * write settings from outdated patterns.
- */
-const PAGE_MS = 10_000
-/** A page mostly takes a tenth of a second; without time for it we had better not begin it. */
-const PAGE_MIN_MS = 250
-
-export type PatternsReport = {
-  readonly onFailed: (failure: SweepFailure) => void
-  readonly onMore: () => void
-}
-
-/** The walk and the patterns, which were the newest at that time. */
-type Look = { readonly atMs: number; readonly walk: PatternsWalk; readonly patterns: QueuePatterns }
-
-/**
- * Gives queues without their own settings those that the patterns say, page by page through the directory, until the
- * time is up: a row remembers the place, and the next sweep goes on there. A queue that has them already costs one
- * read.
- */
-export async function applyPatterns(
-  engine: Engine,
-  untilMs: number,
-  { onFailed, onMore }: PatternsReport,
-): Promise<void> {
-  const { clock } = engine
-  let pageMs = PAGE_MIN_MS
-  let isRepeated = false
-  try {
-    let look = await lookAt(engine)
-    for (;;) {
-      const beganMs = clock.nowMs()
-      const walk = walkNow(look.walk, beganMs)
-      if (walk === undefined) return
-      if (walk.underWay === undefined || walk !== look.walk) {
-        look = await note(engine, look, walkUpdate(look.walk, walk))
-        continue
-      }
-      if (beganMs + pageMs > untilMs) return onMore()
-      const { place } = walk.underWay
-      const deadlineMs = Math.min(look.atMs + PAGE_MS, untilMs)
-      const mayRepeat = !isRepeated && deadlineMs < untilMs
-      const page = await applyPage(engine, { deadlineMs, mayRepeat }, look.patterns, place)
-      isRepeated = page.kind === 'cut'
-      pageMs = Math.max(pageMs, clock.nowMs() - beganMs)
-      if (page.kind === 'cut') {
-        look = await lookAt(engine)
-        continue
-      }
-      for (const failure of page.failures) onFailed(failure)
-      look = await note(engine, look, afterPage(look, page, clock.nowMs()))
-    }
-  } catch (error) {
-    // The walk's timer stays due.
-    onFailed({ queue: '', error })
-    onMore()
-  }
-}
-
-function afterPage(
-  { walk, patterns }: Look,
-  { next, failures }: Extract<Awaited<ReturnType<typeof applyPage>>, { kind: 'done' }>,
-  nowMs: number,
-): ReturnType<typeof walkUpdate> {
-  const { underWay } = walk
-  const failed = failures.length > 0
-  if (next !== undefined) return placeUpdate(walk, next, failed)
-  const whole = failed && underWay ? { ...walk, underWay: { ...underWay, failed } } : walk
-  return walkUpdate(walk, walkEnded(whole, nowMs, { isLast: patterns.patterns.length === 0 }))
-}
-
-/** Reads the walk first: patterns that we read after it are at least as new as the request it notes. */
-async function lookAt(engine: Engine): Promise<Look> {
-  const atMs = engine.clock.nowMs()
-  const walk = decodePatternsWalk(await engine.dynamo.get(patternsWalkKey, true))
-  return { atMs, walk, patterns: await readQueuePatterns(engine) }
-}
-
-/** The row that it leaves says whether the patterns have changed, so this counts as a look, too. */
-async function note(
-  engine: Engine,
-  look: Look,
-  update: ReturnType<typeof walkUpdate>,
-): Promise<Look> {
-  const atMs = engine.clock.nowMs()
-  const written = await engine.dynamo.update(patternsWalkKey, update)
-  // The write was refused, or we do not know: the row as it is now tells what is left to do.
-  if (written.kind !== 'done') return lookAt(engine)
-  const walk = decodePatternsWalk(written.row)
-  return walk.asked === look.walk.asked ? { ...look, atMs, walk } : lookAt(engine)
 }

@@ -1,81 +1,15 @@
+// The schedules of a deployment: puts those that it has, and deletes those of earlier deployments that it does not
+// have. A row says which are left, so a sweeper that dies in between leaves the rest to its next run. Several sweepers
+// may do this at once. Each step happens once, and only while no other deployment has begun: a sweeper with an older
+// environment cannot undo what a newer one does, and what callers do to a schedule afterwards holds until the next
+// change in the app.
+
 import type { Row } from '../../aws/table.ts'
 import { QueueError } from '../../shared/errors.ts'
 import { deployedSchedulesKey } from '../core/keys.ts'
 import { type Engine, pause } from '../driver/engine.ts'
 import type { DeployedResult, DeployedSchedule, DeployedSchedules } from '../item-verbs.ts'
-import type { RowWrite } from '../requests/schedule-rows.ts'
 import { deploySchedule, type Fence, withdrawSchedule } from '../verbs/change-schedules.ts'
-
-/** Which schedules deployments have put, and how far the last deployment has come. */
-export type DeployedSchedulesRow = {
-  /** Each deployment with other schedules adds one. */
-  readonly revision: number
-  /** The hash of that deployment's schedules. */
-  readonly hash: string
-  /** The schedules that it has, and those that earlier deployments put: each must be put or deleted once. */
-  readonly names: ReadonlyMap<string, 'left' | 'done'>
-}
-
-type Stored = {
-  readonly r: number
-  readonly h: string
-  readonly n: Readonly<Record<string, 'l' | 'd'>>
-}
-
-/** `orders/weekly`: no queue id has a slash. */
-export const nameOf = ({ queue, name }: { readonly queue: string; readonly name: string }) =>
-  `${queue}/${name}`
-
-export function parseName(text: string): { readonly queue: string; readonly name: string } {
-  const slash = text.indexOf('/')
-  return { queue: text.slice(0, slash), name: text.slice(slash + 1) }
-}
-
-export function decodeDeployedSchedules(row: Row | undefined): DeployedSchedulesRow | undefined {
-  if (row === undefined) return undefined
-  const { r, h, n } = row as Stored
-  const names = Object.entries(n).map(([name, at]) => [name, at === 'l' ? 'left' : 'done'] as const)
-  return { revision: r, hash: h, names: new Map(names) }
-}
-
-const encode = ({ revision, hash, names }: DeployedSchedulesRow): Row => ({
-  ...deployedSchedulesKey,
-  r: revision,
-  h: hash,
-  n: Object.fromEntries([...names].map(([name, at]) => [name, at === 'left' ? 'l' : 'd'])),
-})
-
-/** A new deployment begins, on condition that no other has begun since we read the row. */
-export const beginning = (
-  before: DeployedSchedulesRow | undefined,
-  after: DeployedSchedulesRow,
-) => ({
-  Item: encode(after),
-  ...(before === undefined
-    ? { ConditionExpression: 'attribute_not_exists(pk)' }
-    : {
-        ConditionExpression: 'r=:seen',
-        ExpressionAttributeValues: { ':seen': before.revision },
-      }),
-})
-
-/**
- * Marks this schedule as done; if it was deleted, removes its name. Passes only while no other deployment has begun and
- * no other process has done it, so that changes that callers make after that hold.
- */
-export const settled = (revision: number, name: string, isDeleted: boolean) => ({
-  UpdateExpression: isDeleted ? 'REMOVE n.#n' : 'SET n.#n=:done',
-  ConditionExpression: 'r=:r AND n.#n=:left',
-  ExpressionAttributeNames: { '#n': name },
-  ExpressionAttributeValues: { ':r': revision, ':left': 'l', ...(!isDeleted && { ':done': 'd' }) },
-})
-
-export const settledWrite = (TableName: string, ...of: Parameters<typeof settled>): RowWrite => ({
-  Update: { TableName, Key: deployedSchedulesKey, ...settled(...of) },
-})
-
-/** Several sweepers of one deployment may start at once and meet here. */
-const ATTEMPTS_MAX = 5
 
 type Pass = {
   readonly engine: Engine
@@ -83,12 +17,7 @@ type Pass = {
   readonly wanted: ReadonlyMap<string, DeployedSchedule>
 }
 
-/**
- * Puts the schedules of a deployment whose hash is new, and deletes those of earlier deployments that it does not have.
- * A row says what is left, so a sweeper that dies in between leaves the rest to its next run. What callers do to a
- * schedule afterwards holds until the next change in the app. Each step happens once, and only while no other
- * deployment has begun: a sweeper with an older environment cannot undo what a newer one does.
- */
+/** If its hash is not new, goes on with what is left. Stops at the deadline; the next run does the rest. */
 export async function deploySchedules(
   unbounded: Engine,
   schedules: readonly DeployedSchedule[],
@@ -131,7 +60,13 @@ async function step(pass: Pass, name: string): Promise<DeployedResult> {
   const place = parseName(name)
   const isGone = schedule === undefined
   const fence: Fence = {
-    write: settledWrite(engine.dynamo.tableName, revision, name, isGone),
+    write: {
+      Update: {
+        TableName: engine.dynamo.tableName,
+        Key: deployedSchedulesKey,
+        ...settled(revision, name, isGone),
+      },
+    },
     refused,
   }
   try {
@@ -154,6 +89,9 @@ async function isDoneByAnother({ engine, revision }: Pass, name: string): Promis
   const row = decodeDeployedSchedules(await engine.dynamo.get(deployedSchedulesKey, true))
   return row?.revision === revision && row.names.get(name) !== 'left'
 }
+
+/** Several sweepers of one deployment may start at once and meet here. */
+const ATTEMPTS_MAX = 5
 
 /** The row for this deployment; undefined if none was ever needed. */
 async function begin(
@@ -200,5 +138,67 @@ async function settle(
 
 const refused = (): QueueError =>
   new QueueError('VERSION_MISMATCH', 'Another deployment of schedules has begun')
+
 const isRefused = (error: unknown): boolean =>
   error instanceof QueueError && error.code === 'VERSION_MISMATCH'
+
+/** Which schedules deployments have put, and how far the last deployment has come. */
+type DeployedSchedulesRow = {
+  /** Each deployment with other schedules adds one. */
+  readonly revision: number
+  /** The hash of that deployment's schedules. */
+  readonly hash: string
+  /** The schedules that it has, and those that earlier deployments put: each must be put or deleted once. */
+  readonly names: ReadonlyMap<string, 'left' | 'done'>
+}
+
+type Stored = {
+  readonly r: number
+  readonly h: string
+  readonly n: Readonly<Record<string, 'l' | 'd'>>
+}
+
+function decodeDeployedSchedules(row: Row | undefined): DeployedSchedulesRow | undefined {
+  if (row === undefined) return undefined
+  const { r, h, n } = row as Stored
+  const names = Object.entries(n).map(([name, at]) => [name, at === 'l' ? 'left' : 'done'] as const)
+  return { revision: r, hash: h, names: new Map(names) }
+}
+
+const encode = ({ revision, hash, names }: DeployedSchedulesRow): Row => ({
+  ...deployedSchedulesKey,
+  r: revision,
+  h: hash,
+  n: Object.fromEntries([...names].map(([name, at]) => [name, at === 'left' ? 'l' : 'd'])),
+})
+
+/** A new deployment begins, on condition that no other has begun since we read the row. */
+const beginning = (before: DeployedSchedulesRow | undefined, after: DeployedSchedulesRow) => ({
+  Item: encode(after),
+  ...(before === undefined
+    ? { ConditionExpression: 'attribute_not_exists(pk)' }
+    : {
+        ConditionExpression: 'r=:seen',
+        ExpressionAttributeValues: { ':seen': before.revision },
+      }),
+})
+
+/**
+ * Marks this schedule as done; if it was deleted, removes its name. Passes only while no other deployment has begun and
+ * no other process has done it, so that changes that callers make after that hold.
+ */
+const settled = (revision: number, name: string, isDeleted: boolean) => ({
+  UpdateExpression: isDeleted ? 'REMOVE n.#n' : 'SET n.#n=:done',
+  ConditionExpression: 'r=:r AND n.#n=:left',
+  ExpressionAttributeNames: { '#n': name },
+  ExpressionAttributeValues: { ':r': revision, ':left': 'l', ...(!isDeleted && { ':done': 'd' }) },
+})
+
+/** `orders/weekly`: no queue id has a slash. */
+const nameOf = ({ queue, name }: { readonly queue: string; readonly name: string }) =>
+  `${queue}/${name}`
+
+function parseName(text: string): { readonly queue: string; readonly name: string } {
+  const slash = text.indexOf('/')
+  return { queue: text.slice(0, slash), name: text.slice(slash + 1) }
+}

@@ -1,11 +1,13 @@
+// Which timers of the table have come, shard by shard, and what their rows say now. We read the index eventually
+// consistently: it may be behind, show a timer that has moved, or show it twice. So each row comes as the table has
+// it, read strongly, and whoever visits it looks at its own timer again. What cannot be read is reported, and holds up
+// no others.
+
 import type { Row } from '../../aws/dynamo.ts'
 import { CHECK_INDEX, type Key } from '../../aws/table.ts'
 import { patternsWalkKey, queueOfRecordKey, queueOfSchedules } from '../core/keys.ts'
 import { isPatient, NEAR_MS } from '../core/record.ts'
 import type { Engine } from '../driver/engine.ts'
-
-/** As many as one BatchGetItem reads. */
-const PAGE_QUEUES = 100
 
 /** A queue whose timer has come. */
 export type DueQueue = {
@@ -16,17 +18,21 @@ export type DueQueue = {
   /** The record as it is now; absent if it is gone. */
   readonly row: Row | undefined
 }
+
 /** The first prompt timer of a shard that is not due yet, but will be soon. */
-export type NextQueue = { readonly kind: 'next'; readonly atMs: number }
-/** Schedules of one queue whose time has come, as they are now. */
+type NextQueue = { readonly kind: 'next'; readonly atMs: number }
+
+/** Schedules of one queue whose time has come. */
 export type DueSchedules = {
   readonly kind: 'schedules'
   readonly queue: string
-  readonly schedules: readonly DueSchedule[]
+  /** Their rows; absent if a schedule is gone. */
+  readonly rows: readonly (Row | undefined)[]
 }
-export type DueSchedule = { readonly dueMs: number; readonly row: Row | undefined }
+
 /** It is time to apply the patterns to existing queues. */
-export type DuePatterns = { readonly kind: 'patterns' }
+type DuePatterns = { readonly kind: 'patterns' }
+
 export type Unreadable =
   /** The store returned the others, but not this one. */
   | {
@@ -39,7 +45,10 @@ export type Unreadable =
   | { readonly kind: 'shard-unread'; readonly shard: number; readonly error: unknown }
   /** The time is up, and there may be more. */
   | { readonly kind: 'cut' }
+
 export type Found = DueQueue | DueSchedules | NextQueue | DuePatterns | Unreadable
+
+export type Timer = Key & { readonly dueMs: number }
 
 /**
  * Goes shard by shard, the earliest timer of each first. It begins with another shard each time, so that no shard
@@ -81,7 +90,8 @@ export async function* dueQueues(
   }
 }
 
-export type Timer = Key & { readonly dueMs: number }
+/** As many as one BatchGetItem reads. */
+const PAGE_QUEUES = 100
 
 /** The due timers and, from the same request, those that are due soon. */
 async function duePage(
@@ -101,22 +111,17 @@ async function duePage(
   return { rows: rows.map(timerOf), next }
 }
 
-/** The first prompt timer of those ahead. We read no further page: if this page is cut, its last timer counts. */
-function nextIn(ahead: readonly Timer[], isCut: boolean): number | undefined {
-  const prompt = ahead.find(({ pk, dueMs }) => pk !== patternsWalkKey.pk && !isPatient(dueMs))
-  return (prompt ?? (isCut ? ahead.at(-1) : undefined))?.dueMs
-}
-
 const timerOf = ({ pk, sk, checkAt }: Row): Timer => ({
   pk: pk as string,
   sk: sk as string,
   dueMs: checkAt as number,
 })
 
-const queueOf = ({ pk, dueMs }: Timer) => ({
-  queue: queueOfSchedules(pk) ?? queueOfRecordKey(pk),
-  dueMs,
-})
+/** The first prompt timer of those ahead. We read no further page: if this page is cut, its last timer counts. */
+function nextIn(ahead: readonly Timer[], isCut: boolean): number | undefined {
+  const prompt = ahead.find(({ pk, dueMs }) => pk !== patternsWalkKey.pk && !isPatient(dueMs))
+  return (prompt ?? (isCut ? ahead.at(-1) : undefined))?.dueMs
+}
 
 async function readPage(
   engine: Engine,
@@ -128,21 +133,26 @@ async function readPage(
   const { rows, unread } = await engine.dynamo.getReadable(keys, true)
   const rowAt = new Map(rows.map((row) => [placeOf(row as Key), row]))
   const isUnread = new Set(unread?.keys.map((key) => placeOf(key as Key)))
-  const schedules = new Map<string, DueSchedule[]>()
+  const schedules = new Map<string, (Row | undefined)[]>()
   const visits = timers.flatMap((timer): (DueQueue | Unreadable)[] => {
     const { queue, dueMs } = queueOf(timer)
     const place = placeOf(timer)
     if (isUnread.has(place)) return [{ kind: 'unread', queue, dueMs, error: unread?.error }]
     const row = rowAt.get(place)
     if (queueOfSchedules(timer.pk) === undefined) return [{ kind: 'queue', queue, dueMs, row }]
-    schedules.set(queue, [...(schedules.get(queue) ?? []), { dueMs, row }])
+    schedules.set(queue, [...(schedules.get(queue) ?? []), row])
     return []
   })
   const grouped = [...schedules].map(
-    ([queue, of]): DueSchedules => ({ kind: 'schedules', queue, schedules: of }),
+    ([queue, rows]): DueSchedules => ({ kind: 'schedules', queue, rows }),
   )
   return [...visits, ...grouped]
 }
+
+const queueOf = ({ pk, dueMs }: Timer) => ({
+  queue: queueOfSchedules(pk) ?? queueOfRecordKey(pk),
+  dueMs,
+})
 
 /**
  * The index is eventually consistent, and a timer that moves is a deletion and a new row there: a page may show both. A

@@ -1,3 +1,7 @@
+// Housekeeping of one queue, as a caller asks for it: that of its record, the dead items that move to their own queue,
+// and the rows of purged items. What it cannot do now keeps a timer. If dead items could not move, a process remembers
+// that for a while, because only a change of the other queue or of S3 can help.
+
 import { checkQueueId, QueueError } from '../../shared/errors.ts'
 import { HOUSEKEEPING_RETRY_MS } from '../core/limits.ts'
 import type { QueueRecord } from '../core/record.ts'
@@ -6,9 +10,6 @@ import type { HousekeepReport, HousekeepRequest } from '../item-verbs.ts'
 import { dropPurged } from '../storing/copy-later.ts'
 import { housekeepRecord, lookAgain } from '../storing/make-lanes.ts'
 import { buryDead, type LanesMoved } from '../storing/move-across.ts'
-
-/** How long one run deletes rows of purged items: some ten thousand rows. */
-const DROP_PURGED_MS = 10_000
 
 /** Does the work that the record says is due, and leaves a timer for what it could not do. */
 export async function housekeep(
@@ -25,6 +26,9 @@ export async function housekeep(
 /** Dead items could not move, and only a change of the other queue or of S3 can help. */
 const wasStuckLately = (engine: Engine, queue: string): boolean =>
   engine.clock.nowMs() < (engine.stuckUntilMs.get(queue) ?? 0)
+
+/** How long one run deletes rows of purged items: some ten thousand rows. */
+const DROP_PURGED_MS = 10_000
 
 /**
  * The same for a record that was read. `dropEmpty`: drops every empty lane. `leavesDead`: leaves dead items

@@ -1,3 +1,8 @@
+// One sweep. First it ends the locks of all queues whose timer has come, because consumers wait for that. Then it does
+// what may take long (if S3 hangs, for instance): missed housekeeping, forgetting empty queues, a walk that applies
+// patterns. Each visit moves its queue's timer on, so the next run resumes by itself. If a queue fails, it is reported
+// and keeps its timer, and it holds up no other.
+
 import { QueueError } from '../../shared/errors.ts'
 import { isQuiet } from '../core/fence.ts'
 import { allShards, recordKey } from '../core/keys.ts'
@@ -11,67 +16,9 @@ import { sideBySide } from './due-queues.ts'
 import { endLocks, failed, type LeftOver, nothingYet, type Report } from './end-locks.ts'
 import { housekeepAll } from './housekeep.ts'
 
-const ATTEMPTS_MAX = 3
-
-/**
- * Deletes what an empty queue has left in rows and S3, and then its record. Its timer stays due, so the
- * next sweep does what a few rounds could not.
- */
-export async function forget(engine: Engine, queue: string): Promise<void> {
-  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
-    const record = await readRecord(engine, queue)
-    if (record === undefined || !isQuiet(record, engine.clock.nowMs())) return
-    await housekeepAll(engine, queue, record, { dropEmpty: true })
-    await keepReceipts(engine, queue)
-    if (await deleteRecord(engine, queue)) return
-  }
-}
-
-/** We remember a key for its full time, whatever becomes of the queue. */
-async function keepReceipts(engine: Engine, queue: string): Promise<void> {
-  const record = engine.memory.get(queue) ?? (await readRecord(engine, queue))
-  if (record !== undefined) await moveNotes(engine, record)
-}
-
-/** Deletes it on condition that nothing at all has happened since we saw it empty. */
-async function deleteRecord(engine: Engine, queue: string): Promise<boolean> {
-  const record = await readRecord(engine, queue)
-  if (record === undefined) return true
-  // Somebody used the queue meanwhile, and it is empty again: callers may still ask about its last lock.
-  if (record.lanes.size > 0 || record.notes.size > 0 || !isQuiet(record, engine.clock.nowMs()))
-    return false
-  const asSeen = `${KNOWN_FORMAT} AND v=:v AND born=:born AND a=:a AND c=:c AND n=:n`
-  const sequenceAsSeen = record.sequence === undefined ? 'attribute_not_exists(sn)' : 'sn=:sn'
-  const written = await engine.dynamo.delete({
-    Key: recordKey(queue),
-    ConditionExpression: `${asSeen} AND ${sequenceAsSeen}`,
-    ExpressionAttributeValues: {
-      ':v': record.version,
-      ':born': record.born,
-      ':a': record.appends,
-      ':c': record.claims,
-      ':n': record.lanesMade,
-      ...(record.sequence !== undefined && { ':sn': record.sequence }),
-    },
-  })
-  engine.memory.delete(queue)
-  if (written.kind === 'unknown') throw written.cause
-  return written.kind === 'done'
-}
-
-/** Each may hold a segment in memory and have four requests under way. */
-const TIDIED_AT_ONCE = 4
 /** If the caller sets no deadline, the call takes no more queues after this long. */
 const RUN_MS = 60_000
-/** Failures of one walk that a report names; each is a line in the log. */
-const WALK_FAILURES_MAX = 100
 
-/**
- * Visits the queues whose `checkAt` has come. First it ends the locks of all of them, because consumers wait
- * for that. Then it does what may take long (if S3 hangs, for instance): missed housekeeping, and forgetting
- * empty queues. Each visit moves its queue's timer on, so the next run resumes by itself. If a queue fails,
- * it is reported and keeps its timer, and it holds up no other.
- */
 export async function returnExpiredLocks(
   engine: Engine,
   request: SweepRequest = {},
@@ -92,12 +39,25 @@ export async function returnExpiredLocks(
   return { ...report, failed: [...report.failed] }
 }
 
+function checkShards(shards: readonly number[]): void {
+  const isOne = (shard: number): boolean => Number.isInteger(shard) && 0 <= shard && shard < SHARDS
+  if (shards.length > 0 && shards.every(isOne)) return
+  throw new QueueError(
+    'INVALID_PARAMETER',
+    `Cannot sweep the shards "${shards.join()}" because they must be integers from 0 to ${SHARDS - 1}`,
+    { field: 'shards' },
+  )
+}
+
 /** If we could not read a single shard, there is nothing to report. */
 function throwIfBlind({ queues, failed }: Report, shards: number): void {
   const unread = failed.filter(({ shard }) => shard !== undefined)
   const first = unread[0]
   if (queues === 0 && unread.length === shards && first !== undefined) throw first.error
 }
+
+/** Failures of one walk that a report names; each is a line in the log. */
+const WALK_FAILURES_MAX = 100
 
 /** Locks must end on time: when the walk's time is up, we do not wait for its requests under way. */
 async function walk(
@@ -140,6 +100,9 @@ async function untilTimeIsUp(
   await Promise.race([work, clock.sleep(Math.max(0, untilMs - clock.nowMs()), ended.signal)])
   ended.abort()
 }
+
+/** Each may hold a segment in memory and have four requests under way. */
+const TIDIED_AT_ONCE = 4
 
 /**
  * If there is a time limit, we do not wait for work that takes longer. It goes on while this process lives, and
@@ -189,12 +152,50 @@ async function tidyQueue(engine: Engine, queue: string, left: LeftOver['left']):
   return deadLettered
 }
 
-function checkShards(shards: readonly number[]): void {
-  const isOne = (shard: number): boolean => Number.isInteger(shard) && 0 <= shard && shard < SHARDS
-  if (shards.length > 0 && shards.every(isOne)) return
-  throw new QueueError(
-    'INVALID_PARAMETER',
-    `Cannot sweep the shards "${shards.join()}" because they must be integers from 0 to ${SHARDS - 1}`,
-    { field: 'shards' },
-  )
+const ATTEMPTS_MAX = 3
+
+/**
+ * Deletes what an empty queue has left in rows and S3, and then its record. Its timer stays due, so the
+ * next sweep does what a few rounds could not.
+ */
+async function forget(engine: Engine, queue: string): Promise<void> {
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
+    const record = await readRecord(engine, queue)
+    if (record === undefined || !isQuiet(record, engine.clock.nowMs())) return
+    await housekeepAll(engine, queue, record, { dropEmpty: true })
+    await keepReceipts(engine, queue)
+    if (await deleteRecord(engine, queue)) return
+  }
+}
+
+/** We remember a key for its full time, whatever becomes of the queue. */
+async function keepReceipts(engine: Engine, queue: string): Promise<void> {
+  const record = engine.memory.get(queue) ?? (await readRecord(engine, queue))
+  if (record !== undefined) await moveNotes(engine, record)
+}
+
+/** Deletes it on condition that nothing at all has happened since we saw it empty. */
+async function deleteRecord(engine: Engine, queue: string): Promise<boolean> {
+  const record = await readRecord(engine, queue)
+  if (record === undefined) return true
+  // Somebody used the queue meanwhile, and it is empty again: callers may still ask about its last lock.
+  if (record.lanes.size > 0 || record.notes.size > 0 || !isQuiet(record, engine.clock.nowMs()))
+    return false
+  const asSeen = `${KNOWN_FORMAT} AND v=:v AND born=:born AND a=:a AND c=:c AND n=:n`
+  const sequenceAsSeen = record.sequence === undefined ? 'attribute_not_exists(sn)' : 'sn=:sn'
+  const written = await engine.dynamo.delete({
+    Key: recordKey(queue),
+    ConditionExpression: `${asSeen} AND ${sequenceAsSeen}`,
+    ExpressionAttributeValues: {
+      ':v': record.version,
+      ':born': record.born,
+      ':a': record.appends,
+      ':c': record.claims,
+      ':n': record.lanesMade,
+      ...(record.sequence !== undefined && { ':sn': record.sequence }),
+    },
+  })
+  engine.memory.delete(queue)
+  if (written.kind === 'unknown') throw written.cause
+  return written.kind === 'done'
 }

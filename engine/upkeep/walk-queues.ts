@@ -1,3 +1,8 @@
+// Two walks through all queues, page by page: one announces every queue that waits for somebody, when a person asks
+// for it; the other gives a timer to those that lack one, once a day. A queue that cannot be read or written is
+// skipped and reported. A walk that runs out of time says where the next call goes on. Queues change meanwhile: each
+// gets a fenced write by its record as it is then, or none.
+
 import { QueueError } from '../../shared/errors.ts'
 import { announced, lacksTimer, waitsForSomebody } from '../core/fence.ts'
 import { timersKey } from '../core/keys.ts'
@@ -19,7 +24,7 @@ import { sideBySide } from './due-queues.ts'
 
 const QUEUES_AT_ONCE = 16
 /** As for the sweep: 2,000 items in consumers' locks at 40 a write, and room for lost races. */
-const ATTEMPTS_MAX = 80
+const ANNOUNCE_ATTEMPTS_MAX = 80
 /** How long a call runs if its caller sets no deadline. */
 const RUN_MS = 60_000
 
@@ -45,7 +50,7 @@ export async function announceWaiting(
     // The answer says what we have done so far, and where to go on.
     if (page === undefined) break
     report.queues += page.records.length + page.unread.length
-    for (const { queue, error } of page.unread) notAnnounced(engine, queue, error, report)
+    for (const { queue, error } of page.unread) skipped(engine, 'announce', queue, error, report)
     const over = isOver(engine.clock.nowMs(), consumersAreGone)
     const waiting = page.records.filter(
       (record) => waitsForSomebody(record) || hasAny(record, over),
@@ -54,7 +59,7 @@ export async function announceWaiting(
       try {
         if (await announce(engine, record, consumersAreGone)) report.announced += 1
       } catch (error) {
-        notAnnounced(engine, record.queue, error, report)
+        skipped(engine, 'announce', record.queue, error, report)
       }
     })
     place = page.next
@@ -63,11 +68,6 @@ export async function announceWaiting(
 }
 
 type Report = { -readonly [K in keyof Omit<AnnounceReport, 'cursor'>]: AnnounceReport[K] }
-
-function notAnnounced(engine: Engine, queue: string, error: unknown, report: Report): void {
-  report.failed += 1
-  engine.onBackgroundError(error, { queue, step: 'announce' })
-}
 
 /** Returns nothing if the store is out of reach and earlier pages were done. */
 async function nextPage(
@@ -80,13 +80,13 @@ async function nextPage(
     return await walkOn(engine, prefix, place)
   } catch (error) {
     if (report.queues === 0) throw error
-    notAnnounced(engine, '', error, report)
+    skipped(engine, 'announce', '', error, report)
     return undefined
   }
 }
 
 function announce(engine: Engine, seen: QueueRecord, consumersAreGone: boolean): Promise<boolean> {
-  const course = { from: asStored(seen), attemptsMax: ATTEMPTS_MAX }
+  const course = { from: asStored(seen), attemptsMax: ANNOUNCE_ATTEMPTS_MAX }
   return attempts<boolean>(engine, seen.queue, course, ({ record, nowMs }) => {
     if (record === undefined) return answer(false)
     const over = isOver(nowMs, consumersAreGone)
@@ -119,7 +119,6 @@ function decodePlace(cursor: string): WalkPlace {
 const START_ATTEMPTS_MAX = 4
 /** We note the place after this many pages, so that little is repeated after a run was cut off. */
 const PAGES_PER_NOTE = 10
-
 /**
  * A consumer bundles the engine, and an old engine's first push starts no timer for as long as nobody
  * deploys that consumer again. So the walk is repeated. A page of 100 queues is one query and one read of
@@ -166,14 +165,14 @@ export async function startTimers(
   for (let page = 1; place !== undefined && engine.clock.nowMs() < deadlineMs; page += 1) {
     const { records, unread, next } = await walkOn(engine, '', place)
     report.queues += records.length + unread.length
-    for (const { queue, error } of unread) passed(engine, queue, error, report)
+    for (const { queue, error } of unread) skipped(engine, 'start-timer', queue, error, report)
     const nowMs = engine.clock.nowMs()
     const waiting = records.filter((record) => lacksTimer(record, nowMs))
     await sideBySide(waiting, QUEUES_AT_ONCE, async (record) => {
       try {
         if (await startTimer(engine, record)) report.started += 1
       } catch (error) {
-        passed(engine, record.queue, error, report)
+        skipped(engine, 'start-timer', record.queue, error, report)
       }
     })
     place = next
@@ -192,11 +191,6 @@ function afterWalk(engine: Engine, failed: number, walks: number): StoredWalk {
   if (failed === 0) return { againAtMs: nowMs + WALK_EVERY_MS }
   const pauseMs = Math.min(WALK_EVERY_MS, NEXT_WALK_MS * 2 ** walks)
   return { againAtMs: nowMs + pauseMs, walks: walks + 1 }
-}
-
-function passed(engine: Engine, queue: string, error: unknown, report: { failed: number }): void {
-  report.failed += 1
-  engine.onBackgroundError(error, { queue, step: 'start-timer' })
 }
 
 function placeIn(row: StoredWalk | undefined, nowMs: number): WalkPlace | undefined {
@@ -218,4 +212,15 @@ function startTimer(engine: Engine, seen: QueueRecord): Promise<boolean> {
     const change = changeOf(engine, record, record, { nowMs })
     return { kind: 'write', change, landed: () => done(true) }
   })
+}
+
+function skipped(
+  engine: Engine,
+  step: 'announce' | 'start-timer',
+  queue: string,
+  error: unknown,
+  report: { failed: number },
+): void {
+  report.failed += 1
+  engine.onBackgroundError(error, { queue, step })
 }

@@ -157,9 +157,7 @@ async function rowEntries(
       // Items in a batch carry their times; others get them when they join.
       return encodeItem(inBatch ? { ...item, dueMs: 1_000 * due, scheduledId: id } : item, tag)
     })
-    const entry = inBatch
-      ? await writeBatch(engine, queue, randomText(engine.random, 8), encoded)
-      : (encoded[0] as string)
+    const entry = inBatch ? await writeBatch(engine, queue, encoded) : (encoded[0] as string)
     return { ...place, entry }
   }
   const entries: ScheduledEntry[] = []

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { createQueues } from '../../../engine/queues.ts'
-import type { SegmentMoved } from '../../../engine/requests/batches.ts'
+import type { SegmentMoved } from '../../../engine/requests/segment-rows.ts'
 import { onSimulated, openSimulated, type Stage } from '../stage.ts'
 import { bulky, expectCode, named, popItems, push, pushOneByOne } from '../traffic.ts'
 

@@ -67,7 +67,7 @@ async act() {
     [segmentWork,
      'await engine.dynamo.putMany(rows)',
      `await engine.dynamo.putMany(rows)
-await engine.objects.deleteMany([segmentObjectKey(record.queue, lane.epoch, priority, segment)])`],
+await engine.objects.deleteMany([segmentObjectKey(record.queue, lane.epoch, lane.priority, segment)])`],
     simulation(300, 'segments')),
   mutant('recall-pointer-before-its-rows', '§5.1 every pointer has its rows',
     [segmentWork, 'await engine.dynamo.putMany(rows)', 'void rows'], simulation(300, 'segments')),

@@ -51,7 +51,7 @@ export const wakeMutants: readonly Mutant[] = [
     [dueQueues, "if (atMs !== undefined) yield { kind: 'next', atMs }", ''],
     test(wakeTest)),
   mutant('sweep-does-not-tell-of-timers-it-set', rule,
-    [sweepQueue, 'comesDueIn(ended, after, nowMs)', ''], test('test/engine/sweep.test.ts', 'tells')),
+    [sweepQueue, 'comesDueIn(report, after, nowMs)', ''], test('test/engine/sweep.test.ts', 'tells')),
   mutant('reminders-keep-somebody-awake', '0035 idle costs nothing',
     [timers, 'atMs % 1 === 0.5', 'atMs < 0'], test(wakeTest, 'nobody takes')),
   mutant('patient-timer-hides-a-lock', rule,
