@@ -15,7 +15,6 @@ import { type Lane, type QueueRecord, segmentOf } from '../core/record.ts'
 import { attempts } from '../driver/attempts.ts'
 import { answer, asStored, done } from '../driver/decision.ts'
 import { changeOf, type Engine, readRecord } from '../driver/engine.ts'
-import type { HousekeepReport } from '../item-verbs.ts'
 import { deleteBatchParts, partsIn } from '../requests/batches.ts'
 import type { ItemsRead } from '../requests/item-reader.ts'
 import {
@@ -25,6 +24,7 @@ import {
   referencesIn,
   segmentRows,
 } from '../requests/segment-rows.ts'
+import type { HousekeepReport } from '../upkeep-verbs.ts'
 
 /*
  * What housekeeping does to segments: it copies and deletes, and none of that moves a pointer. A copy

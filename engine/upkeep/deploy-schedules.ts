@@ -2,8 +2,8 @@ import type { Row } from '../../aws/table.ts'
 import { QueueError } from '../../shared/errors.ts'
 import { deployedSchedulesKey } from '../core/keys.ts'
 import { type Engine, pause } from '../driver/engine.ts'
-import type { DeployedResult, DeployedSchedule, DeployedSchedules } from '../item-verbs.ts'
 import type { RowWrite } from '../requests/schedule-rows.ts'
+import type { DeployedResult, DeployedSchedule, DeployedSchedules } from '../upkeep-verbs.ts'
 import { deploySchedule, type Fence, withdrawSchedule } from '../verbs/change-schedules.ts'
 
 /** Which schedules deployments have put, and how far the last deployment has come. */

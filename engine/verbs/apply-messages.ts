@@ -20,10 +20,10 @@ import {
   seen,
 } from '../driver/engine.ts'
 import { firstConfiguration } from '../driver/queue-settings.ts'
-import type { Applied, ApplyingVerbs, InboxMessage } from '../item-verbs.ts'
 import { passedUpdate } from '../requests/blind-updates.ts'
 import { makeEmpty } from '../storing/make-lanes.ts'
 import { moveLanesBeside } from '../storing/move-across.ts'
+import type { Applied, ApplyingVerbs, InboxMessage } from '../upkeep-verbs.ts'
 import { appendPushes, recordOf } from './push.ts'
 import { answerKnown, callsOf, type PushOutcome } from './push-calls.ts'
 

@@ -1,5 +1,5 @@
 import { checkQueueId, QueueError } from '../../shared/errors.ts'
-import { checkPop } from '../core/check-requests.ts'
+import { checkPop, type PopRequest } from '../core/check-requests.ts'
 import { hashOf } from '../core/keys.ts'
 import { ANSWER_BYTES_MAX } from '../core/limits.ts'
 import { type PopCommand, type PopPlan, planPop } from '../core/plan-pop.ts'
@@ -19,7 +19,7 @@ import {
 } from '../driver/decision.ts'
 import { changedAllTheSame, changeOf, type Engine, mayJoin } from '../driver/engine.ts'
 import type { LimitedCall } from '../driver/queue-settings.ts'
-import type { PopOutcome, PopRequest } from '../item-verbs.ts'
+import type { PopOutcome } from '../item-verbs.ts'
 import { type Joining, startJoining } from '../storing/join-first.ts'
 import { decideClaim } from './pop-claim.ts'
 import {

@@ -10,7 +10,13 @@ import {
 import { checkQueueId, QueueError } from '../../shared/errors.ts'
 import { randomText } from '../../shared/system.ts'
 import { type Append, obstacleTo } from '../core/append.ts'
-import { checkPush, checkTimesAhead, dueSecondOf, mayBeLater } from '../core/check-requests.ts'
+import {
+  checkPush,
+  checkTimesAhead,
+  dueSecondOf,
+  mayBeLater,
+  type PushItem,
+} from '../core/check-requests.ts'
 import { recordKey } from '../core/keys.ts'
 import type { Later } from '../core/later.ts'
 import {
@@ -32,7 +38,7 @@ import {
   tailLimits,
 } from '../driver/engine.ts'
 import { type LimitedCall, passLimit } from '../driver/queue-settings.ts'
-import type { PushItem, TransactItem } from '../item-verbs.ts'
+import type { TransactItem } from '../item-verbs.ts'
 import { appendUpdate } from '../requests/append-update.ts'
 import { forgetTokensUpdate, type OnceOnly } from '../requests/blind-updates.ts'
 import { sealLaterQuietly } from '../storing/copy-later.ts'
