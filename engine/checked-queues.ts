@@ -5,6 +5,7 @@ import {
   type Requests,
   refusingUnknown,
 } from '../shared/options.ts'
+import type { PopRequest, PushRequest } from './core/check-requests.ts'
 import {
   IDEMPOTENCY_TTL_SECONDS_MAX,
   IDEMPOTENCY_TTL_SECONDS_MIN,
@@ -14,23 +15,23 @@ import {
 import type { ScheduleInput } from './core/schedule.ts'
 import type { QueuesOptions } from './create-engine.ts'
 import type {
-  AnnounceRequest,
   BrowseRequest,
-  HousekeepRequest,
   InspectRequest,
   ListRequest,
   MoveRequest,
-  PopRequest,
   PurgeRequest,
-  PushRequest,
   RedriveRequest,
   ReleaseRequest,
   ScheduledRequest,
   SettleRequest,
-  SweepRequest,
-  WakeRequest,
 } from './item-verbs.ts'
 import { createQueues as createTrustingQueues, type Queues } from './queues.ts'
+import type {
+  AnnounceRequest,
+  HousekeepRequest,
+  SweepRequest,
+  WakeRequest,
+} from './upkeep-verbs.ts'
 
 // The names that requests may have. TypeScript checks that all of them are here, and nothing else.
 

@@ -3,58 +3,33 @@ import type { DeadLetter } from './core/item.ts'
 import type { Configuration } from './core/settings.ts'
 import type { LaneState } from './core/views.ts'
 
-export type * from './upkeep-verbs.ts'
+// The verbs that callers have for items and for looking at queues: what each takes, and what it answers. Types alone.
 
-// Verbs for items that wait or are scheduled, named by their ids.
-
-export type CancelResult = {
-  readonly id: string
-  readonly result: 'cancelled' | 'locked' | 'gone'
+export interface PushingVerbs {
+  push(queue: string, request: PushRequest): Promise<Pushed>
+  /** Sends the pushes that linger, and resolves when all of them have their answers; it never rejects. */
+  flush(): Promise<void>
 }
 
-export type MoveRequest = {
+export type Pushed = {
   readonly ids: readonly string[]
-  /** Where they go: another priority, another queue, or both. If you name only one, the other stays as it is. */
-  readonly priority?: number | undefined
-  readonly queue?: string | undefined
-  /** When they become due; items that already wait are scheduled for then, too. A time in the past means now. */
-  readonly deliverAtMs?: number | undefined
+  /** An earlier push with this key pushed the items; this one changed nothing. */
+  readonly repeated?: true
 }
 
-export type MoveResult =
-  | {
-      readonly id: string
-      readonly result: 'moved'
-      /** Absent if a consumer had taken and settled the item before this call could look up its new place. */
-      readonly newId?: string
-    }
-  | { readonly id: string; readonly result: 'locked' | 'gone' }
-
-export type PurgeRequest = {
-  readonly priority?: number | undefined
-  /** Purges only these items, even locked ones. Give either this or a priority. */
-  readonly ids?: readonly string[] | undefined
-}
-
-export type RedriveRequest = {
-  readonly limit?: number | undefined
-  /** Only these items. Give either this or a limit. */
-  readonly ids?: readonly string[] | undefined
-}
-
-export interface ByIdVerbs {
-  /** Removes items that wait or are scheduled; locked items stay. The results have the order of the ids. */
-  cancel(queue: string, ids: readonly string[]): Promise<readonly CancelResult[]>
+export interface TransactingVerbs {
+  /** An entry for the caller's own TransactWriteItems (document client form): pushes with it, or not at all. */
+  pushTransactItem(queue: string, item: PushItem): Promise<TransactItem>
   /**
-   * Moves waiting items to the end of another lane, in their order, and changes which lane scheduled items will
-   * join; or puts both off to a later time. Locked items stay.
+   * The loop around `pushTransactItem`: pushes the items in a transaction that `send` sends with these
+   * entries. It tries again if the queue is in the way, and throws the caller's own errors. It returns what
+   * `send` returned, or undefined if the transaction passed and its answer was lost.
    */
-  move(queue: string, request: MoveRequest): Promise<readonly MoveResult[]>
-  purge(queue: string, request?: PurgeRequest): Promise<{ readonly itemsPurged: number }>
-  redrive(
-    deadLetterQueue: string,
-    request?: RedriveRequest,
-  ): Promise<{ readonly itemsRedriven: number; readonly itemsLeft: number }>
+  transact<T>(
+    queue: string,
+    items: readonly PushItem[],
+    send: (entries: readonly TransactItem[]) => Promise<T>,
+  ): Promise<T | undefined>
 }
 
 /** An entry of TransactWriteItems in document client form. */
@@ -70,73 +45,8 @@ export type TransactItem = {
   }
 }
 
-// The requests and answers of the verbs for items for later.
-
-export type ScheduledRequest = {
-  readonly limit?: number | undefined
-  readonly cursor?: string | undefined
-  /** Only items that are due from this time on, and up to `toMs`. */
-  readonly fromMs?: number | undefined
-  readonly toMs?: number | undefined
-}
-
-export type ScheduledItem = {
-  readonly text: string
-  readonly id: string
-  readonly priority: number
-  readonly pushedAtMs: number
-  readonly dueMs: number
-}
-
-export type ScheduledPage = {
-  readonly items: readonly ScheduledItem[]
-  readonly cursor?: string
-}
-
-export interface PushingVerbs {
-  push(queue: string, request: PushRequest): Promise<Pushed>
-  /** Sends the pushes that linger, and resolves when all of them have their answers; it never rejects. */
-  flush(): Promise<void>
-}
-
-export interface LaterVerbs {
-  /** The scheduled items, in the order of time. */
-  scheduled(queue: string, request?: ScheduledRequest): Promise<ScheduledPage>
-}
-
-// Requests and answers about items that were released with a delay.
-
-export type Delay = {
-  /** How long the items wait before they come back: 0 (the default) to 86,400. Other items wait behind them. */
-  readonly delaySeconds?: number | undefined
-  /** The other items do not wait: until then, pops of an exclusive queue pass these items. */
-  readonly overtake?: boolean | undefined
-}
-
-/** Of a queue. */
-export type Waiting = {
-  /** Items that were released with a delay that is not yet over. */
-  readonly waitingCount: number
-  /** Until when such items hold back the others from pops without `competing`, if they do. */
-  readonly blockedUntilMs?: number
-}
-
-/** Of an item. */
-export type ItemState = {
-  /** `expired`: still stored, but no pop returns it. */
-  readonly state: 'ready' | 'locked' | 'waiting' | 'expired'
-  /** For a waiting item: when it comes back. */
-  readonly retryAtMs?: number
-}
-
-// The requests and answers of the engine's verbs.
-
-export type { LaneState, PopRequest, PushItem, PushRequest }
-
-export type Pushed = {
-  readonly ids: readonly string[]
-  /** An earlier push with this key pushed the items; this one changed nothing. */
-  readonly repeated?: true
+export interface PoppingVerbs {
+  pop(queue: string, request?: PopRequest): Promise<PopOutcome>
 }
 
 export type PoppedItem = DeadLetter & {
@@ -184,9 +94,32 @@ export type PopOutcome = (
     }
 ) & { readonly waitedMs?: number }
 
+/** What a caller does with the items that it has locked. */
+export interface SettlingVerbs {
+  acknowledge(
+    queue: string,
+    request: SettleRequest,
+  ): Promise<{ readonly itemsAcknowledged: number }>
+  acknowledgeMany(queue: string, lockIds: readonly string[]): Promise<readonly AcknowledgeResult[]>
+  extend(
+    queue: string,
+    request: { readonly lockId: string; readonly ttlSeconds: number },
+  ): Promise<{ readonly lockId: string; readonly expiresAtMs: number; readonly ttlSeconds: number }>
+  release(queue: string, request: ReleaseRequest): Promise<{ readonly itemsReleased: number }>
+  deadLetter(
+    queue: string,
+    request: SettleRequest & { readonly reason?: string | undefined },
+  ): Promise<{ readonly itemsDeadLettered: number; readonly deadLetterQueue: string }>
+}
+
 export type SettleRequest = { readonly lockId: string; readonly ids?: readonly string[] }
 
-export type ReleaseRequest = SettleRequest & Delay
+export type ReleaseRequest = SettleRequest & {
+  /** How long the items wait before they come back: 0 (the default) to 86,400. Other items wait behind them. */
+  readonly delaySeconds?: number | undefined
+  /** The other items do not wait: until then, pops of an exclusive queue pass these items. */
+  readonly overtake?: boolean | undefined
+}
 
 export type AcknowledgeResult =
   | { readonly lockId: string; readonly kind: 'acknowledged'; readonly itemsAcknowledged: number }
@@ -196,6 +129,82 @@ export type AcknowledgeResult =
       readonly code: 'LOCK_NOT_FOUND' | 'LOCK_EXPIRED' | 'INVALID_LOCK_ID' | 'STORE_UNAVAILABLE'
       readonly message: string
     }
+
+/** Verbs for items that wait or are scheduled, named by their ids; a purge or a redrive may take all there are. */
+export interface ByIdVerbs {
+  /** Removes items that wait or are scheduled; locked items stay. The results have the order of the ids. */
+  cancel(queue: string, ids: readonly string[]): Promise<readonly CancelResult[]>
+  /**
+   * Moves waiting items to the end of another lane, in their order, and changes which lane scheduled items will
+   * join; or puts both off to a later time. Locked items stay.
+   */
+  move(queue: string, request: MoveRequest): Promise<readonly MoveResult[]>
+  purge(queue: string, request?: PurgeRequest): Promise<{ readonly itemsPurged: number }>
+  redrive(
+    deadLetterQueue: string,
+    request?: RedriveRequest,
+  ): Promise<{ readonly itemsRedriven: number; readonly itemsLeft: number }>
+}
+
+export type CancelResult = {
+  readonly id: string
+  readonly result: 'cancelled' | 'locked' | 'gone'
+}
+
+export type MoveRequest = {
+  readonly ids: readonly string[]
+  /** Where they go: another priority, another queue, or both. If you name only one, the other stays as it is. */
+  readonly priority?: number | undefined
+  readonly queue?: string | undefined
+  /** When they become due; items that already wait are scheduled for then, too. A time in the past means now. */
+  readonly deliverAtMs?: number | undefined
+}
+
+export type MoveResult =
+  | {
+      readonly id: string
+      readonly result: 'moved'
+      /** Absent if a consumer had taken and settled the item before this call could look up its new place. */
+      readonly newId?: string
+    }
+  | { readonly id: string; readonly result: 'locked' | 'gone' }
+
+export type PurgeRequest = {
+  readonly priority?: number | undefined
+  /** Purges only these items, even locked ones. Give either this or a priority. */
+  readonly ids?: readonly string[] | undefined
+}
+
+export type RedriveRequest = {
+  readonly limit?: number | undefined
+  /** Only these items. Give either this or a limit. */
+  readonly ids?: readonly string[] | undefined
+}
+
+/** They show what there is, and take nothing. */
+export interface LookingVerbs {
+  inspect(queue: string, request?: InspectRequest): Promise<QueueState>
+  browse(queue: string, request?: BrowseRequest): Promise<BrowsePage>
+  list(request?: ListRequest): Promise<QueuePage>
+  /** The scheduled items, in the order of time. */
+  scheduled(queue: string, request?: ScheduledRequest): Promise<ScheduledPage>
+}
+
+/** Of a queue. */
+export type Waiting = {
+  /** Items that were released with a delay that is not yet over. */
+  readonly waitingCount: number
+  /** Until when such items hold back the others from pops without `competing`, if they do. */
+  readonly blockedUntilMs?: number
+}
+
+/** Of an item. */
+export type ItemState = {
+  /** `expired`: still stored, but no pop returns it. */
+  readonly state: 'ready' | 'locked' | 'waiting' | 'expired'
+  /** For a waiting item: when it comes back. */
+  readonly retryAtMs?: number
+}
 
 export type InspectRequest = {
   readonly consistent?: boolean | undefined
@@ -269,20 +278,23 @@ export type QueuePage = {
   readonly cursor?: string
 }
 
-export type HousekeepReport = {
-  readonly sealed: number
-  readonly offloaded: number
-  readonly recalled: number
-  readonly trimmed: number
-  readonly deadLettered: number
-  /** False if this run had to leave something undone. */
-  readonly finished: boolean
+export type ScheduledRequest = {
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+  /** Only items that are due from this time on, and up to `toMs`. */
+  readonly fromMs?: number | undefined
+  readonly toMs?: number | undefined
 }
 
-export type HousekeepRequest = {
-  /**
-   * Leaves dead items that this process failed to move within the last minute to the sweeper: for a
-   * caller that comes with every change of the queue.
-   */
-  readonly leaveStuck?: boolean | undefined
+export type ScheduledItem = {
+  readonly text: string
+  readonly id: string
+  readonly priority: number
+  readonly pushedAtMs: number
+  readonly dueMs: number
+}
+
+export type ScheduledPage = {
+  readonly items: readonly ScheduledItem[]
+  readonly cursor?: string
 }

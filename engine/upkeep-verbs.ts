@@ -1,6 +1,6 @@
 import type { PushItem } from './core/check-requests.ts'
 import type { Sequence } from './core/repeated-pushes.ts'
-import type { Missed, Schedule, ScheduleInput } from './core/schedule.ts'
+import type { Schedule, ScheduleInput } from './core/schedule.ts'
 import type {
   Configuration,
   ConfigurationChange,
@@ -8,6 +8,9 @@ import type {
   QueuePatterns,
 } from './core/settings.ts'
 import type { Pushed } from './item-verbs.ts'
+
+// The verbs that callers have for settings and schedules, and those that only our own functions call: the inbox, the
+// sweeper, Wake and housekeeping. What each takes, and what it answers. Types alone.
 
 /** A message that the inbox brought for a queue. */
 export type InboxMessage = {
@@ -52,8 +55,6 @@ export interface ApplyingVerbs {
   ): Promise<Applied>
 }
 
-export type { QueuePatternInput, QueuePatterns }
-
 export type DeployedPatterns = QueuePatterns & { readonly replaced?: QueuePatterns }
 
 /** The verbs about settings, of one queue and of prefixes. */
@@ -81,8 +82,6 @@ export interface ConfiguringVerbs {
   /** The same for a deployment's patterns, once for each hash. If it replaced any, `replaced` holds the old ones. */
   deployPatterns(patterns: readonly QueuePatternInput[], hash: string): Promise<DeployedPatterns>
 }
-
-export type { Missed, Schedule, ScheduleInput }
 
 type IfMatch = { readonly ifMatch?: string | undefined }
 
@@ -140,7 +139,40 @@ export interface SchedulingVerbs {
   ): Promise<DeployedSchedules>
 }
 
-// What callers ask the sweeper for, and what it reports.
+/** What nobody asks for, but time. */
+export interface UpkeepVerbs {
+  /** Seals, offloads, recalls, trims and dead-letters what the record says is due. */
+  housekeep(queue: string, request?: HousekeepRequest): Promise<HousekeepReport>
+  /** Ends expired locks of due queues. Each run is bounded, and the next one goes on where it ended. */
+  returnExpiredLocks(request?: SweepRequest): Promise<SweepReport>
+  /**
+   * Stays awake and ends locks to the second for as long as some end soon. Only one caller at a time does so; others
+   * leave their requests to that one.
+   */
+  wake(request: WakeRequest): Promise<WakeReport>
+  /** Announces every queue that has items and no consumer at work, for consumers that were repaired or are new. */
+  announceWaiting(request?: AnnounceRequest): Promise<AnnounceReport>
+  /** Gives a timer to queues whose items came without one. Once a day, a walk through all queues is due. */
+  startTimers(request: { readonly deadlineMs: number }): Promise<StartTimersReport>
+}
+
+export type HousekeepReport = {
+  readonly sealed: number
+  readonly offloaded: number
+  readonly recalled: number
+  readonly trimmed: number
+  readonly deadLettered: number
+  /** False if this run had to leave something undone. */
+  readonly finished: boolean
+}
+
+export type HousekeepRequest = {
+  /**
+   * Leaves dead items that this process failed to move within the last minute to the sweeper: for a
+   * caller that comes with every change of the queue.
+   */
+  readonly leaveStuck?: boolean | undefined
+}
 
 export type SweepRequest = {
   readonly queuesMax?: number | undefined
@@ -207,14 +239,6 @@ export type StartTimersReport = {
   readonly failed: number
   /** No further walk is needed, or none would help. */
   readonly finished: boolean
-}
-
-export interface WakingVerbs {
-  /**
-   * Stays awake and ends locks to the second for as long as some end soon. Only one caller at a time does so; others
-   * leave their requests to that one.
-   */
-  wake(request: WakeRequest): Promise<WakeReport>
 }
 
 export type WakeRequest = {

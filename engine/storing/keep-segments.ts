@@ -20,7 +20,6 @@ import { type Lane, type QueueRecord, segmentOf } from '../core/record.ts'
 import { attempts } from '../driver/attempts.ts'
 import { answer, asStored, done } from '../driver/decision.ts'
 import { changeOf, type Engine, readRecord } from '../driver/engine.ts'
-import type { HousekeepReport } from '../item-verbs.ts'
 import { deleteBatch, deleteBatchParts } from '../requests/batches.ts'
 import {
   keyOfRow,
@@ -29,6 +28,7 @@ import {
   referencesIn,
   segmentRows,
 } from '../requests/segment-rows.ts'
+import type { HousekeepReport } from '../upkeep-verbs.ts'
 
 export type Report = { -readonly [K in keyof HousekeepReport]: HousekeepReport[K] } & {
   dropped: number

@@ -8,7 +8,7 @@ import type { Row } from '../../aws/table.ts'
 import { QueueError } from '../../shared/errors.ts'
 import { deployedSchedulesKey } from '../core/keys.ts'
 import { type Engine, pause } from '../driver/engine.ts'
-import type { DeployedResult, DeployedSchedule, DeployedSchedules } from '../item-verbs.ts'
+import type { DeployedResult, DeployedSchedule, DeployedSchedules } from '../upkeep-verbs.ts'
 import { deploySchedule, type Fence, withdrawSchedule } from '../verbs/change-schedules.ts'
 
 type Pass = {

@@ -14,10 +14,10 @@ import { checkAtOf, isDue } from '../core/schedule.ts'
 import { attempts } from '../driver/attempts.ts'
 import { act, again, answer, asStored, done } from '../driver/decision.ts'
 import { changeOf, type Engine, mayJoin, readRecord, seen } from '../driver/engine.ts'
-import type { SweepFailure, SweepReport } from '../item-verbs.ts'
 import { decodeSchedule } from '../requests/schedule-rows.ts'
 import { sealLaterQuietly } from '../storing/copy-later.ts'
 import { join } from '../storing/join-due.ts'
+import type { SweepFailure, SweepReport } from '../upkeep-verbs.ts'
 import { type DuePushed, pushDue } from '../verbs/push-due.ts'
 import {
   type DueQueue,

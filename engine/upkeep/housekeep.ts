@@ -6,10 +6,10 @@ import { checkQueueId, QueueError } from '../../shared/errors.ts'
 import { HOUSEKEEPING_RETRY_MS } from '../core/limits.ts'
 import type { QueueRecord } from '../core/record.ts'
 import { type Engine, readRecord } from '../driver/engine.ts'
-import type { HousekeepReport, HousekeepRequest } from '../item-verbs.ts'
 import { dropPurged } from '../storing/copy-later.ts'
 import { housekeepRecord, lookAgain } from '../storing/make-lanes.ts'
 import { buryDead, type LanesMoved } from '../storing/move-across.ts'
+import type { HousekeepReport, HousekeepRequest } from '../upkeep-verbs.ts'
 
 /** Does the work that the record says is due, and leaves a timer for what it could not do. */
 export async function housekeep(

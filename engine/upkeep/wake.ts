@@ -11,7 +11,7 @@ import { randomText } from '../../shared/system.ts'
 import { allShards, awakeKey } from '../core/keys.ts'
 import { isPatient, NEAR_MS } from '../core/record.ts'
 import type { Engine } from '../driver/engine.ts'
-import type { WakeReport, WakeRequest } from '../item-verbs.ts'
+import type { WakeReport, WakeRequest } from '../upkeep-verbs.ts'
 import { placeOf, type Timer } from './due-queues.ts'
 import { endLocks, nothingYet, type Report } from './end-locks.ts'
 

@@ -12,7 +12,7 @@ import type { QueueRecord } from '../core/record.ts'
 import { attempts } from '../driver/attempts.ts'
 import { again, answer, asStored, done } from '../driver/decision.ts'
 import { changeOf, type Engine } from '../driver/engine.ts'
-import type { AnnounceReport, AnnounceRequest, StartTimersReport } from '../item-verbs.ts'
+import type { AnnounceReport, AnnounceRequest, StartTimersReport } from '../upkeep-verbs.ts'
 import {
   checkPrefix,
   type WalkPage,

@@ -20,95 +20,23 @@ import {
   seen,
 } from '../driver/engine.ts'
 import { firstConfiguration } from '../driver/queue-settings.ts'
-import type { Applied, ApplyingVerbs, InboxMessage } from '../item-verbs.ts'
 import { passedUpdate } from '../requests/blind-updates.ts'
 import { makeEmpty } from '../storing/make-lanes.ts'
 import { moveLanesBeside } from '../storing/move-across.ts'
+import type { Applied, ApplyingVerbs, InboxMessage } from '../upkeep-verbs.ts'
 import { appendPushes, recordOf } from './push.ts'
 import { answerKnown, callsOf, type PushOutcome } from './push-calls.ts'
 
-const ATTEMPTS_MAX = 24
-
-/**
- * Puts the items of an inbox message into the dead letters, and in the same transaction notes in the queue's own
- * record that the queue has got as far as this message. So it happens once, however often the message comes, and
- * whatever the queue's room, limit and settings.
- */
-export function buryMessage(
-  engine: Engine,
-  queue: string,
-  sequence: Sequence,
-  items: readonly PushItem[],
-  reason: string,
-): Promise<void> {
-  const course = { from: 'memory-or-store', attemptsMax: ATTEMPTS_MAX, holdsFrom: 4 } as const
-  return attempts<void>(engine, queue, course, ({ record, isCurrent, nowMs }) => {
-    if (record === undefined) {
-      if (!isCurrent) return look
-      return act(async () => makeEmpty(engine, queue, await firstConfiguration(engine, queue)))
-    }
-    if (isApplied(sequence, record)) return answer(undefined)
-    const draft = { ...record, sequence: appliedAt(sequence, nowMs) }
-    const change = changeOf(engine, record, draft, { nowMs })
-    return act(async () => {
-      const lanes = deadLanes(engine, items, reason, nowMs)
-      const committed = await moveWhereverThereIsALane(engine, change, lanes)
-      if (committed.kind === 'committed') return done(undefined)
-      if (committed.kind === 'lost') return lost(asStored(committed.current))
-      return again(asStored(await readRecord(engine, queue)))
-    })
-  })
-}
-
-/** The dead-letter queue may have every lane in use. Then all items go to the lane nearest to their best priority. */
-async function moveWhereverThereIsALane(
-  engine: Engine,
-  change: FencedChange,
-  lanes: ReadonlyMap<number, readonly string[]>,
-): Promise<CommittedBeside> {
-  const dead = deadLetterQueueOf(change.before.queue)
-  try {
-    return await moveLanesBeside(engine, change, dead, lanes)
-  } catch (error) {
-    if (!(error instanceof QueueError) || error.code !== 'TOO_MANY_PRIORITIES') throw error
-    const inUse = [...((await readRecord(engine, dead))?.lanes.keys() ?? [])]
-    const best = Math.min(...lanes.keys())
-    const [nearest] = inUse.sort((a, b) => Math.abs(a - best) - Math.abs(b - best))
-    if (nearest === undefined) throw error
-    return moveLanesBeside(engine, change, dead, new Map([[nearest, [...lanes.values()].flat()]]))
-  }
-}
-
-/** One lane for each priority, or all in the best one if there are more than a transaction can name. */
-function deadLanes(
-  { random }: Engine,
-  items: readonly PushItem[],
-  reason: string,
-  nowMs: number,
-): Map<number, string[]> {
-  const priorities = new Set(items.map(({ priority = 0 }) => priority))
-  const only = priorities.size > LANES_PER_APPEND ? Math.min(...priorities) : undefined
-  const moved = { reason, death: { atMs: nowMs, deliveries: 0 } }
-  const lanes = new Map<number, string[]>()
-  for (const { text, priority = 0 } of items) {
-    const entry = encodeItem({ text, pushedAtMs: nowMs, moved }, randomText(random, 4))
-    const lane = only ?? priority
-    const entries = lanes.get(lane)
-    if (entries === undefined) lanes.set(lane, [entry])
-    else entries.push(entry)
-  }
-  return lanes
-}
+// The inbox's messages of one queue, applied in their order, each once. The record knows the number of the last one that
+// it has applied: a push notes its own number in the same write as its items, and a message that is refused notes it in
+// the transaction that puts its items into the dead letters. So however often SQS delivers a message, and in however many
+// processes at once, only one of these writes passes. None overtakes another: the first that has to wait (no room yet, the
+// queue's limit, the store) ends the call, and comes again with all behind it.
 
 type ApplyRequest = NonNullable<Parameters<ApplyingVerbs['apply']>[2]>
 type Counts = { -readonly [Name in keyof Omit<Applied, 'error'>]: number }
 
-/**
- * Applies messages in their order: runs of pushes in as few appends as possible, and between them, messages that
- * cannot be pushed go to the dead letters. It stops at the first that has to wait, because none behind it may
- * overtake it. The caller sends that one again with all behind it; the record tells which of them any process has
- * applied meanwhile.
- */
+/** Runs of pushes go in as few appends as possible; between them, messages that cannot be pushed go to the dead letters. */
 export async function apply(
   engine: Engine,
   queue: string,
@@ -173,6 +101,21 @@ async function applyRun(
   await refuse(engine, queue, run[failedAt] as InboxMessage, { counts, giveUp, ...failed })
 }
 
+/** A dead-letter queue has no dead letters of its own: we push a message that is refused there as it came. */
+const isPush = (queue: string, { kind }: InboxMessage): boolean =>
+  kind === 'push' || isDeadLetterQueue(queue)
+
+function count({ items }: InboxMessage, outcome: PushOutcome, counts: Counts): void {
+  counts.settled += 1
+  if (outcome.kind !== 'pushed') {
+    counts.repeated += 1
+    return
+  }
+  counts.pushed += 1
+  counts.itemsPushed += items.length
+  counts.itemsScheduled += outcome.ids.filter(isScheduledId).length
+}
+
 /** Handles a message that could not be pushed: either it never can be, or it has to come again. */
 async function refuse(
   engine: Engine,
@@ -216,34 +159,6 @@ async function isDone(engine: Engine, queue: string, message: InboxMessage): Pro
   const calls = callsOf(engine, queue, [message])
   await answerKnown(engine, queue, calls, await readRecord(engine, queue))
   return calls.every(({ outcome }) => outcome?.kind === 'applied' || outcome?.kind === 'repeated')
-}
-
-/** A dead-letter queue has no dead letters of its own: we push a message that is refused there as it came. */
-const isPush = (queue: string, { kind }: InboxMessage): boolean =>
-  kind === 'push' || isDeadLetterQueue(queue)
-
-function count({ items }: InboxMessage, outcome: PushOutcome, counts: Counts): void {
-  counts.settled += 1
-  if (outcome.kind !== 'pushed') {
-    counts.repeated += 1
-    return
-  }
-  counts.pushed += 1
-  counts.itemsPushed += items.length
-  counts.itemsScheduled += outcome.ids.filter(isScheduledId).length
-}
-
-async function bury(
-  engine: Engine,
-  queue: string,
-  { sequence, items }: InboxMessage,
-  counts: Counts,
-  reason: string,
-): Promise<void> {
-  await buryMessage(engine, queue, sequence, items, reason)
-  counts.settled += 1
-  counts.refused += 1
-  counts.itemsDeadLettered += items.length
 }
 
 /** Errors that make a message wait, because somebody may still make room. */
@@ -291,4 +206,86 @@ async function notePassed(
     if (written.kind === 'done') return
   }
   throw busy(queue)
+}
+
+async function bury(
+  engine: Engine,
+  queue: string,
+  { sequence, items }: InboxMessage,
+  counts: Counts,
+  reason: string,
+): Promise<void> {
+  await buryMessage(engine, queue, sequence, items, reason)
+  counts.settled += 1
+  counts.refused += 1
+  counts.itemsDeadLettered += items.length
+}
+
+const ATTEMPTS_MAX = 24
+
+/** Puts the message's items into the dead letters, whatever the queue's room, limit and settings. */
+function buryMessage(
+  engine: Engine,
+  queue: string,
+  sequence: Sequence,
+  items: readonly PushItem[],
+  reason: string,
+): Promise<void> {
+  const course = { from: 'memory-or-store', attemptsMax: ATTEMPTS_MAX, holdsFrom: 4 } as const
+  return attempts<void>(engine, queue, course, ({ record, isCurrent, nowMs }) => {
+    if (record === undefined) {
+      if (!isCurrent) return look
+      return act(async () => makeEmpty(engine, queue, await firstConfiguration(engine, queue)))
+    }
+    if (isApplied(sequence, record)) return answer(undefined)
+    const draft = { ...record, sequence: appliedAt(sequence, nowMs) }
+    const change = changeOf(engine, record, draft, { nowMs })
+    return act(async () => {
+      const lanes = deadLanes(engine, items, reason, nowMs)
+      const committed = await moveWhereverThereIsALane(engine, change, lanes)
+      if (committed.kind === 'committed') return done(undefined)
+      if (committed.kind === 'lost') return lost(asStored(committed.current))
+      return again(asStored(await readRecord(engine, queue)))
+    })
+  })
+}
+
+/** The dead-letter queue may have every lane in use. Then all items go to the lane nearest to their best priority. */
+async function moveWhereverThereIsALane(
+  engine: Engine,
+  change: FencedChange,
+  lanes: ReadonlyMap<number, readonly string[]>,
+): Promise<CommittedBeside> {
+  const dead = deadLetterQueueOf(change.before.queue)
+  try {
+    return await moveLanesBeside(engine, change, dead, lanes)
+  } catch (error) {
+    if (!(error instanceof QueueError) || error.code !== 'TOO_MANY_PRIORITIES') throw error
+    const inUse = [...((await readRecord(engine, dead))?.lanes.keys() ?? [])]
+    const best = Math.min(...lanes.keys())
+    const [nearest] = inUse.sort((a, b) => Math.abs(a - best) - Math.abs(b - best))
+    if (nearest === undefined) throw error
+    return moveLanesBeside(engine, change, dead, new Map([[nearest, [...lanes.values()].flat()]]))
+  }
+}
+
+/** One lane for each priority, or all in the best one if there are more than a transaction can name. */
+function deadLanes(
+  { random }: Engine,
+  items: readonly PushItem[],
+  reason: string,
+  nowMs: number,
+): Map<number, string[]> {
+  const priorities = new Set(items.map(({ priority = 0 }) => priority))
+  const only = priorities.size > LANES_PER_APPEND ? Math.min(...priorities) : undefined
+  const moved = { reason, death: { atMs: nowMs, deliveries: 0 } }
+  const lanes = new Map<number, string[]>()
+  for (const { text, priority = 0 } of items) {
+    const entry = encodeItem({ text, pushedAtMs: nowMs, moved }, randomText(random, 4))
+    const lane = only ?? priority
+    const entries = lanes.get(lane)
+    if (entries === undefined) lanes.set(lane, [entry])
+    else entries.push(entry)
+  }
+  return lanes
 }

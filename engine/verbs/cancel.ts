@@ -29,6 +29,55 @@ import { changedAllTheSame, changeOf, type Engine, readRecord } from '../driver/
 import type { CancelResult } from '../item-verbs.ts'
 import { cancelScheduled } from './take-later.ts'
 
+// Cancel; and how a call by ids comes to its answers, which a move and a purge by ids share. An id says where its item is.
+// The item waits, or a lock holds it, or it is gone; only a record that this call has read may say so, or its own write.
+// Expired locks that hold some of the items end first, as for a pop. Each write takes as many items as one can, on
+// condition that no claim has come past them, and the loop goes on with those that have no answer yet.
+
+/**
+ * Removes waiting items for good, with one write that needs nothing but the record. Another write removes scheduled
+ * ones.
+ */
+export async function cancel(
+  engine: Engine,
+  queue: string,
+  ids: readonly string[],
+): Promise<CancelResult[]> {
+  checkQueueId(queue)
+  const { waiting, scheduled } = idsByForm(ids)
+  const results = new Map<string, CancelResult['result']>()
+  const isCancelled = await cancelScheduled(engine, queue, scheduled)
+  for (const id of isCancelled) results.set(id, 'cancelled')
+  const others = await cancelWaiting(engine, queue, waiting).catch((error: unknown) => {
+    throw isCancelled.size > 0 ? changedAllTheSame(error) : error
+  })
+  for (const [index, id] of waiting.entries()) results.set(id, others[index] ?? 'gone')
+  return ids.map((id) => ({ id, result: results.get(id) ?? 'gone' }))
+}
+
+async function cancelWaiting(
+  engine: Engine,
+  queue: string,
+  ids: readonly string[],
+): Promise<CancelResult['result'][]> {
+  if (ids.length === 0) return []
+  return eachById<'cancelled'>(engine, queue, ids, (taking) => {
+    const { record, view } = taking
+    const { nowMs } = view
+    const items = forOneWriteOf(record, taking.waiting)
+    const draft = takeOut(record, stretchesOfNamed(items), nowMs)
+    const gaps = gapsOf(engine, record, draft, nowMs)
+    if ('instead' in gaps) return gaps.instead
+    const setsDry = engine.events && view.losses === 0
+    const cancelled = new Map(items.map(({ id }) => [id, 'cancelled'] as const))
+    return {
+      kind: 'write',
+      change: changeOf(engine, record, draft, { nowMs, guards: gaps.guards, setsDry }),
+      landed: (after) => taking.taken(cancelled, after),
+    }
+  })
+}
+
 /** It competes with fenced pops and claims; each lost race costs a round trip and a pause. */
 const ATTEMPTS_MAX = 24
 const HOLDS_FROM = 4
@@ -127,48 +176,4 @@ export function gapsOf(
   return {
     instead: { kind: 'write', change, landed: (after) => again(asStored(after)), isExtra: true },
   }
-}
-
-/**
- * Removes waiting items for good, with one write that needs nothing but the record. Another write removes scheduled
- * ones.
- */
-export async function cancel(
-  engine: Engine,
-  queue: string,
-  ids: readonly string[],
-): Promise<CancelResult[]> {
-  checkQueueId(queue)
-  const { waiting, scheduled } = idsByForm(ids)
-  const results = new Map<string, CancelResult['result']>()
-  const isCancelled = await cancelScheduled(engine, queue, scheduled)
-  for (const id of isCancelled) results.set(id, 'cancelled')
-  const others = await cancelWaiting(engine, queue, waiting).catch((error: unknown) => {
-    throw isCancelled.size > 0 ? changedAllTheSame(error) : error
-  })
-  for (const [index, id] of waiting.entries()) results.set(id, others[index] ?? 'gone')
-  return ids.map((id) => ({ id, result: results.get(id) ?? 'gone' }))
-}
-
-async function cancelWaiting(
-  engine: Engine,
-  queue: string,
-  ids: readonly string[],
-): Promise<CancelResult['result'][]> {
-  if (ids.length === 0) return []
-  return eachById<'cancelled'>(engine, queue, ids, (taking) => {
-    const { record, view } = taking
-    const { nowMs } = view
-    const items = forOneWriteOf(record, taking.waiting)
-    const draft = takeOut(record, stretchesOfNamed(items), nowMs)
-    const gaps = gapsOf(engine, record, draft, nowMs)
-    if ('instead' in gaps) return gaps.instead
-    const setsDry = engine.events && view.losses === 0
-    const cancelled = new Map(items.map(({ id }) => [id, 'cancelled'] as const))
-    return {
-      kind: 'write',
-      change: changeOf(engine, record, draft, { nowMs, guards: gaps.guards, setsDry }),
-      landed: (after) => taking.taken(cancelled, after),
-    }
-  })
 }

@@ -15,9 +15,10 @@ import {
   type Times,
 } from '../core/schedule.ts'
 import { busy, type Engine, newMark, pause } from '../driver/engine.ts'
-import type { DeployedResult, DeployedSchedule, Pushed, ScheduleName } from '../item-verbs.ts'
+import type { Pushed } from '../item-verbs.ts'
 import { deletion, type RowWrite, replacement } from '../requests/schedule-rows.ts'
 import { discardUnlessOpen, prepare } from '../storing/write-entries.ts'
+import type { DeployedResult, DeployedSchedule, ScheduleName } from '../upkeep-verbs.ts'
 import {
   noSuchSchedule,
   pushDue,

@@ -32,9 +32,9 @@ import {
   readQueuePatterns,
   tellLimits,
 } from '../driver/queue-settings.ts'
-import type { DeployedPatterns } from '../item-verbs.ts'
 import { newRecord } from '../requests/append-update.ts'
 import { putFirst } from '../storing/make-lanes.ts'
+import type { DeployedPatterns } from '../upkeep-verbs.ts'
 
 /** Patterns change by hand, now and then. */
 const ATTEMPTS_MAX = 5
@@ -45,7 +45,7 @@ export async function queuePatterns(engine: Engine): Promise<QueuePatterns> {
 }
 
 /** Replaces all patterns at once, so that one list always applies to a queue, never a mix of two. */
-export async function configureQueuePatterns(
+export async function configurePatterns(
   engine: Engine,
   inputs: readonly QueuePatternInput[],
   { ifMatch }: { readonly ifMatch?: number | undefined } = {},
@@ -63,7 +63,7 @@ export async function configureQueuePatterns(
  * A deployment's patterns replace all others once, when the deployment has changed them. If somebody puts other
  * patterns after that, these hold until a deployment brings new ones.
  */
-export async function deployQueuePatterns(
+export async function deployPatterns(
   engine: Engine,
   inputs: readonly QueuePatternInput[],
   hash: string,

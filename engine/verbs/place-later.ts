@@ -30,20 +30,145 @@ import { sealLater } from '../storing/copy-later.ts'
 import { ensureLane } from '../storing/make-lanes.ts'
 import { discardBatches, discardUnlessOpen, entriesAt } from '../storing/write-entries.ts'
 
-/**
- * If the items of one priority take no more than this, they stay in their row even if others are large. A reference
- * takes 48 bytes, so a batch of so few would save the row less than 80. With such items of 45 priorities, as many as
- * one write takes, a row has 6 KB.
- */
-const TINY_BYTES = 128
-/** Batches written at a time, as for a push. */
-const BATCHES_AT_ONCE = 8
+// Where items become scheduled by a move: waiting ones that are put off, and scheduled ones that change their place. The
+// write puts them into new rows, each of one second, whose keys no other write can use, because it takes the next number
+// of a seal; entries of the record's list that are due in the same second go along, so their order stays. If a join, a
+// seal or a cancel comes in between, the scheduled items have changed, and the write fails. Then the batches that we have
+// stored serve the next try, as long as their ids still lead to them.
 
 /** Where a move puts scheduled items, which stay scheduled. */
 export type NewPlace = {
   readonly dueMs?: number | undefined
   readonly priority?: number | undefined
   readonly queue?: string | undefined
+}
+
+/** Waiting items that one write moves together. */
+export type Moving = {
+  readonly record: QueueRecord
+  readonly items: readonly NamedItem[]
+  /** Their entries as we read them. */
+  readonly texts: readonly string[]
+  /** The record without them. */
+  readonly draft: QueueRecord
+  readonly options: {
+    readonly nowMs: number
+    readonly guards: Guards
+    readonly setsDry: boolean
+  }
+  readonly to: string
+  /** The lane they all go to. Without it, each keeps its priority. */
+  readonly priority: number | undefined
+}
+
+/** `blocked`: something at the other place was, or still is, in the way. `lost`: another writer was first. */
+export type NotMoved =
+  | { readonly kind: 'lost'; readonly current: QueueRecord | undefined }
+  | { readonly kind: 'blocked' }
+
+export type Moved =
+  | {
+      readonly kind: 'moved'
+      /** Old and new ids, in the order of pops. */
+      readonly ids: readonly (readonly [string, string | undefined])[]
+      /** Set only if we have read it. */
+      readonly after: QueueRecord | undefined
+    }
+  | NotMoved
+
+/** If others take out or seal scheduled items this often, the queue is busy, and the caller should know soon. */
+const TRIES_MAX = 8
+
+/**
+ * Makes waiting items scheduled, here or in another queue, in their order. One transaction takes them out of their
+ * lanes and puts the row from which they will join, so each is in one place at any time. If a join, a seal or a cancel
+ * comes in between, it changes the scheduled items, and this write fails.
+ */
+export async function putOff(engine: Engine, moving: Moving, dueMs: number): Promise<Moved> {
+  const { record, to, priority, items, options } = moving
+  const target = await readTarget(engine, record, { queue: to, priority })
+  if (mustSealBefore(target, Math.ceil(dueMs / 1_000), options.nowMs)) {
+    await sealLater(engine, target)
+    return { kind: 'blocked' }
+  }
+  const placing = await placeIn(engine, target, comingFrom(engine, moving, dueMs))
+  const batches = appendOf(new Map([[0, placing.entries.map(({ entry }) => entry)]]))
+  const put = await putPlaced(engine, moving, placing).catch(async (error: unknown) => {
+    await discardUnlessOpen(engine, to, batches, error)
+    throw error
+  })
+  engine.memory.delete(to)
+  if (put.kind === 'committed') {
+    const ids = items.map(({ id }, at) => [id, placing.ids[at]] as const)
+    return { kind: 'moved', ids, after: put.after }
+  }
+  await discardBatches(engine, to, batches)
+  return put
+}
+
+type Put = { readonly kind: 'committed'; readonly after: QueueRecord | undefined } | NotMoved
+
+/** In a busy queue, another write may come first. The batches stay valid for the next tries. */
+async function putPlaced(engine: Engine, moving: Moving, placing: Placing): Promise<Put> {
+  const { record, to: queue, priority } = moving
+  let placed: Placing | undefined = placing
+  for (let tries = 1; tries <= TRIES_MAX && placed !== undefined; tries += 1) {
+    const { change, beside } = writeOf(engine, moving, placed)
+    const committed = await commitBeside(engine, change, beside)
+    if (committed.kind === 'lost') return committed
+    if (committed.kind === 'committed') {
+      return { kind: 'committed', after: committed.record }
+    }
+    await pause(engine, tries)
+    const target = await readTarget(engine, record, { queue, priority })
+    placed = await placedStill(engine, placing, target)
+  }
+  if (placed !== undefined) throw busy(queue)
+  return { kind: 'lost', current: await readRecord(engine, record.queue) }
+}
+
+function comingFrom(engine: Engine, moving: Moving, dueMs: number): Coming[] {
+  const { record, to, priority, items, texts, options } = moving
+  const due = Math.ceil(dueMs / 1_000)
+  // An item that comes back from the dead letters counts as new anyway, from when it is due.
+  const times = { nowMs: options.nowMs, redriven: {} }
+  return items.map((named, at) => ({
+    due,
+    priority: priority ?? named.priority,
+    item: itemPutOff(to, record, named, texts[at] as string, times),
+    tag: randomText(engine.random, 4),
+  }))
+}
+
+function writeOf(engine: Engine, { record, draft, options }: Moving, placing: Placing) {
+  const { tableName: TableName } = engine.dynamo
+  const placement = placementOf(engine, placing)
+  const puts = placement.rows.map((Item) => ({ Put: { TableName, Item } }))
+  if (placing.target !== record) {
+    const target = { TableName, ...targetOf(placing, placement) }
+    return {
+      change: changeOf(engine, record, draft, options),
+      beside: [{ Update: target }, ...puts],
+    }
+  }
+  const after = withScheduled(draft, placement)
+  const scheduling = { ...options, scheduledMs: placement.dueMs }
+  return { change: changeOf(engine, record, after, scheduling), beside: puts }
+}
+
+function withScheduled(draft: QueueRecord, placement: Placement): QueueRecord {
+  const { items, places, bytes, seals, nextDue, unseen } = placement
+  const { scheduled } = draft
+  const changed = {
+    entries: scheduled.entries.filter((_, place) => !places.includes(place)),
+    bytes: scheduled.bytes - bytes,
+    items: scheduled.items + items,
+    changes: scheduled.changes + 1,
+    seals,
+    nextDue,
+    unseen,
+  }
+  return { ...draft, timed: true, scheduled: { ...scheduled, ...changed } }
 }
 
 /** What the items become there. */
@@ -73,7 +198,7 @@ export async function readTarget(
 }
 
 /** An item on its way to the target. */
-export type Coming = {
+type Coming = {
   readonly due: number
   readonly priority: number
   readonly item: Item
@@ -111,7 +236,7 @@ export async function placedAnew(
 }
 
 /** The items as separate entries in the queue that they go to. */
-export async function placeIn(
+async function placeIn(
   engine: Engine,
   target: QueueRecord,
   coming: readonly Coming[],
@@ -128,6 +253,15 @@ export async function placeIn(
   }
   return { target, entries, ids, unseen }
 }
+
+/**
+ * If the items of one priority take no more than this, they stay in their row even if others are large. A reference
+ * takes 48 bytes, so a batch of so few would save the row less than 80. With such items of 45 priorities, as many as
+ * one write takes, a row has 6 KB.
+ */
+const TINY_BYTES = 128
+/** Batches written at a time, as for a push. */
+const BATCHES_AT_ONCE = 8
 
 /**
  * The entries of one new row. If they are large together, the items of each priority become a batch, because every
@@ -174,7 +308,7 @@ const bytesOf = (placed: readonly Placed[]): number =>
  * The same entries, of one second, for a newer record of their queue; undefined if their ids would no longer lead to
  * them, or if a seal has to come first.
  */
-export async function placedStill(
+async function placedStill(
   engine: Engine,
   placing: Placing,
   target: QueueRecord,
@@ -186,42 +320,7 @@ export async function placedStill(
   return { ...placing, target, unseen: await unseenStill(engine.dynamo, target) }
 }
 
-/** Waiting items that one write moves together. */
-export type Moving = {
-  readonly record: QueueRecord
-  readonly items: readonly NamedItem[]
-  /** Their entries as we read them. */
-  readonly texts: readonly string[]
-  /** The record without them. */
-  readonly draft: QueueRecord
-  readonly options: {
-    readonly nowMs: number
-    readonly guards: Guards
-    readonly setsDry: boolean
-  }
-  readonly to: string
-  /** The lane they all go to. Without it, each keeps its priority. */
-  readonly priority: number | undefined
-}
-
-/** `blocked`: something at the other place was, or still is, in the way. `lost`: another writer was first. */
-export type NotMoved =
-  | { readonly kind: 'lost'; readonly current: QueueRecord | undefined }
-  | { readonly kind: 'blocked' }
-
-export type Moved =
-  | {
-      readonly kind: 'moved'
-      /** Old and new ids, in the order of pops. */
-      readonly ids: readonly (readonly [string, string | undefined])[]
-      /** Set only if we have read it. */
-      readonly after: QueueRecord | undefined
-    }
-  | NotMoved
-
-// The write that puts items into new rows: what it does to the record of their queue.
-
-export type Placement = {
+type Placement = {
   readonly rows: readonly Row[]
   readonly items: number
   /** Places in the target's list of entries that go along into the rows, and how many bytes the list loses. */
@@ -300,100 +399,3 @@ export const withAlong = (
   bytes: taken.bytes + bytes,
   nextDue,
 })
-
-/** If others take out or seal scheduled items this often, the queue is busy, and the caller should know soon. */
-const TRIES_MAX = 8
-
-/**
- * Makes waiting items scheduled, here or in another queue, in their order. One transaction takes them out of their
- * lanes and puts the row from which they will join, so each is in one place at any time. If a join, a seal or a cancel
- * comes in between, it changes the scheduled items, and this write fails.
- */
-export async function putOff(engine: Engine, moving: Moving, dueMs: number): Promise<Moved> {
-  const { record, to, priority, items, options } = moving
-  const target = await readTarget(engine, record, { queue: to, priority })
-  if (mustSealBefore(target, Math.ceil(dueMs / 1_000), options.nowMs)) {
-    await sealLater(engine, target)
-    return { kind: 'blocked' }
-  }
-  const placing = await placeIn(engine, target, comingFrom(engine, moving, dueMs))
-  const batches = appendOf(new Map([[0, placing.entries.map(({ entry }) => entry)]]))
-  const put = await putPlaced(engine, moving, placing).catch(async (error: unknown) => {
-    await discardUnlessOpen(engine, to, batches, error)
-    throw error
-  })
-  engine.memory.delete(to)
-  if (put.kind === 'committed') {
-    const ids = items.map(({ id }, at) => [id, placing.ids[at]] as const)
-    return { kind: 'moved', ids, after: put.after }
-  }
-  await discardBatches(engine, to, batches)
-  return put
-}
-
-type Put =
-  | { readonly kind: 'committed'; readonly after: QueueRecord | undefined }
-  | Exclude<Moved, { readonly kind: 'moved' }>
-
-/** In a busy queue, another write may come first. The batches stay valid for the next tries. */
-async function putPlaced(engine: Engine, moving: Moving, placing: Placing): Promise<Put> {
-  const { record, to: queue, priority } = moving
-  let placed: Placing | undefined = placing
-  for (let tries = 1; tries <= TRIES_MAX && placed !== undefined; tries += 1) {
-    const { change, beside } = writeOf(engine, moving, placed)
-    const committed = await commitBeside(engine, change, beside)
-    if (committed.kind === 'lost') return committed
-    if (committed.kind === 'committed') {
-      return { kind: 'committed', after: committed.record }
-    }
-    await pause(engine, tries)
-    const target = await readTarget(engine, record, { queue, priority })
-    placed = await placedStill(engine, placing, target)
-  }
-  if (placed !== undefined) throw busy(queue)
-  return { kind: 'lost', current: await readRecord(engine, record.queue) }
-}
-
-function comingFrom(engine: Engine, moving: Moving, dueMs: number): Coming[] {
-  const { record, to, priority, items, texts, options } = moving
-  const due = Math.ceil(dueMs / 1_000)
-  // An item that comes back from the dead letters counts as new anyway, from when it is due.
-  const times = { nowMs: options.nowMs, redriven: {} }
-  return items.map((named, at) => ({
-    due,
-    priority: priority ?? named.priority,
-    item: itemPutOff(to, record, named, texts[at] as string, times),
-    tag: randomText(engine.random, 4),
-  }))
-}
-
-function writeOf(engine: Engine, { record, draft, options }: Moving, placing: Placing) {
-  const { tableName: TableName } = engine.dynamo
-  const placement = placementOf(engine, placing)
-  const puts = placement.rows.map((Item) => ({ Put: { TableName, Item } }))
-  if (placing.target !== record) {
-    const target = { TableName, ...targetOf(placing, placement) }
-    return {
-      change: changeOf(engine, record, draft, options),
-      beside: [{ Update: target }, ...puts],
-    }
-  }
-  const after = withScheduled(draft, placement)
-  const scheduling = { ...options, scheduledMs: placement.dueMs }
-  return { change: changeOf(engine, record, after, scheduling), beside: puts }
-}
-
-function withScheduled(draft: QueueRecord, placement: Placement): QueueRecord {
-  const { items, places, bytes, seals, nextDue, unseen } = placement
-  const { scheduled } = draft
-  const changed = {
-    entries: scheduled.entries.filter((_, place) => !places.includes(place)),
-    bytes: scheduled.bytes - bytes,
-    items: scheduled.items + items,
-    changes: scheduled.changes + 1,
-    seals,
-    nextDue,
-    unseen,
-  }
-  return { ...draft, timed: true, scheduled: { ...scheduled, ...changed } }
-}

@@ -31,6 +31,12 @@ import { claimUpdate } from '../requests/blind-updates.ts'
 import { isMoreThere } from '../storing/join-first.ts'
 import { acknowledged, itemsOf, lockOf, type Passing, STARVING_FROM } from './pop-take.ts'
 
+// A claim: one blind write that takes the next items of one lane into a lock, whoever else takes some at the same time.
+// It writes first and reads then, which is safe because a lock keeps its items from being trimmed; a large claim reads
+// first, to take no more than fits an answer. If it loses, it tries again with the record that refused it, and after a
+// number of times leaves the pop to the fence. After a lost answer, its lock in the record says that it stands. It takes
+// blindly, so where items may expire, a second write removes those that have before it answers.
+
 /** After this many lost claims the pop goes under the fence, where one writer always wins. */
 const CLAIMS_MAX = 12
 
@@ -65,7 +71,6 @@ export function decideClaim(
   }
 }
 
-/** Writes, then reads: safe, because a lock keeps its items from being trimmed. */
 async function takeClaim(
   engine: Engine,
   claim: Claim,
@@ -136,7 +141,6 @@ function claimedItems(engine: Engine, record: QueueRecord, claim: Claim): Promis
   })
 }
 
-/** The claim took items blindly, so before it answers it removes those that have expired. */
 function withoutExpired(
   engine: Engine,
   now: QueueRecord,
@@ -160,11 +164,6 @@ function withoutExpired(
   }
 }
 
-function acknowledgedBy({ seen: before, acknowledge = '' }: Claim): number | undefined {
-  const ended = before.locks.get(acknowledge)
-  return ended && itemsIn(ended.stretches)
-}
-
 function outcomeOf(
   engine: Engine,
   record: QueueRecord,
@@ -182,4 +181,9 @@ function outcomeOf(
     more: itemsIn(stretches) < wanted && isMoreThere(engine, record),
     ...acknowledged(acknowledgedBy(claim)),
   }
+}
+
+function acknowledgedBy({ seen: before, acknowledge = '' }: Claim): number | undefined {
+  const ended = before.locks.get(acknowledge)
+  return ended && itemsIn(ended.stretches)
 }

@@ -48,6 +48,12 @@ import type { PopOutcome, PoppedItem } from '../item-verbs.ts'
 import { answerBytes } from '../requests/item-reader.ts'
 import { isMoreThere } from '../storing/join-first.ts'
 
+// The ends of a pop under the fence: it takes the items that it has read, or finds nothing to take. Because it reads
+// first, items that cannot be read stay (rule 4). Where items may expire, one write takes those that have not and passes
+// over those that have; if all that it met have, it writes how far it has come, goes on behind them, and ends after a
+// number of such writes by saying that there may be more. An answer "empty" that acknowledges is one write as well, on
+// condition that nothing has become visible meanwhile. Also what all pops share: how items, locks and counts are told.
+
 export function itemsOf(
   record: QueueRecord,
   stretches: readonly Stretch[],
@@ -78,6 +84,12 @@ export const lockOf = (
   expiresAtMs: number,
 ) => ({ id, expiresAtMs, ttlSeconds: ttlMs / 1000 })
 
+export const acknowledged = (items: number | undefined) =>
+  items === undefined ? {} : { itemsAcknowledged: items }
+
+export const afterAcknowledging = (outcome: PopOutcome, itemsAcknowledged: number): PopOutcome =>
+  outcome.kind === 'locked' ? turnedAway(itemsAcknowledged) : { ...outcome, itemsAcknowledged }
+
 /**
  * An earlier write of the call has settled the lock that it named. A refusal, or "locked", would say that the call
  * changed nothing. So it answers that it has come to no end, and what it acknowledged, which only this call knows; the
@@ -89,18 +101,10 @@ export const turnedAway = (itemsAcknowledged: number): PopOutcome => ({
   itemsAcknowledged,
 })
 
-export const afterAcknowledging = (outcome: PopOutcome, itemsAcknowledged: number): PopOutcome =>
-  outcome.kind === 'locked' ? turnedAway(itemsAcknowledged) : { ...outcome, itemsAcknowledged }
-
-export const acknowledged = (items: number | undefined) =>
-  items === undefined ? {} : { itemsAcknowledged: items }
-
-// The two ends of a pop under the fence: it takes the items that it has read, or there is nothing to take.
-
 /** From this lost race on, a pop asks claims to stand back, and keeps to one lane. */
 export const STARVING_FROM = 4
 
-/** Takes the items that were read. Because we read first, items that cannot be read stay (rule 4). */
+/** Takes the items that were read. */
 export function decideTake(
   engine: Engine,
   record: QueueRecord,
@@ -167,14 +171,11 @@ function nothingVisible(record: QueueRecord, command: PopCommand) {
   }
 }
 
-// A pop under the fence in a queue whose items may expire: one write takes the items that have not expired, and
-// passes over those that have.
-
 /**
  * Writes of one call, landed or lost, that only pass over expired items, 500 each, before it answers that there are
  * more items behind.
  */
-export const PASSES_MAX = 20
+const PASSES_MAX = 20
 /** Reads before each of these writes: 100 items each, or as many as 4 MiB hold. */
 const LOOKS_PER_PASS = 8
 /**
@@ -254,6 +255,12 @@ function takeThose(popping: Popping, { entries }: Found): Decision<PopOutcome> {
   return passing.hasPassed ? stopHere(popping, []) : refuse(tooManyDead(record))
 }
 
+const tooManyDead = ({ queue }: QueueRecord): QueueError =>
+  new QueueError(
+    'TOO_MANY_LOCKS',
+    `Cannot pass over the expired items of queue "${queue}" because too many that are dead, or locked, are in its record; they wait to be moved to the dead letters`,
+  )
+
 /** One write removes the expired items and takes the others. If all have expired, the call goes on behind them. */
 function passAndTake(popping: Popping, { over, kept, entries }: Found): Decision<PopOutcome> {
   const { engine, record, plan, command, view, passing } = popping
@@ -306,19 +313,13 @@ function counting(
   }
 }
 
-const tooManyDead = ({ queue }: QueueRecord): QueueError =>
-  new QueueError(
-    'TOO_MANY_LOCKS',
-    `Cannot pass over the expired items of queue "${queue}" because too many that are dead, or locked, are in its record; they wait to be moved to the dead letters`,
-  )
-
 /**
  * In an exclusive queue, items that wait for their retry hold up all others. But one that has expired will never be
  * handed out again, so nothing should wait for it: only its entry tells, and only a queue whose items may expire pays
  * for the look.
  */
 export function passRetries(
-  { engine, record, view, passing }: Held,
+  { engine, record, view, passing }: Omit<Popping, 'plan' | 'command'>,
   held: Extract<PopOutcome, { kind: 'locked' }>,
 ): Decision<PopOutcome> {
   if (!view.isCurrent) return look
@@ -350,13 +351,6 @@ export function passRetries(
       }
     },
   }
-}
-
-type Held = {
-  readonly engine: Engine
-  readonly record: QueueRecord
-  readonly view: View
-  readonly passing: Passing
 }
 
 /** The first items that wait, of as many locks as one write can change. */

@@ -1,5 +1,5 @@
 import { checkQueueId, QueueError } from '../../shared/errors.ts'
-import { checkPop } from '../core/check-requests.ts'
+import { checkPop, type PopRequest } from '../core/check-requests.ts'
 import { hashOf } from '../core/keys.ts'
 import { ANSWER_BYTES_MAX } from '../core/limits.ts'
 import { type PopCommand, type PopPlan, planPop } from '../core/plan-pop.ts'
@@ -19,7 +19,7 @@ import {
 } from '../driver/decision.ts'
 import { changedAllTheSame, changeOf, type Engine, mayJoin } from '../driver/engine.ts'
 import type { LimitedCall } from '../driver/queue-settings.ts'
-import type { PopOutcome, PopRequest } from '../item-verbs.ts'
+import type { PopOutcome } from '../item-verbs.ts'
 import { type Joining, startJoining } from '../storing/join-first.ts'
 import { decideClaim } from './pop-claim.ts'
 import {
@@ -36,6 +36,12 @@ import {
   takeLiving,
 } from './pop-take.ts'
 
+// A pop, from its request to its answer: what is due joins first, then a claim if one will do, and otherwise a write under
+// the fence, which takes, repeats, ends what has expired, or finds nothing. A claim names no version, so many consumers
+// take at once; under the fence one writer wins each time, so nobody starves. What a remembered record says is enough to
+// take items, and never enough to say that there are fewer: pushes do not move the version, so we look first. A call
+// that has acknowledged a lock and fails afterwards says that something has changed.
+
 /** Lost races, each a round trip and a pause; with the hold, 64 contenders lose far fewer. */
 const ATTEMPTS_MAX = 24
 /**
@@ -43,12 +49,6 @@ const ATTEMPTS_MAX = 24
  * expired items have their own bound, which is lower.
  */
 const ENDINGS_MAX = 100
-
-export const popLimited = ({ receivedMs }: PopRequest): LimitedCall => ({
-  verb: 'pop',
-  pass: undefined,
-  receivedMs,
-})
 
 /** `limit`: the call that this pop belongs to, if it is not the call's first pop. */
 export async function pop(
@@ -74,7 +74,11 @@ export async function pop(
     const { itemsAcknowledged } = passing
     const asked = itemsAcknowledged === undefined ? request : { ...request, acknowledge: undefined }
     const command = commandFor(engine, queue, asked, checked, view.losses)
-    if (record === undefined) return decideNoQueue(command)
+    // No record: nothing to pop, and no lock to acknowledge.
+    if (record === undefined) {
+      const { acknowledge } = command
+      return acknowledge === undefined ? answer({ kind: 'empty' }) : refuse(notFound(acknowledge))
+    }
     const underFence = () => decideFenced(engine, record, command, view, { passing, joining })
     return (
       joining.before(view) ??
@@ -88,9 +92,42 @@ export async function pop(
   return itemsAcknowledged === undefined ? outcome : afterAcknowledging(outcome, itemsAcknowledged)
 }
 
-/** No record: nothing to pop, and no lock to acknowledge. */
-const decideNoQueue = ({ acknowledge }: PopCommand): Decision<PopOutcome> =>
-  acknowledge === undefined ? answer({ kind: 'empty' }) : refuse(notFound(acknowledge))
+export const popLimited = ({ receivedMs }: PopRequest): LimitedCall => ({
+  verb: 'pop',
+  pass: undefined,
+  receivedMs,
+})
+
+export function commandFor(
+  engine: Engine,
+  queue: string,
+  request: PopRequest,
+  { count, ttlMs }: { readonly count: number; readonly ttlMs: number },
+  losses = 0,
+): PopCommand {
+  const { idempotencyKey } = request
+  return {
+    count,
+    competing: request.competing ?? false,
+    // A fresh id each time: a claim that lands late must not pass for this one.
+    lock: request.requireAck
+      ? {
+          id: randomLockId(engine.random, request.forConsumer),
+          ttlMs,
+          keyHash: idempotencyKey && hashOf(queue, idempotencyKey).slice(0, 12),
+        }
+      : undefined,
+    acknowledge: request.acknowledge,
+    oneLane: losses > STARVING_FROM,
+  }
+}
+
+const notFound = (lockId: string): QueueError =>
+  new QueueError(
+    'LOCK_NOT_FOUND',
+    `Cannot settle lock "${lockId}" because no lock is live on this queue`,
+    { field: 'acknowledge' },
+  )
 
 function decideFenced(
   engine: Engine,
@@ -142,6 +179,11 @@ function decideFenced(
   }
 }
 
+const takesLess = (plan: PopPlan, { count }: PopCommand): boolean =>
+  plan.kind === 'repeat' ||
+  plan.kind === 'empty' ||
+  (plan.kind === 'take' && itemsIn(plan.picks) < count)
+
 /**
  * Nothing is left to take, but what the call acknowledges makes room, or a lane, for items that are due. So it first
  * writes the acknowledgement, and then they join.
@@ -164,11 +206,6 @@ function acknowledgeForRoom(
     },
   }
 }
-
-const takesLess = (plan: PopPlan, { count }: PopCommand): boolean =>
-  plan.kind === 'repeat' ||
-  plan.kind === 'empty' ||
-  (plan.kind === 'take' && itemsIn(plan.picks) < count)
 
 /** An earlier pop with this key still has its lock: return the same items. */
 function decideRepeat(
@@ -206,34 +243,3 @@ function decideRepeat(
       }),
   }
 }
-
-export function commandFor(
-  engine: Engine,
-  queue: string,
-  request: PopRequest,
-  { count, ttlMs }: { readonly count: number; readonly ttlMs: number },
-  losses = 0,
-): PopCommand {
-  const { idempotencyKey } = request
-  return {
-    count,
-    competing: request.competing ?? false,
-    // A fresh id each time: a claim that lands late must not pass for this one.
-    lock: request.requireAck
-      ? {
-          id: randomLockId(engine.random, request.forConsumer),
-          ttlMs,
-          keyHash: idempotencyKey && hashOf(queue, idempotencyKey).slice(0, 12),
-        }
-      : undefined,
-    acknowledge: request.acknowledge,
-    oneLane: losses > STARVING_FROM,
-  }
-}
-
-const notFound = (lockId: string): QueueError =>
-  new QueueError(
-    'LOCK_NOT_FOUND',
-    `Cannot settle lock "${lockId}" because no lock is live on this queue`,
-    { field: 'acknowledge' },
-  )

@@ -21,6 +21,98 @@ import { PURGED_SORT_KEY, partitionOf, purgeUpdate, storedRow } from '../request
 import { dropPurged } from '../storing/copy-later.ts'
 import { byIdCourse, gapsOf } from './cancel.ts'
 
+// Purge: what waits and what is locked, a step for each write, and all that is scheduled with one write. Rows of scheduled
+// items belong to an era of their queue, and that write begins a new era; the record names the old one until its rows are
+// deleted, which may take long. The same write puts the batches that the record's own entries name into a row of the old
+// era. So if a process dies it leaves none of them behind, and if the purge was not written it deletes none. Each call
+// draws the number of its era, so after a lost answer the record says whether its purge, or another one, is in.
+
+/** 2,000 locks at 40 a step and 1,000 lanes at 80 a step, and room for as many lost races. */
+const ATTEMPTS_MAX = 120
+const HOLDS_FROM = 3
+
+export async function purge(
+  engine: Engine,
+  queue: string,
+  { priority, ids }: PurgeRequest = {},
+): Promise<{ itemsPurged: number }> {
+  checkQueueId(queue)
+  if (ids !== undefined) return purgeNamed(engine, queue, ids, priority)
+  if (priority !== undefined) checkPriority(priority, 'priority')
+  let itemsPurged = 0
+  const scheduled = new ScheduledPurge(engine)
+  let last: QueueRecord | undefined
+  const purgedSoFar = () => ({ itemsPurged: itemsPurged + scheduled.items })
+  const course = { from: 'store', attemptsMax: ATTEMPTS_MAX, holdsFrom: HOLDS_FROM } as const
+  const purged = await attempts(engine, queue, course, ({ record, nowMs, losses }) => {
+    last = record
+    if (record === undefined) return answer(purgedSoFar())
+    if (priority === undefined && record.scheduled.items > 0 && !scheduled.isOver) {
+      return act(() => scheduled.attempt(engine, record))
+    }
+    const { draft, items, finished } = purgeStep(record, priority, nowMs)
+    if (draft === record) return answer(purgedSoFar())
+    const change = changeOf(engine, record, draft, {
+      nowMs,
+      // Otherwise a claim that the purge has not seen would keep a lock on items that are gone.
+      guards: { claims: true },
+      setsDry: engine.events && losses === 0,
+    })
+    return {
+      kind: 'write',
+      change,
+      async landed(after) {
+        itemsPurged += items
+        if (!finished) return again(asStored(after))
+        await leaveDryQuietly(engine, after)
+        return done(purgedSoFar())
+      },
+    }
+  }).catch((error: unknown) => {
+    throw purgedSoFar().itemsPurged > 0 ? changedAllTheSame(error) : error
+  })
+  if (priority === undefined) await dropPurgedQuietly(engine, last)
+  if (scheduled.isTooMuch) {
+    const error = tooManyPurges(queue)
+    throw purged.itemsPurged > 0 ? changedAllTheSame(error) : error
+  }
+  return purged
+}
+
+/** Purges only these items, whether they wait or are locked. */
+async function purgeNamed(
+  engine: Engine,
+  queue: string,
+  ids: readonly string[],
+  priority: number | undefined,
+): Promise<{ itemsPurged: number }> {
+  if (priority !== undefined) {
+    const message = 'ids cannot go with priority: name the items, or the priority that they have'
+    throw new QueueError('INVALID_PARAMETER', message, { field: 'ids' })
+  }
+  const named = namedItems(ids)
+  let itemsPurged = 0
+  return attempts(engine, queue, byIdCourse, ({ record, nowMs, losses }) => {
+    if (record === undefined) return answer({ itemsPurged })
+    const { draft, items } = purgeNamedStep(record, named, nowMs)
+    if (items.length === 0) return answer({ itemsPurged })
+    const gaps = gapsOf(engine, record, draft, nowMs)
+    if ('instead' in gaps) return gaps.instead
+    const setsDry = engine.events && losses === 0
+    return {
+      kind: 'write',
+      change: changeOf(engine, record, draft, { nowMs, guards: gaps.guards, setsDry }),
+      async landed(after) {
+        itemsPurged += items.length
+        await leaveDryQuietly(engine, after)
+        return items.length < named.length ? again(asStored(after)) : done({ itemsPurged })
+      },
+    }
+  }).catch((error: unknown) => {
+    throw itemsPurged > 0 ? changedAllTheSame(error) : error
+  })
+}
+
 /** How many purges a record may name while their rows are not yet gone, some 25 bytes each. */
 const PURGED_MAX = 16
 /** How long a purge deletes rows, some thousands, before it answers. The sweeper's housekeeping deletes the rest. */
@@ -32,13 +124,8 @@ const DROP_MS = 5_000
  */
 const ERA_STEP_MAX = 1_000_000
 
-/**
- * Takes out all scheduled items with one write: rows belong to an era of their queue, and the write begins a new era.
- * The record names the old era until its rows are deleted, which may take long. The same write puts the batches that
- * the record's own entries name into a row of the old era. So if a process dies it leaves none of them behind, and if
- * the purge was not written it deletes none.
- */
-export class ScheduledPurge {
+/** Takes out all scheduled items with one write. */
+class ScheduledPurge {
   /** How many items it took out. */
   items = 0
   /** The purge is done: items scheduled from now on come after it. */
@@ -109,17 +196,8 @@ async function write(
   })
 }
 
-export const tooManyPurges = (queue: string): QueueError =>
-  new QueueError(
-    'BUSY',
-    `Cannot empty what is scheduled in queue "${queue}" yet because the rows of ${PURGED_MAX} earlier purges are still being deleted`,
-  )
-
 /** Deletes the rows that the purge has left, once its lanes are empty. A failure does not change its answer. */
-export async function dropPurgedQuietly(
-  engine: Engine,
-  record: QueueRecord | undefined,
-): Promise<void> {
+async function dropPurgedQuietly(engine: Engine, record: QueueRecord | undefined): Promise<void> {
   if (record === undefined || record.scheduled.purged.length === 0) return
   const untilMs = engine.clock.nowMs() + DROP_MS
   await dropPurged(engine, record, untilMs).catch((error: unknown) => {
@@ -127,88 +205,8 @@ export async function dropPurgedQuietly(
   })
 }
 
-/** Purges only these items, whether they wait or are locked. */
-export async function purgeNamed(
-  engine: Engine,
-  queue: string,
-  ids: readonly string[],
-  priority: number | undefined,
-): Promise<{ itemsPurged: number }> {
-  if (priority !== undefined) {
-    const message = 'ids cannot go with priority: name the items, or the priority that they have'
-    throw new QueueError('INVALID_PARAMETER', message, { field: 'ids' })
-  }
-  const named = namedItems(ids)
-  let itemsPurged = 0
-  return attempts(engine, queue, byIdCourse, ({ record, nowMs, losses }) => {
-    if (record === undefined) return answer({ itemsPurged })
-    const { draft, items } = purgeNamedStep(record, named, nowMs)
-    if (items.length === 0) return answer({ itemsPurged })
-    const gaps = gapsOf(engine, record, draft, nowMs)
-    if ('instead' in gaps) return gaps.instead
-    const setsDry = engine.events && losses === 0
-    return {
-      kind: 'write',
-      change: changeOf(engine, record, draft, { nowMs, guards: gaps.guards, setsDry }),
-      async landed(after) {
-        itemsPurged += items.length
-        await leaveDryQuietly(engine, after)
-        return items.length < named.length ? again(asStored(after)) : done({ itemsPurged })
-      },
-    }
-  }).catch((error: unknown) => {
-    throw itemsPurged > 0 ? changedAllTheSame(error) : error
-  })
-}
-
-/** 2,000 locks at 40 a step and 1,000 lanes at 80 a step, and room for as many lost races. */
-const ATTEMPTS_MAX = 120
-const HOLDS_FROM = 3
-
-export async function purge(
-  engine: Engine,
-  queue: string,
-  { priority, ids }: PurgeRequest = {},
-): Promise<{ itemsPurged: number }> {
-  checkQueueId(queue)
-  if (ids !== undefined) return purgeNamed(engine, queue, ids, priority)
-  if (priority !== undefined) checkPriority(priority, 'priority')
-  let itemsPurged = 0
-  const scheduled = new ScheduledPurge(engine)
-  let last: QueueRecord | undefined
-  const purgedSoFar = () => ({ itemsPurged: itemsPurged + scheduled.items })
-  const course = { from: 'store', attemptsMax: ATTEMPTS_MAX, holdsFrom: HOLDS_FROM } as const
-  const purged = await attempts(engine, queue, course, ({ record, nowMs, losses }) => {
-    last = record
-    if (record === undefined) return answer(purgedSoFar())
-    if (priority === undefined && record.scheduled.items > 0 && !scheduled.isOver) {
-      return act(() => scheduled.attempt(engine, record))
-    }
-    const { draft, items, finished } = purgeStep(record, priority, nowMs)
-    if (draft === record) return answer(purgedSoFar())
-    const change = changeOf(engine, record, draft, {
-      nowMs,
-      // Otherwise a claim that the purge has not seen would keep a lock on items that are gone.
-      guards: { claims: true },
-      setsDry: engine.events && losses === 0,
-    })
-    return {
-      kind: 'write',
-      change,
-      async landed(after) {
-        itemsPurged += items
-        if (!finished) return again(asStored(after))
-        await leaveDryQuietly(engine, after)
-        return done(purgedSoFar())
-      },
-    }
-  }).catch((error: unknown) => {
-    throw purgedSoFar().itemsPurged > 0 ? changedAllTheSame(error) : error
-  })
-  if (priority === undefined) await dropPurgedQuietly(engine, last)
-  if (scheduled.isTooMuch) {
-    const error = tooManyPurges(queue)
-    throw purged.itemsPurged > 0 ? changedAllTheSame(error) : error
-  }
-  return purged
-}
+const tooManyPurges = (queue: string): QueueError =>
+  new QueueError(
+    'BUSY',
+    `Cannot empty what is scheduled in queue "${queue}" yet because the rows of ${PURGED_MAX} earlier purges are still being deleted`,
+  )

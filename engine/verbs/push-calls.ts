@@ -37,6 +37,29 @@ import {
 import { type Engine, outcomeUnknown } from '../driver/engine.ts'
 import type { Prepared } from '../storing/write-entries.ts'
 
+// Several pushes as one: which of them one append takes, the notes that it leaves for their keys, and what a push that
+// happened before is answered. The answer of the first push with a key is in a note of the record until that goes into a
+// receipt, a row for each key. So an append whose answer was lost is found by its notes; or, once these have left the
+// record, by its receipts; or nobody can tell, and we say so.
+
+/** One of several pushes that go together. */
+export type PushOfMany = {
+  readonly items: readonly PushItem[]
+  readonly idempotencyKey?: string | undefined
+  /** For an inbox message: its sequence number, which rises from push to push. */
+  readonly sequence?: Sequence | undefined
+}
+
+/** What became of it. */
+export type PushOutcome =
+  | { readonly kind: 'pushed'; readonly ids: readonly string[] }
+  /** An earlier push with this key did it, and got these ids; this one changed nothing. */
+  | { readonly kind: 'repeated'; readonly ids: readonly string[] }
+  /** The queue has already applied the sequence this far. */
+  | { readonly kind: 'applied' }
+  /** A `QueueError` says whether something may have changed; anything else is a bug of ours. */
+  | { readonly kind: 'failed'; readonly error: unknown }
+
 /** One of several pushes, and what we know about it. */
 export type Call = {
   readonly push: PushOfMany
@@ -51,15 +74,6 @@ export type Call = {
   /** The ids of its delayed items, by index. Items without one go to their lanes. */
   laterIds: ReadonlyMap<number, string>
   outcome: PushOutcome | undefined
-}
-
-/** The calls that can still be pushed; in a sequence, none behind one that has failed. */
-export function pending(calls: readonly Call[]): Call[] {
-  const failed = calls.findIndex(
-    ({ push, outcome }) => push.sequence !== undefined && outcome?.kind === 'failed',
-  )
-  const ahead = failed === -1 ? calls : calls.slice(0, failed)
-  return ahead.filter(({ outcome }) => outcome === undefined)
 }
 
 /** A push that is not valid fails from the start, unless only its times are wrong and it may have happened before. */
@@ -120,6 +134,15 @@ function laterBytesOf(items: readonly PushItem[], nowMs: number): number {
 
 /** Bytes of a scheduled entry without its item's text, or with a reference. */
 const LATER_BYTES = 120
+
+/** The calls that can still be pushed; in a sequence, none behind one that has failed. */
+export function pending(calls: readonly Call[]): Call[] {
+  const failed = calls.findIndex(
+    ({ push, outcome }) => push.sequence !== undefined && outcome?.kind === 'failed',
+  )
+  const ahead = failed === -1 ? calls : calls.slice(0, failed)
+  return ahead.filter(({ outcome }) => outcome === undefined)
+}
 
 /** How many of its items take up room at once. */
 export const itemsNow = ({ push }: Call, nowMs: number): number =>
@@ -190,25 +213,25 @@ export function notesOf(
   return notes
 }
 
-/** One of several pushes that go together. */
-export type PushOfMany = {
-  readonly items: readonly PushItem[]
-  readonly idempotencyKey?: string | undefined
-  /** For an inbox message: its sequence number, which rises from push to push. */
-  readonly sequence?: Sequence | undefined
+/** Answers from the record, and from the receipts of calls that are not in it. */
+export async function answerKnown(
+  engine: Engine,
+  queue: string,
+  calls: readonly Call[],
+  record: QueueRecord | undefined,
+): Promise<void> {
+  if (record !== undefined) {
+    const nowMs = engine.clock.nowMs()
+    for (const call of calls) answerByRecord(call, record, nowMs)
+  }
+  const left = calls.filter(({ outcome }) => outcome === undefined)
+  const hashes = left.flatMap(({ keyHash }) => keyHash ?? [])
+  const receipts = await receiptsOf(engine, queue, hashes)
+  for (const call of left) {
+    const receipt = receipts.get(call.keyHash ?? '')
+    if (receipt !== undefined) answerAgain(call, firstOf(receipt), placesIn(receipt))
+  }
 }
-
-/** What became of it. */
-export type PushOutcome =
-  | { readonly kind: 'pushed'; readonly ids: readonly string[] }
-  /** An earlier push with this key did it, and got these ids; this one changed nothing. */
-  | { readonly kind: 'repeated'; readonly ids: readonly string[] }
-  /** The queue has already applied the sequence this far. */
-  | { readonly kind: 'applied' }
-  /** A `QueueError` says whether something may have changed; anything else is a bug of ours. */
-  | { readonly kind: 'failed'; readonly error: unknown }
-
-// The answer that the first push with a key got: first a note in the record holds it, then a receipt.
 
 /** A call with a note, or with a sequence number that the queue has already reached, needs no further look. */
 function answerByRecord(call: Call, record: QueueRecord, nowMs: number): void {
@@ -224,40 +247,8 @@ function answerByRecord(call: Call, record: QueueRecord, nowMs: number): void {
   answerAgain(call, note, placesOf(record, note))
 }
 
-/** Answers from the record, and from the receipts of calls that are not in it. */
-export async function answerKnown(
-  engine: Engine,
-  queue: string,
-  calls: readonly Call[],
-  record: QueueRecord | undefined,
-): Promise<void> {
-  if (record !== undefined) {
-    const nowMs = engine.clock.nowMs()
-    for (const call of calls) answerByRecord(call, record, nowMs)
-  }
-  await answersOfReceipts(
-    engine,
-    queue,
-    calls.filter(({ outcome }) => outcome === undefined),
-  )
-}
-
-/** Looks for the receipts of all keys among these. */
-async function answersOfReceipts(
-  engine: Engine,
-  queue: string,
-  calls: readonly Call[],
-): Promise<void> {
-  const hashes = calls.flatMap(({ keyHash }) => keyHash ?? [])
-  const receipts = await receiptsOf(engine, queue, hashes)
-  for (const call of calls) {
-    const receipt = receipts.get(call.keyHash ?? '')
-    if (receipt !== undefined) answerAgain(call, firstOf(receipt), placesIn(receipt))
-  }
-}
-
 /** The receipts that still count, by the hash of their keys. */
-export async function receiptsOf(
+async function receiptsOf(
   { dynamo, clock }: Engine,
   queue: string,
   hashes: readonly string[],
@@ -278,7 +269,7 @@ export async function receiptsOf(
   return receipts
 }
 
-export const placesIn = ({ places = [] }: Receipt): Places =>
+const placesIn = ({ places = [] }: Receipt): Places =>
   new Map(places.map(([priority, epoch, start]) => [priority, { epoch, start }]))
 
 /** What we remember of the first push, from a note or a receipt. */

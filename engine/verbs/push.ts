@@ -19,7 +19,6 @@ import {
   hasLostCount,
   isOver,
   NOTE_TAG_CHARACTERS,
-  type Place,
   ttlOf,
 } from '../core/repeated-pushes.ts'
 import { busy, type Engine, outcomeUnknown, readRecord } from '../driver/engine.ts'
@@ -49,83 +48,87 @@ import {
 } from './push-calls.ts'
 import { append, appendNew } from './send-append.ts'
 
-/** The push is too large for the queue; a smaller one may still fit. */
-export const isTooMuch = (error: unknown): boolean =>
-  error instanceof QueueError &&
-  error.outcome !== 'unknown' &&
-  (error.code === 'QUEUE_FULL' || error.code === 'TOO_MANY_PRIORITIES')
+// Pushes: which of several go into one append, and what each is answered. A push without a key, and with nothing for
+// later, is one append by itself. Any other is pending until it is pushed, repeated (an earlier push had its key),
+// applied (the queue has gone past its number in the sequence) or failed. The races, and what settles them:
+//
+//   two pushes with one key at once   an append passes only while its keys are new by the record that we looked at; who
+//                                     loses looks again, and answers what the first one was answered
+//   a key that is used again late     its old note goes into its receipt first, because it blocks the new one
+//   a lost answer                     notes and receipts say whether it landed; if they cannot, the error says so
+//   one of many that does not fit     the group is halved until it fails alone, and those that need as much room with it
 
-/**
- * Fails pushes whose times are not valid now, unless they are repetitions: those get their answers, however late they
- * come. We make nothing for them, and only a strong read can say that a key is new (rule 7).
- */
-export async function failUntimely(
-  engine: Engine,
-  queue: string,
-  calls: readonly Call[],
-): Promise<void> {
-  const untimely = pending(calls).filter((call) => call.untimely !== undefined)
-  if (untimely.length === 0) return
+/** The verb `push`: sends each call by itself, or those that linger together. */
+export function pushVerbs(engine: Engine, batching: Batching | undefined): PushingVerbs {
+  if (batching === undefined) {
+    return { push: (queue, request) => push(engine, queue, request), flush: async () => {} }
+  }
+  const lingering = lingeringOf(engine, batching)
+  return {
+    async push(queue, request) {
+      const { items, idempotencyKey } = request
+      checkQueueId(queue)
+      checkPush(items)
+      if (idempotencyKey !== undefined) checkIdempotencyKey(idempotencyKey)
+      const bytes = items.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0)
+      return lingering.push(queue, request, { items: items.length, bytes })
+    },
+    flush: () => lingering.flush(),
+  }
+}
+
+const lingeringOf = (engine: Engine, batching: Batching) =>
+  new Lingering<PushRequest, Pushed>(batching, {
+    nowMs: () => engine.clock.nowMs(),
+    sleep: (ms) => engine.clock.sleep(ms),
+    async send(queue, requests) {
+      const receivedMs = requests.find((request) => request.receivedMs !== undefined)?.receivedMs
+      const outcomes = await appendPushes(engine, queue, requests, { receivedMs })
+      return outcomes.map(outcomeOf)
+    },
+    // Each push has its own outcome, so an error that is thrown belongs to no single push.
+    blame: () => 'all',
+    givenUp: ({ reason }) => reason,
+    tooMany: (message) => new QueueError('BUSY', message),
+  })
+
+function outcomeOf(outcome: PushOutcome): Outcome<Pushed> {
   try {
-    await answerKnown(engine, queue, untimely, await readRecord(engine, queue))
-    for (const call of untimely) call.outcome ??= { kind: 'failed', error: call.untimely }
+    return { kind: 'answer', answer: pushedBy(outcome) }
   } catch (error) {
-    for (const call of untimely) call.outcome ??= { kind: 'failed', error }
+    return { kind: 'error', error }
   }
 }
 
-/** Fails these pushes, and those behind them that would fail as well. */
-export async function fail(
-  engine: Engine,
-  queue: string,
-  calls: readonly Call[],
-  failed: readonly Call[],
-  error: unknown,
-): Promise<void> {
-  const isLikeOne = (call: Call) => failed.some((one) => isSameAs(call, one))
-  const same = pending(calls).filter(isLikeOne)
-  for (const call of [...failed, ...same]) call.outcome = { kind: 'failed', error }
-  if (!(error instanceof QueueError)) return
-  if (isTooMuch(error)) {
-    if (error.code === 'QUEUE_FULL') await failAlike(engine, queue, calls, failed, error)
-    return
+async function push(engine: Engine, queue: string, request: PushRequest): Promise<Pushed> {
+  const { idempotencyKey, receivedMs } = request
+  if (idempotencyKey !== undefined || request.items.some(mayBeLater)) {
+    const [outcome] = await appendPushes(engine, queue, [request], request)
+    return pushedBy(outcome)
   }
-  // The error belongs to no single push: the store is out of reach, say, and each group would run into that again.
-  const behind: PushOutcome = { kind: 'failed', error: unsent(error) }
-  for (const call of pending(calls)) call.outcome = behind
+  checkQueueId(queue)
+  checkPush(request.items)
+  checkTimesAhead(request.items, engine.clock.nowMs())
+  // Check this before storing any batch, so that a caller far above the limit costs nothing.
+  const limit = await passKnownLimit(engine, queue, receivedMs)
+  const prepared = await prepare(engine, queue, request.items)
+  const appending = append(engine, queue, prepared.addition, limit)
+  const placed = await orDiscard(engine, queue, prepared, appending)
+  return { ids: idsOf(request.items, placed) }
 }
 
-/** The pushes behind one with an unknown outcome have not been sent. */
-const unsent = (error: QueueError): QueueError =>
-  error.outcome === 'unknown'
-    ? new QueueError(error.code, 'The store is busy or out of reach; try again in a moment', {
-        cause: error,
-      })
-    : error
-
-/**
- * If there is no room for this push, there is none for others that need as much, unless a key shows that they are in.
- * Those that need none are never alike: items for later take up room only once they are due.
- */
-async function failAlike(
-  engine: Engine,
-  queue: string,
-  calls: readonly Call[],
-  [first]: readonly Call[],
-  error: QueueError,
-): Promise<void> {
-  const nowMs = engine.clock.nowMs()
-  const itemsMin = Math.max(1, first === undefined ? 0 : itemsNow(first, nowMs))
-  const alike = () => pending(calls).filter((call) => itemsNow(call, nowMs) >= itemsMin)
-  try {
-    if (alike().some(({ keyHash }) => keyHash !== undefined)) {
-      // Not from memory: the answer to an older read may have come since (rule 7).
-      await answerKnown(engine, queue, alike(), await readRecord(engine, queue))
-    }
-  } catch (cause) {
-    for (const call of pending(calls)) call.outcome = { kind: 'failed', error: cause }
+/** What the caller of one of several pushes gets: its answer, or its error. */
+function pushedBy(outcome: PushOutcome | undefined): Pushed {
+  switch (outcome?.kind) {
+    case 'pushed':
+      return { ids: outcome.ids }
+    case 'repeated':
+      return { ids: outcome.ids, repeated: true }
+    case 'failed':
+      throw outcome.error
+    default:
+      throw new Error('A push was neither made nor refused')
   }
-  for (const call of alike()) call.outcome = { kind: 'failed', error }
 }
 
 /** How often others may be first with the same keys, or move them while we look. */
@@ -170,13 +173,8 @@ async function appendGroup(
 ): Promise<void> {
   if (group.every(({ isGuarded }) => !isGuarded)) {
     const prepared = await prepareAll(engine, queue, group)
-    const placed = await orDiscard(
-      engine,
-      queue,
-      prepared,
-      append(engine, queue, prepared.addition, limit),
-    )
-    return answer(queue, group, placed)
+    const appending = append(engine, queue, prepared.addition, limit)
+    return answer(queue, group, await orDiscard(engine, queue, prepared, appending))
   }
   const remembered = engine.memory.get(queue)
   // By its remembered record, the append would be refused again, which costs more than a look.
@@ -282,19 +280,20 @@ async function withLater(
   return { ...prepared, addition: { ...prepared.addition, later, timed: true } }
 }
 
-async function orDiscard<T>(
+/** Whatever comes of it: if it is certainly refused, the batches that we have stored for it go. */
+function orDiscard<T>(
   engine: Engine,
   queue: string,
   { addition }: Prepared,
-  appended: Promise<T>,
+  appending: Promise<T>,
 ): Promise<T> {
-  return appended.catch(async (error: unknown) => {
+  return appending.catch(async (error: unknown) => {
     await discardUnlessOpen(engine, queue, addition, error)
     throw error
   })
 }
 
-/** Answers all calls in order: in each lane, the first call has the first place. */
+/** Answers all calls of an append in order: in each lane, the first call has the first place. */
 function answer(queue: string, calls: readonly Call[], placed: Placed): void {
   const next = new Map(placed)
   for (const call of calls) {
@@ -305,94 +304,85 @@ function answer(queue: string, calls: readonly Call[], placed: Placed): void {
     call.outcome = isThere
       ? { kind: 'pushed', ids: idsOf(items, next, call.laterIds) }
       : { kind: 'failed', error: outcomeUnknown(queue, new Error('Its items are gone')) }
-    moveOn(
-      next,
-      items.filter((_, index) => !call.laterIds.has(index)),
-    )
+    for (const [index, { priority = 0 }] of items.entries()) {
+      const place = next.get(priority)
+      if (place === undefined || call.laterIds.has(index)) continue
+      next.set(priority, { ...place, start: place.start + 1 })
+    }
   }
 }
 
-function moveOn(next: Map<number, Place>, items: readonly PushItem[]): void {
-  for (const { priority = 0 } of items) {
-    const place = next.get(priority)
-    if (place !== undefined) next.set(priority, { ...place, start: place.start + 1 })
-  }
-}
-
-export async function push(engine: Engine, queue: string, request: PushRequest): Promise<Pushed> {
-  const { idempotencyKey, receivedMs } = request
-  if (idempotencyKey !== undefined || request.items.some(mayBeLater))
-    return pushOnce(engine, queue, request)
-  checkQueueId(queue)
-  checkPush(request.items)
-  checkTimesAhead(request.items, engine.clock.nowMs())
-  // Check this before storing any batch, so that a caller far above the limit costs nothing.
-  const limit = await passKnownLimit(engine, queue, receivedMs)
-  const { addition } = await prepare(engine, queue, request.items)
-  const placed = await append(engine, queue, addition, limit).catch(async (error: unknown) => {
-    await discardUnlessOpen(engine, queue, addition, error)
-    throw error
-  })
-  return { ids: idsOf(request.items, placed) }
-}
-
-async function pushOnce(engine: Engine, queue: string, request: PushRequest): Promise<Pushed> {
-  const [outcome] = await appendPushes(engine, queue, [request], request)
-  return pushedBy(outcome)
-}
-
-/** The answer of one of several pushes; throws its error if it failed. */
-export function pushedBy(outcome: PushOutcome | undefined): Pushed {
-  switch (outcome?.kind) {
-    case 'pushed':
-      return { ids: outcome.ids }
-    case 'repeated':
-      return { ids: outcome.ids, repeated: true }
-    case 'failed':
-      throw outcome.error
-    default:
-      throw new Error('A push was neither made nor refused')
-  }
-}
-
-/** The verb `push`: sends each call by itself, or those that linger together. */
-export function pushVerbs(engine: Engine, batching: Batching | undefined): PushingVerbs {
-  if (batching === undefined) {
-    return { push: (queue, request) => push(engine, queue, request), flush: async () => {} }
-  }
-  const lingering = lingeringOf(engine, batching)
-  return {
-    async push(queue, request) {
-      const { items, idempotencyKey } = request
-      checkQueueId(queue)
-      checkPush(items)
-      if (idempotencyKey !== undefined) checkIdempotencyKey(idempotencyKey)
-      const bytes = items.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0)
-      return lingering.push(queue, request, { items: items.length, bytes })
-    },
-    flush: () => lingering.flush(),
-  }
-}
-
-const lingeringOf = (engine: Engine, batching: Batching) =>
-  new Lingering<PushRequest, Pushed>(batching, {
-    nowMs: () => engine.clock.nowMs(),
-    sleep: (ms) => engine.clock.sleep(ms),
-    async send(queue, requests) {
-      const receivedMs = requests.find((request) => request.receivedMs !== undefined)?.receivedMs
-      const outcomes = await appendPushes(engine, queue, requests, { receivedMs })
-      return outcomes.map(outcomeOf)
-    },
-    // Each push has its own outcome, so an error that is thrown belongs to no single push.
-    blame: () => 'all',
-    givenUp: ({ reason }) => reason,
-    tooMany: (message) => new QueueError('BUSY', message),
-  })
-
-function outcomeOf(outcome: PushOutcome): Outcome<Pushed> {
+/**
+ * Fails pushes whose times are not valid now, unless they are repetitions: those get their answers, however late they
+ * come. We make nothing for them, and only a strong read can say that a key is new (rule 7).
+ */
+async function failUntimely(engine: Engine, queue: string, calls: readonly Call[]): Promise<void> {
+  const untimely = pending(calls).filter((call) => call.untimely !== undefined)
+  if (untimely.length === 0) return
   try {
-    return { kind: 'answer', answer: pushedBy(outcome) }
+    await answerKnown(engine, queue, untimely, await readRecord(engine, queue))
+    for (const call of untimely) call.outcome ??= { kind: 'failed', error: call.untimely }
   } catch (error) {
-    return { kind: 'error', error }
+    for (const call of untimely) call.outcome ??= { kind: 'failed', error }
   }
 }
+
+/** Fails these pushes, and those behind them that would fail as well. */
+async function fail(
+  engine: Engine,
+  queue: string,
+  calls: readonly Call[],
+  failed: readonly Call[],
+  error: unknown,
+): Promise<void> {
+  const isLikeOne = (call: Call) => failed.some((one) => isSameAs(call, one))
+  const same = pending(calls).filter(isLikeOne)
+  for (const call of [...failed, ...same]) call.outcome = { kind: 'failed', error }
+  if (!(error instanceof QueueError)) return
+  if (isTooMuch(error)) {
+    if (error.code === 'QUEUE_FULL') await failAlike(engine, queue, calls, failed, error)
+    return
+  }
+  // The error belongs to no single push: the store is out of reach, say, and each group would run into that again.
+  const behind: PushOutcome = { kind: 'failed', error: unsent(error) }
+  for (const call of pending(calls)) call.outcome = behind
+}
+
+/** The pushes behind one with an unknown outcome have not been sent. */
+const unsent = (error: QueueError): QueueError =>
+  error.outcome === 'unknown'
+    ? new QueueError(error.code, 'The store is busy or out of reach; try again in a moment', {
+        cause: error,
+      })
+    : error
+
+/**
+ * If there is no room for this push, there is none for others that need as much, unless a key shows that they are in.
+ * Those that need none are never alike: items for later take up room only once they are due.
+ */
+async function failAlike(
+  engine: Engine,
+  queue: string,
+  calls: readonly Call[],
+  [first]: readonly Call[],
+  error: QueueError,
+): Promise<void> {
+  const nowMs = engine.clock.nowMs()
+  const itemsMin = Math.max(1, first === undefined ? 0 : itemsNow(first, nowMs))
+  const alike = () => pending(calls).filter((call) => itemsNow(call, nowMs) >= itemsMin)
+  try {
+    if (alike().some(({ keyHash }) => keyHash !== undefined)) {
+      // Not from memory: the answer to an older read may have come since (rule 7).
+      await answerKnown(engine, queue, alike(), await readRecord(engine, queue))
+    }
+  } catch (cause) {
+    for (const call of pending(calls)) call.outcome = { kind: 'failed', error: cause }
+  }
+  for (const call of alike()) call.outcome = { kind: 'failed', error }
+}
+
+/** The push is too large for the queue; a smaller one may still fit. */
+const isTooMuch = (error: unknown): boolean =>
+  error instanceof QueueError &&
+  error.outcome !== 'unknown' &&
+  (error.code === 'QUEUE_FULL' || error.code === 'TOO_MANY_PRIORITIES')

@@ -39,6 +39,10 @@ import type { RedriveRequest } from '../item-verbs.ts'
 import { type LanesMoved, move, moveLanes } from '../storing/move-across.ts'
 import { timesOfRedriven } from './move.ts'
 
+// Redrive: dead letters back to the lanes that they came from. One transaction of two records moves up to 100 of a lane,
+// so each item is in one of the queues at any time. A lost race is read again and tried again, to a bound. Items that
+// were pushed here by hand stay, and so do locked ones; we remember, for this call, which we have read.
+
 const ITEMS_PER_MOVE = 100
 const LOSSES_MAX = 24
 /** 1,000 items one by one, reads of items that stay, and lost races. */
@@ -47,8 +51,7 @@ const MOVES_MAX = 2_000
 const STAYING_MAX = 10_000
 
 /**
- * Moves dead-lettered items back to the end of the lanes they came from, in order, with their
- * priorities. Locked items and items pushed here by hand stay. One transaction moves up to 100.
+ * Moves dead-lettered items back to the end of the lanes they came from, in order, with their priorities.
  */
 export async function redrive(
   engine: Engine,
@@ -71,6 +74,12 @@ export async function redrive(
   if (moved > 0) await leaveDryQuietly(engine, record)
   if (failure !== undefined) throw moved > 0 ? changedAllTheSame(failure) : failure
   return { itemsRedriven: moved, itemsLeft: itemsLeftIn(record) }
+}
+
+function itemsLeftIn(record: QueueRecord | undefined): number {
+  let left = 0
+  for (const lane of record?.lanes.values() ?? []) left += countOf(unsettledIn(lane))
+  return left
 }
 
 function moveBack(
@@ -166,10 +175,4 @@ async function moveSome(
 function takeFirst(record: QueueRecord, stretches: readonly Stretch[]): QueueRecord {
   const settled = settle(passFrontier(record, stretches), stretches)
   return { ...settled, returns: settled.returns + 1 }
-}
-
-function itemsLeftIn(record: QueueRecord | undefined): number {
-  let left = 0
-  for (const lane of record?.lanes.values() ?? []) left += countOf(unsettledIn(lane))
-  return left
 }

@@ -44,10 +44,15 @@ import { buryDead } from '../storing/move-across.ts'
 import { appendSealing, sealAfter, sealQuietly } from '../storing/seal.ts'
 import { missingLanes } from '../storing/write-entries.ts'
 
-// One append on its way: what it brings, by which record its pushes are new, and where it landed.
+// One append until it is in, or refused. It names no version, so others may append at the same time: it fails only for
+// reasons that the record shows, and DynamoDB returns the record with the failure, so no attempt needs a read. What may
+// be in the way: no record, a missing lane, no room, a full tail or a full list of scheduled items (both wait for their
+// seal), or that its keys are new no longer. Only an append to more lanes than an expression can name is a fenced write.
+// Once an answer is lost, we never send an append without keys again: a second copy could follow the first (rule 5). One
+// with keys, or of inbox messages, passes only while these are new, and once it is in they are not: so it may be sent again.
 
 /** What one append brings, and to which queue. */
-export type Appending = {
+type Appending = {
   readonly engine: Engine
   readonly queue: string
   readonly addition: Append
@@ -61,57 +66,10 @@ export type Appending = {
 }
 
 /** What became of an append with keys or a sequence. */
-export type Appended =
+type Appended =
   | { readonly kind: 'placed'; readonly placed: Placed }
   /** By this record, part of it may not be new any more. It did not happen, unless in doubt, and it never will. */
   | { readonly kind: 'look'; readonly record: QueueRecord | undefined; readonly inDoubt: boolean }
-
-/** What the record says about an append with keys or a sequence; undefined if they are new. Receipts tell the rest. */
-export function knownOf(
-  { addition, newBy }: Appending,
-  { record, inDoubt }: View,
-): Appended | undefined {
-  if (newBy === undefined) return undefined
-  if (record !== undefined && inDoubt) {
-    const placed = findNoted(addition, record)
-    if (placed?.size === addition.lanes.size) return { kind: 'placed', placed }
-  }
-  return record !== undefined && isNew(addition, newBy, record)
-    ? undefined
-    : { kind: 'look', record, inDoubt }
-}
-
-/** The record by which its keys are new. */
-export const knownBy = ({ remembered }: Appending, newBy: QueueRecord): Known => ({
-  record: newBy,
-  isCurrent: newBy !== remembered,
-})
-
-export const isStillNew = ({ addition, newBy }: Appending, record: QueueRecord): boolean =>
-  newBy === undefined || isNew(addition, newBy, record)
-
-export function placedIn(addition: Append, record: QueueRecord): Appended {
-  return { kind: 'placed', placed: placedAt(record, startsAfterAppend(addition, record)) }
-}
-
-const FULL_WAIT_MS = 50
-
-/** Another process is sealing what is full. `waits` counts this wait and those before it. */
-export async function waitForRoom(
-  engine: Engine,
-  record: QueueRecord,
-  full: 'tail-full' | 'scheduled-full',
-  waits: number,
-  addition: Append,
-): Promise<QueueRecord | undefined> {
-  await engine.clock.sleep(FULL_WAIT_MS * (1 + engine.random()))
-  // Still full after a wait: the process that was to seal it may have died.
-  if (waits % 2 === 0) {
-    await (full === 'tail-full' ? sealQuietly(engine, record) : sealLaterQuietly(engine, record))
-  }
-  // The next blind append learns what the record is now; a wide one has to read it.
-  return addition.lanes.size > LANES_PER_APPEND ? readRecord(engine, record.queue) : record
-}
 
 /**
  * Most attempts only wait for a seal, 50–100 ms each: three seconds in all, after which an answer serves the
@@ -121,11 +79,7 @@ const ATTEMPTS_MAX = 40
 /** How often we send a repeatable append whose answers get lost; after that, the store is out of reach. */
 const LOST_ANSWERS_MAX = 4
 
-/**
- * An append names no version: it fails only for reasons that the record shows, and DynamoDB returns the
- * record with the failure, so no attempt needs a read. Once an answer is lost, we never send the append
- * again: a second copy could follow the first (rule 5).
- */
+/** Where the items of an append without keys came to lie. */
 export async function append(
   engine: Engine,
   queue: string,
@@ -139,10 +93,7 @@ export async function append(
   return appended.placed
 }
 
-/**
- * The same for an append whose pushes have keys, or that applies inbox messages. It passes only while these are new,
- * and once it is in they are not: so after a lost answer we may send it again.
- */
+/** The same for an append whose pushes have keys, or that applies inbox messages: it may find that they are not new. */
 export function appendNew(
   engine: Engine,
   queue: string,
@@ -170,6 +121,27 @@ function sendUntilIn(appending: Appending, limit: LimitedCall): Promise<Appended
     return act(() => (isAlone ? sealFirst(appending, record) : sendBlind(appending, view)))
   })
 }
+
+/** What the record says about an append with keys or a sequence; undefined if they are new. Receipts tell the rest. */
+function knownOf({ addition, newBy }: Appending, { record, inDoubt }: View): Appended | undefined {
+  if (newBy === undefined) return undefined
+  if (record !== undefined && inDoubt) {
+    const placed = findNoted(addition, record)
+    if (placed?.size === addition.lanes.size) return { kind: 'placed', placed }
+  }
+  return record !== undefined && isNew(addition, newBy, record)
+    ? undefined
+    : { kind: 'look', record, inDoubt }
+}
+
+/** The record by which its keys are new. */
+const knownBy = ({ remembered }: Appending, newBy: QueueRecord): Known => ({
+  record: newBy,
+  isCurrent: newBy !== remembered,
+})
+
+const isStillNew = ({ addition, newBy }: Appending, record: QueueRecord): boolean =>
+  newBy === undefined || isNew(addition, newBy, record)
 
 /** For a lone producer whose push would fill the tail. If it is too early for a seal, it pushes like any other. */
 async function sealFirst(
@@ -211,6 +183,10 @@ async function landed(
   await sealLaterAfter(engine, after, addition.later)
   if (addition.items > 0) await remindInTime(engine, after)
   return done(placedIn(addition, after))
+}
+
+function placedIn(addition: Append, record: QueueRecord): Appended {
+  return { kind: 'placed', placed: placedAt(record, startsAfterAppend(addition, record)) }
 }
 
 /**
@@ -272,10 +248,7 @@ async function clearTheWay(
       return again(asStored(await makeRoomForLanes(engine, record, buryDead)))
     case 'tail-full':
     case 'scheduled-full':
-      appending.waits += 1
-      return again(
-        asStored(await waitForRoom(engine, record, obstacle.kind, appending.waits, addition)),
-      )
+      return again(asStored(await waitForRoom(appending, record, obstacle.kind)))
     case 'too-wide':
     case 'no-record':
     case 'no-lanes':
@@ -284,6 +257,25 @@ async function clearTheWay(
     default:
       throw obstacle satisfies never
   }
+}
+
+const FULL_WAIT_MS = 50
+
+/** Another process is sealing what is full. */
+async function waitForRoom(
+  appending: Appending,
+  record: QueueRecord,
+  full: 'tail-full' | 'scheduled-full',
+): Promise<QueueRecord | undefined> {
+  const { engine, addition } = appending
+  appending.waits += 1
+  await engine.clock.sleep(FULL_WAIT_MS * (1 + engine.random()))
+  // Still full after a wait: the process that was to seal it may have died.
+  if (appending.waits % 2 === 0) {
+    await (full === 'tail-full' ? sealQuietly(engine, record) : sealLaterQuietly(engine, record))
+  }
+  // The next blind append learns what the record is now; a wide one has to read it.
+  return addition.lanes.size > LANES_PER_APPEND ? readRecord(engine, record.queue) : record
 }
 
 /** Finds the append in the record, or says that nobody can tell. Sends a repeatable append again. */

@@ -34,6 +34,37 @@ import {
   withAlong,
 } from './place-later.ts'
 
+// Scheduled items taken out by their ids: cancelled, or put into a new place, which is among the scheduled again. An item
+// lies in the record's list or in a row, and may be copied from one into the other (a seal), join its lane, or be
+// cancelled while we look. Every write that takes some out changes one counter of the record, and passes only if that is
+// as its process saw it. So an item never goes to both a join and this, and it is in one place at any time. To answer that
+// one is gone takes a write as well: two reads might show the record before such a write and the rows after it.
+
+/**
+ * Takes scheduled items out by their ids, and returns the ids of those that it took out, not of items that had joined
+ * or been cancelled before.
+ */
+export async function cancelScheduled(
+  engine: Engine,
+  queue: string,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  return new Set((await takeScheduled(engine, queue, ids)).keys())
+}
+
+/**
+ * Gives scheduled items another time, another priority, another queue, or several of these; returns their new ids by
+ * the old ones. An item whose new time has passed joins with the next pop or sweep.
+ */
+export async function rescheduled(
+  engine: Engine,
+  queue: string,
+  ids: readonly string[],
+  place: NewPlace,
+): Promise<ReadonlyMap<string, string>> {
+  return takeScheduled(engine, queue, ids, place)
+}
+
 /** Attempts lost to writers that seal, join or cancel. */
 const ATTEMPTS_MAX = 24
 /** Ids of one write: each may come out of a separate row and go into another, and a transaction takes 100. */
@@ -41,10 +72,9 @@ const IDS_PER_WRITE = 45
 
 /**
  * Takes scheduled items out, and puts them into their new place if there is one. Returns the ids of the items that it
- * found, with their new ids. An item never goes to both a join and this: each write passes only if no other has taken
- * anything out since its process read the record.
+ * found, with their new ids.
  */
-export async function takeScheduled(
+async function takeScheduled(
   engine: Engine,
   queue: string,
   ids: readonly string[],
@@ -129,7 +159,7 @@ function isThere(record: QueueRecord, found: Found, place: NewPlace | undefined)
 
 /**
  * Makes sure that items we did not find are gone: that nothing moved one between our reads of the record and the rows.
- * Only a write, which changes nothing, can tell: a read may show the record before a transaction and the rows after it.
+ * The write changes nothing.
  */
 async function isStill(engine: Engine, record: QueueRecord): Promise<boolean> {
   const { queue } = record
@@ -211,30 +241,4 @@ async function write(
   if (placing !== undefined) engine.memory.delete(placing.target.queue)
   if (transacted.kind === 'unknown') throw outcomeUnknown(queue, transacted.cause)
   return transacted.kind === 'done'
-}
-
-/**
- * Takes scheduled items out by their ids, and returns the ids of those that it took out, not of items that had joined
- * or been cancelled before.
- */
-export async function cancelScheduled(
-  engine: Engine,
-  queue: string,
-  ids: readonly string[],
-): Promise<ReadonlySet<string>> {
-  return new Set((await takeScheduled(engine, queue, ids)).keys())
-}
-
-/**
- * Gives scheduled items another time, another priority, or both; returns their new ids by the old ones. One write takes
- * an item out of its old place and puts it into the new one, so it is in one place at any time. An item whose new time
- * has passed joins with the next pop or sweep.
- */
-export async function rescheduled(
-  engine: Engine,
-  queue: string,
-  ids: readonly string[],
-  place: NewPlace,
-): Promise<ReadonlyMap<string, string>> {
-  return takeScheduled(engine, queue, ids, place)
 }

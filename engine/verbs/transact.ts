@@ -10,7 +10,13 @@ import {
 import { checkQueueId, QueueError } from '../../shared/errors.ts'
 import { randomText } from '../../shared/system.ts'
 import { type Append, obstacleTo } from '../core/append.ts'
-import { checkPush, checkTimesAhead, dueSecondOf, mayBeLater } from '../core/check-requests.ts'
+import {
+  checkPush,
+  checkTimesAhead,
+  dueSecondOf,
+  mayBeLater,
+  type PushItem,
+} from '../core/check-requests.ts'
 import { recordKey } from '../core/keys.ts'
 import type { Later } from '../core/later.ts'
 import {
@@ -32,7 +38,7 @@ import {
   tailLimits,
 } from '../driver/engine.ts'
 import { type LimitedCall, passLimit } from '../driver/queue-settings.ts'
-import type { PushItem, TransactItem } from '../item-verbs.ts'
+import type { TransactItem } from '../item-verbs.ts'
 import { appendUpdate } from '../requests/append-update.ts'
 import { forgetTokensUpdate, type OnceOnly } from '../requests/blind-updates.ts'
 import { sealLaterQuietly } from '../storing/copy-later.ts'
@@ -42,17 +48,15 @@ import { sealQuietly } from '../storing/seal.ts'
 import { prepare, prepareLater } from '../storing/write-entries.ts'
 import { recordOf } from './push.ts'
 
-const TOKEN_CHARACTERS = 6
-/** Enough for 4,800 tokens, or for as many races lost to others that forget some. */
-const FORGETTING_UPDATES_MAX = 24
+// Pushes inside a caller's own transaction: an entry for it, and the loop that sends it. An entry passes once, because the
+// record remembers the tokens of entries that passed: sent again after a lost answer, it says whether the first copy did.
+// While a first copy may still land there is no second entry, which could push the same items twice. An entry that was
+// refused because of the queue (the tail filled up, the lane was dropped, many other entries were used meanwhile) did
+// nothing, and another takes its place. All other errors are the caller's own.
 
 /**
- * One entry for the caller's own TransactWriteItems, so that an item is pushed exactly when the
- * caller's own row is written. We write a large item's batch beforehand; it stays as a stray if the
- * transaction never comes. An entry passes only once: sent again in another transaction, it would push the
- * same item twice, and a large item's batch as well. If its condition fails for another reason (the tail
- * filled up, the lane was dropped, many other entries were used meanwhile), nothing happened: ask for a
- * new entry and try again.
+ * One entry for the caller's own TransactWriteItems, so that an item is pushed exactly when the caller's own row is
+ * written. We write a large item's batch beforehand; it stays as a stray if the transaction never comes.
  */
 export async function pushTransactItem(
   engine: Engine,
@@ -62,129 +66,14 @@ export async function pushTransactItem(
   return (await makeEntry(engine, queue, [item], pushLimited())).entry
 }
 
-export type Entry = { readonly entry: TransactItem } & OnceOnly
-
-export const pushLimited = (): LimitedCall => ({
-  verb: 'push',
-  pass: undefined,
-  receivedMs: undefined,
-})
-
-/** The same for several items: a transaction may touch the record only once. `limit`: the call that asks for it. */
-export async function makeEntry(
-  engine: Engine,
-  queue: string,
-  items: readonly PushItem[],
-  limit: LimitedCall,
-): Promise<Entry> {
-  checkQueueId(queue)
-  checkPush(items)
-  const nowMs = engine.clock.nowMs()
-  checkTimesAhead(items, nowMs)
-  // Items for later take up no room, and need no lane, until they are due.
-  const now = items.filter((item) => dueSecondOf(item, nowMs) === undefined)
-  const priorities = new Set(now.map(({ priority = 0 }) => priority))
-  if (priorities.size > LANES_PER_APPEND) throw tooManyPriorities(priorities.size)
-  // The remembered record may belong to a queue that was forgotten since.
-  engine.memory.delete(queue)
-  for (const priority of priorities) await ensureLane(engine, queue, priority)
-  let record = await (now.length > 0 ? readRecord(engine, queue) : recordOf(engine, queue))
-  if (record !== undefined && now.length > 0) record = await makeRoom(engine, record, now.length)
-  if (record !== undefined) record = await forgetTokens(engine, record)
-  // The queue was forgotten meanwhile, because it had been empty for long.
-  if (record === undefined) throw busy(queue)
-  checkLanesFit(record, priorities)
-  if (now.length > 0 && record.room < now.length) throw queueFull(record, now.length)
-  await passLimit(engine, limit, record)
-  const { addition: atOnce } = await prepare(engine, queue, now, nowMs)
-  const addition = await withLater(engine, record, atOnce, items, nowMs)
-  const obstacle = obstacleTo(addition, record, tailLimits(engine))
-  if (obstacle.kind === 'tail-full') await sealQuietly(engine, record)
-  if (obstacle.kind === 'scheduled-full') await sealLaterQuietly(engine, record)
-  const token = randomText(engine.random, TOKEN_CHARACTERS)
-  const entry: TransactItem = {
-    Update: {
-      TableName: engine.dynamo.tableName,
-      Key: recordKey(queue),
-      ExpressionAttributeNames: {},
-      ...appendUpdate(addition, tailLimits(engine), {
-        pass: limit.pass,
-        remindAtMs: remindAtMs(engine),
-        once: { token, seen: record },
-        seen: record,
-        // When the caller sends it, the timer may have changed; the sweeper comes and corrects it.
-        ...(addition.later && { timerAtMs: { atOnce: noLater(record, addition.later, nowMs) } }),
-      }),
-      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-    },
-  }
-  return { entry, token, seen: record }
-}
-
-/** A lock may have expired by now that nobody has ended: claims must not pass by its items. */
-const noLater = (
-  { checkAtMs = Number.POSITIVE_INFINITY }: QueueRecord,
-  { dueMs }: Later,
-  nowMs: number,
-): number => asPrompt(Math.min(checkAtMs, dueMs, nowMs))
-
-async function withLater(
-  engine: Engine,
-  { queue, scheduled: { seals } }: QueueRecord,
-  addition: Append,
-  items: readonly PushItem[],
-  pushedAtMs: number,
-): Promise<Append> {
-  if (!items.some(mayBeLater)) return addition
-  const keyHash = randomText(engine.random, 8)
-  const seed = { pushedAtMs, tag: '', seals }
-  const { later } = await prepareLater(engine, queue, [{ items, keyHash }], seed)
-  return later === undefined ? addition : { ...addition, later, timed: true }
-}
-
-const tooManyPriorities = (count: number): QueueError =>
-  new QueueError(
-    'INVALID_PRIORITY',
-    `Cannot push to ${count} priorities in one transaction because it takes ${LANES_PER_APPEND}`,
-    { field: 'items' },
-  )
-
-/**
- * Forgets as many tokens as keep the record from growing; entries handed out lately stay good. An older
- * version let a record keep any number: if there are too many for one update, several forget them.
- */
-async function forgetTokens(
-  engine: Engine,
-  seenFirst: QueueRecord,
-): Promise<QueueRecord | undefined> {
-  const { queue } = seenFirst
-  let record: QueueRecord | undefined = seenFirst
-  for (let update = 1; update <= FORGETTING_UPDATES_MAX && record !== undefined; update += 1) {
-    const { kept } = record.tokens
-    if (kept < TOKENS_KEPT_MAX) return record
-    const tokens = Math.min(kept - TOKENS_KEPT_MIN, TOKENS_PER_UPDATE)
-    const written = await engine.dynamo.update(recordKey(queue), forgetTokensUpdate(record, tokens))
-    // Whether we have forgotten them, or another process, or nobody: go by the record as it is now.
-    record =
-      written.kind === 'unknown'
-        ? await readRecord(engine, queue)
-        : seen(engine, queue, written.row)
-  }
-  // DynamoDB would refuse the entry as soon as the caller sends it.
-  if (record !== undefined && record.tokens.kept >= TOKENS_MAX) throw busy(queue)
-  return record
-}
-
 /** How many new entries we make, one after each transaction that failed because of the queue. */
 const ENTRIES_MAX = 8
 
-export type SendEntries<T> = (entries: readonly TransactItem[]) => Promise<T>
+type SendEntries<T> = (entries: readonly TransactItem[]) => Promise<T>
 
 /**
- * Pushes the items in the caller's own transaction, which `send` sends with the entries it is given. If the
- * transaction fails because of the queue (its tail was full, or its lane is gone), we try again with a new entry. We
- * throw the caller's own errors, such as a condition that did not hold, as they came. Returns undefined if the
- * transaction's answer was lost and the record shows that it passed.
+ * Pushes the items in the caller's own transaction, which `send` sends with the entries it is given. Returns undefined
+ * if the transaction's answer was lost and the record shows that it passed.
  */
 export async function transact<T>(
   engine: Engine,
@@ -300,3 +189,120 @@ function refusedRows(error: Error): (Row | undefined)[] | undefined {
 /** By what the record remembers of entries that passed. */
 const hasPassed = (row: Row, { token }: Entry): boolean =>
   ((row as { readonly u?: readonly string[] }).u ?? []).includes(token)
+
+type Entry = { readonly entry: TransactItem } & OnceOnly
+
+const pushLimited = (): LimitedCall => ({
+  verb: 'push',
+  pass: undefined,
+  receivedMs: undefined,
+})
+
+/** An entry for all the items: a transaction may touch the record only once. `limit`: the call that asks for it. */
+async function makeEntry(
+  engine: Engine,
+  queue: string,
+  items: readonly PushItem[],
+  limit: LimitedCall,
+): Promise<Entry> {
+  checkQueueId(queue)
+  checkPush(items)
+  const nowMs = engine.clock.nowMs()
+  checkTimesAhead(items, nowMs)
+  // Items for later take up no room, and need no lane, until they are due.
+  const now = items.filter((item) => dueSecondOf(item, nowMs) === undefined)
+  const priorities = new Set(now.map(({ priority = 0 }) => priority))
+  if (priorities.size > LANES_PER_APPEND) throw tooManyPriorities(priorities.size)
+  // The remembered record may belong to a queue that was forgotten since.
+  engine.memory.delete(queue)
+  for (const priority of priorities) await ensureLane(engine, queue, priority)
+  let record = await (now.length > 0 ? readRecord(engine, queue) : recordOf(engine, queue))
+  if (record !== undefined && now.length > 0) record = await makeRoom(engine, record, now.length)
+  if (record !== undefined) record = await forgetTokens(engine, record)
+  // The queue was forgotten meanwhile, because it had been empty for long.
+  if (record === undefined) throw busy(queue)
+  checkLanesFit(record, priorities)
+  if (now.length > 0 && record.room < now.length) throw queueFull(record, now.length)
+  await passLimit(engine, limit, record)
+  const { addition: atOnce } = await prepare(engine, queue, now, nowMs)
+  const addition = await withLater(engine, record, atOnce, items, nowMs)
+  const obstacle = obstacleTo(addition, record, tailLimits(engine))
+  if (obstacle.kind === 'tail-full') await sealQuietly(engine, record)
+  if (obstacle.kind === 'scheduled-full') await sealLaterQuietly(engine, record)
+  const token = randomText(engine.random, TOKEN_CHARACTERS)
+  const entry: TransactItem = {
+    Update: {
+      TableName: engine.dynamo.tableName,
+      Key: recordKey(queue),
+      ExpressionAttributeNames: {},
+      ...appendUpdate(addition, tailLimits(engine), {
+        pass: limit.pass,
+        remindAtMs: remindAtMs(engine),
+        once: { token, seen: record },
+        seen: record,
+        // When the caller sends it, the timer may have changed; the sweeper comes and corrects it.
+        ...(addition.later && { timerAtMs: { atOnce: noLater(record, addition.later, nowMs) } }),
+      }),
+      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+    },
+  }
+  return { entry, token, seen: record }
+}
+
+/** A lock may have expired by now that nobody has ended: claims must not pass by its items. */
+const noLater = (
+  { checkAtMs = Number.POSITIVE_INFINITY }: QueueRecord,
+  { dueMs }: Later,
+  nowMs: number,
+): number => asPrompt(Math.min(checkAtMs, dueMs, nowMs))
+
+async function withLater(
+  engine: Engine,
+  { queue, scheduled: { seals } }: QueueRecord,
+  addition: Append,
+  items: readonly PushItem[],
+  pushedAtMs: number,
+): Promise<Append> {
+  if (!items.some(mayBeLater)) return addition
+  const keyHash = randomText(engine.random, 8)
+  const seed = { pushedAtMs, tag: '', seals }
+  const { later } = await prepareLater(engine, queue, [{ items, keyHash }], seed)
+  return later === undefined ? addition : { ...addition, later, timed: true }
+}
+
+const tooManyPriorities = (count: number): QueueError =>
+  new QueueError(
+    'INVALID_PRIORITY',
+    `Cannot push to ${count} priorities in one transaction because it takes ${LANES_PER_APPEND}`,
+    { field: 'items' },
+  )
+
+const TOKEN_CHARACTERS = 6
+/** Enough for 4,800 tokens, or for as many races lost to others that forget some. */
+const FORGETTING_UPDATES_MAX = 24
+
+/**
+ * Forgets as many tokens as keep the record from growing; entries handed out lately stay good. An older
+ * version let a record keep any number: if there are too many for one update, several forget them.
+ */
+async function forgetTokens(
+  engine: Engine,
+  seenFirst: QueueRecord,
+): Promise<QueueRecord | undefined> {
+  const { queue } = seenFirst
+  let record: QueueRecord | undefined = seenFirst
+  for (let update = 1; update <= FORGETTING_UPDATES_MAX && record !== undefined; update += 1) {
+    const { kept } = record.tokens
+    if (kept < TOKENS_KEPT_MAX) return record
+    const tokens = Math.min(kept - TOKENS_KEPT_MIN, TOKENS_PER_UPDATE)
+    const written = await engine.dynamo.update(recordKey(queue), forgetTokensUpdate(record, tokens))
+    // Whether we have forgotten them, or another process, or nobody: go by the record as it is now.
+    record =
+      written.kind === 'unknown'
+        ? await readRecord(engine, queue)
+        : seen(engine, queue, written.row)
+  }
+  // DynamoDB would refuse the entry as soon as the caller sends it.
+  if (record !== undefined && record.tokens.kept >= TOKENS_MAX) throw busy(queue)
+  return record
+}

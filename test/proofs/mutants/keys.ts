@@ -43,7 +43,7 @@ export const keyMutants: readonly Mutant[] = [
     [seal, 'throw unavailable(written.cause)', 'throw written.cause'],
     test(keyTest, 'store is out of reach')),
   mutant('receipts-not-looked-for', rule,
-    [answers, 'await answersOfReceipts( engine, queue, calls.filter(({ outcome }) => outcome === undefined), )', ''],
+    [answers, 'await receiptsOf(engine, queue, hashes)', 'new Map<string, Receipt>()'],
     test(keyTest, 'has one effect')),
   mutant('receipts-looked-for-in-stale-reads', rule,
     [answers, '? [await dynamo.get(receiptKey(queue, only), true)]', '? [await dynamo.get(receiptKey(queue, only), false)]'],
