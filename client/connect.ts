@@ -1,6 +1,5 @@
-import { checkOptions } from '../shared/options.ts'
+import { checkOptions, type Names } from '../shared/options.ts'
 import { authoriser } from './auth.ts'
-import { createClientNames } from './option-names.ts'
 import type { ClientOptions } from './queue.ts'
 import { shown } from './queue-calls.ts'
 import { retryPolicy } from './retry.ts'
@@ -8,6 +7,31 @@ import { type Send, sender, TIMEOUT_MS } from './transport.ts'
 
 // From a client's options to the one function that sends every call. The command line uses it too, for calls whose
 // answers it prints as they come.
+
+const names: Names<ClientOptions> = {
+  url: 0,
+  auth: 0,
+  fetch: 0,
+  timeoutMs: 0,
+  retry: 0,
+  linger: 0,
+}
+
+/** The one function that sends every verb. */
+export function connect(options: ClientOptions): { readonly base: URL; readonly send: Send } {
+  const base = baseOf(options?.url)
+  checkOptions(options, names)
+  const { auth = { kind: 'none' }, timeoutMs = TIMEOUT_MS } = options
+  const send = sender({
+    base,
+    // Look it up for each call, so that replacing the global `fetch` has an effect.
+    fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
+    authorise: authoriser(auth, base, Date.now),
+    timeoutMs,
+    policy: retryPolicy(options.retry),
+  })
+  return { base, send }
+}
 
 /** `localhost:8000` is a valid URL of the scheme `localhost:`, and fetch's error about it is no help. */
 function baseOf(url: string | URL | undefined): URL {
@@ -26,20 +50,4 @@ function baseOf(url: string | URL | undefined): URL {
   throw new TypeError(
     `Cannot use ${shown(url)} as the url because it does not begin with http:// or https://; write ${instead}`,
   )
-}
-
-/** The one function that sends every verb. */
-export function connect(options: ClientOptions): { readonly base: URL; readonly send: Send } {
-  const base = baseOf(options?.url)
-  checkOptions(options, createClientNames)
-  const { auth = { kind: 'none' }, timeoutMs = TIMEOUT_MS } = options
-  const send = sender({
-    base,
-    // Look it up for each call, so that replacing the global `fetch` has an effect.
-    fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
-    authorise: authoriser(auth, base, Date.now),
-    timeoutMs,
-    policy: retryPolicy(options.retry),
-  })
-  return { base, send }
 }

@@ -2,13 +2,14 @@ import { batchingOf } from '../shared/linger.ts'
 import { checkOptions, type Names, refusingUnknown } from '../shared/options.ts'
 import type { ConsumeManyOptions, Which } from '../shared/worker/which-queues.ts'
 import type { HealthAnswer, ListAnswer } from './api-types.ts'
-import { wholeQueue } from './bulk.ts'
 import { connect } from './connect.ts'
+import { consume } from './consume/consume.ts'
 import type { BatchHandler } from './consume/many.ts'
 import { isPushPopError } from './errors.ts'
 import {
   call,
   optional,
+  peek,
   queuePatternRules,
   queueRules,
   ratePatternRules,
@@ -16,7 +17,7 @@ import {
   scheduleRules,
 } from './option-names.ts'
 import { pushCalls, pusherOf } from './pushing.ts'
-import type { CallOptions, ClientOptions, Consumed, Json, Queue } from './queue.ts'
+import type { CallOptions, ClientOptions, Consumed, Json, PeekOptions, Queue } from './queue.ts'
 import {
   idsOf,
   pathOf,
@@ -199,6 +200,24 @@ export function createClient(options: ClientOptions): Client {
     },
   }
   return refusingUnknown(client, clientRules)
+}
+
+/** Every verb of a queue, and consume on top of them. */
+function wholeQueue<T>(verbs: Omit<Queue<T>, 'consume' | 'items'>): Queue<T> {
+  const queue: Queue<T> = {
+    ...verbs,
+    async *items(options: PeekOptions = {}) {
+      checkOptions(options, peek)
+      let cursor = options.cursor
+      do {
+        const page = await verbs.peek({ ...options, cursor })
+        yield* page.items
+        cursor = page.cursor
+      } while (cursor !== undefined)
+    },
+    consume: (handler, options) => consume(queue, handler, options),
+  }
+  return queue
 }
 
 async function* allQueues(send: Send, options: QueuesOptions): AsyncGenerator<QueueSummary> {

@@ -1,8 +1,6 @@
 import type { Names, Requests } from '../shared/options.ts'
 import type {
-  BulkOptions,
   CallOptions,
-  ClientOptions,
   ItemOptions,
   MatchOptions,
   PushItem,
@@ -25,16 +23,7 @@ const key = { idempotent: 0, idempotencyKey: 0, ...call } as const
 const settle: Second<'acknowledge'> = { ids: 0, ...call }
 const release: Second<'release'> = { delaySeconds: 0, overtake: 0, ...settle }
 
-export const createClientNames: Names<ClientOptions> = {
-  url: 0,
-  auth: 0,
-  fetch: 0,
-  timeoutMs: 0,
-  retry: 0,
-  linger: 0,
-}
 const match: Names<MatchOptions> = { ifMatch: 0, ...call }
-export const bulkNames: Names<BulkOptions> = { prefix: 0, atOnce: 0, ...call }
 const schedule: Names<ScheduleInput<unknown>> = {
   item: 0,
   priority: 0,
