@@ -33,6 +33,8 @@ import { SMALL_BODY_BYTES_MAX } from './read-request.ts'
 import { described, flag, integer, object, optional, text } from './schemas/fields.ts'
 import { defaultSentence, settingEntries } from './schemas/settings.ts'
 
+// The rate limiter's calls: what they accept and what they answer. A limit's "no" is a 429 with the state of the limit.
+
 /**
  * How long a call waits for its turn, unless a setting says otherwise. That is less than a call may wait: each waiting call
  * takes an environment of the function, and an account has 1,000 of them for all its functions, a new account 10. At 50
