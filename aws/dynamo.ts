@@ -35,9 +35,11 @@ import {
 } from './failures.ts'
 import type { Key, Row } from './table.ts'
 
-// biome-ignore-all lint/style/noExcessiveLinesPerFile: one class, because it deals once with each way to fail
-
 export type { Clock, DocumentPort, Random, Row }
+
+// Every request to DynamoDB, so that each way to fail is handled once. We send a request again only if we know that it
+// has changed nothing, or if a second copy changes nothing. What is left for callers: a write was done, or its condition
+// failed, or its answer was lost and nobody knows. The class is large because it holds the loops in which that is decided.
 
 /** The outcome of a write. We have already retried after throttling and conflicts, which change nothing. */
 export type Written =
@@ -65,10 +67,8 @@ const READ_ATTEMPTS_MAX = 4
 const BATCH_WRITE_ROWS_MAX = 25
 const BATCH_GET_KEYS_MAX = 100
 
-/**
- * Every request to the table goes through here, so that we handle each kind of failure in one place. It is
- * one class, and therefore one file, although a long one.
- */
+type UpdateInput = Omit<UpdateCommandInput, 'TableName' | 'Key'>
+
 export class Dynamo {
   readonly tableName: string
   readonly #clock: Clock
@@ -115,19 +115,15 @@ export class Dynamo {
 
   async get(key: Key, consistent: boolean): Promise<Row | undefined> {
     const input = { TableName: this.tableName, Key: key, ConsistentRead: consistent }
-    const output = await this.#read<{ Item?: Row }>(() => new GetCommand(input))
+    const output = await this.#repeat<{ Item?: Row }>(() => new GetCommand(input))
     return output.Item
   }
 
-  async update(
-    key: Key,
-    expressions: Omit<UpdateCommandInput, 'TableName' | 'Key'>,
-    eager = false,
-  ): Promise<Written> {
+  async update(key: Key, expressions: UpdateInput, eager = false): Promise<Written> {
     return this.#write(() => this.#updateOf(key, expressions), eager)
   }
 
-  #updateOf(key: Key, expressions: Omit<UpdateCommandInput, 'TableName' | 'Key'>): object {
+  #updateOf(key: Key, expressions: UpdateInput): object {
     return new UpdateCommand({
       TableName: this.tableName,
       Key: key,
@@ -143,7 +139,7 @@ export class Dynamo {
    */
   async updateOnce(
     key: Key,
-    expressions: Omit<UpdateCommandInput, 'TableName' | 'Key'>,
+    expressions: UpdateInput,
   ): Promise<Written | { readonly kind: 'refused'; readonly cause: unknown }> {
     try {
       return written(await this.#send(this.#updateOf(key, expressions)))
@@ -155,25 +151,16 @@ export class Dynamo {
   }
 
   async put(input: Omit<PutCommandInput, 'TableName'>): Promise<Written> {
-    return this.#write(
-      () =>
-        new PutCommand({
-          TableName: this.tableName,
-          ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-          ...input,
-        }),
-    )
+    return this.#write(() => new PutCommand(this.#conditional(input)))
   }
 
   async delete(input: Omit<DeleteCommandInput, 'TableName'>): Promise<Written> {
-    return this.#write(
-      () =>
-        new DeleteCommand({
-          TableName: this.tableName,
-          ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-          ...input,
-        }),
-    )
+    return this.#write(() => new DeleteCommand(this.#conditional(input)))
+  }
+
+  #conditional<I extends object>(input: I) {
+    const ReturnValuesOnConditionCheckFailure = 'ALL_OLD'
+    return { TableName: this.tableName, ReturnValuesOnConditionCheckFailure, ...input } as const
   }
 
   /** `isBrief`: the caller can do without this, so we do not wait long for others. */
@@ -209,7 +196,7 @@ export class Dynamo {
   async query(
     input: Omit<QueryCommandInput, 'TableName'>,
   ): Promise<{ rows: readonly Row[]; next: Row | undefined }> {
-    const output = await this.#read<{ Items?: Row[]; LastEvaluatedKey?: Row }>(
+    const output = await this.#repeat<{ Items?: Row[]; LastEvaluatedKey?: Row }>(
       () => new QueryCommand({ TableName: this.tableName, ...input }),
     )
     return { rows: output.Items ?? [], next: output.LastEvaluatedKey }
@@ -236,7 +223,7 @@ export class Dynamo {
     try {
       while (left.length > 0) {
         const asked = left.slice(0, BATCH_GET_KEYS_MAX)
-        const output = await this.#read<{
+        const output = await this.#repeat<{
           Responses?: Record<string, Row[]>
           UnprocessedKeys?: Record<string, { Keys?: Key[] }>
         }>(
@@ -265,10 +252,7 @@ export class Dynamo {
   async putMany(rows: readonly Row[], eager = false): Promise<void> {
     const first = rows[0]
     if (rows.length === 1 && first !== undefined) {
-      await this.#idempotent(
-        () => new PutCommand({ TableName: this.tableName, Item: first }),
-        eager,
-      )
+      await this.#repeat(() => new PutCommand({ TableName: this.tableName, Item: first }), eager)
       return
     }
     await this.#writeMany(
@@ -288,7 +272,7 @@ export class Dynamo {
       const waited = startWaiting()
       while (left.length > 0) {
         const asked = left
-        const output = await this.#idempotent<{ UnprocessedItems?: Record<string, Row[]> }>(
+        const output = await this.#repeat<{ UnprocessedItems?: Record<string, Row[]> }>(
           () => new BatchWriteCommand({ RequestItems: { [this.tableName]: [...asked] } }),
           eager,
         )
@@ -328,11 +312,7 @@ export class Dynamo {
   }
 
   /** For requests that we may repeat: reads, and writes whose repetition changes nothing. */
-  async #idempotent<T>(command: () => object, eager = false): Promise<T> {
-    return this.#read<T>(command, eager)
-  }
-
-  async #read<T>(command: () => object, isEager = false): Promise<T> {
+  async #repeat<T>(command: () => object, isEager = false): Promise<T> {
     const waited = startWaiting()
     for (let lost = 0; ; ) {
       this.#checkDeadline()

@@ -5,154 +5,11 @@ import { isUnsent } from '../shared/wire.ts'
 import { fromAttributes } from './attribute-values.ts'
 import type { Row } from './table.ts'
 
-/**
- * How long a store may take for a whole answer, its body included. A late answer must be an error, after
- * which the engine finds out what happened (decision 0002).
- */
-export const answerTimeoutsMs = {
-  /** Even slow answers hardly ever take this long; four of them, with pauses, fit into the gateway's 30 s. */
-  dynamodb: 3_000,
-  /** Segments of large items are megabytes, which travel at some 50 MB a second. */
-  s3: 10_000,
-  /** `put-events.ts` allows for four of them. */
-  eventBridge: 3_000,
-  /** Answers take some 20 ms within a region; `send.ts` allows for three timeouts. */
-  sqs: 3_000,
-  /** Lambda only queues the event. */
-  lambda: 3_000,
-} as const
+// What it means when a request fails: whether it may have been carried out, whether another try helps, and how long we
+// are patient. Only this file tells the errors of AWS's clients apart: by class name and status, never by text. Only this
+// file knows how to keep a client from waiting without end, and from repeating a request by itself.
 
-/**
- * After a thaw, a process runs its timers before it reads its sockets. So this acts only after it has read them: an
- * answer that came meanwhile counts.
- */
-export const afterReading = (ms: number, act: () => void): NodeJS.Timeout =>
-  setTimeout(() => setImmediate(act), ms)
-
-// How a request failed, for an engine that must know whether the request may have been carried out.
-
-/** There was no connection, so no part of the request left this machine, and nothing changed. */
-export class RequestNotSentError extends Error {
-  override readonly name = 'RequestNotSentError'
-
-  constructor(host: string, cause: unknown) {
-    const { message, code } = cause as NodeJS.ErrnoException
-    // If none of several addresses answers, Node's error has no message.
-    const why = message || code
-    super(`Cannot send the request because there is no connection to ${host}: ${why}`, { cause })
-  }
-}
-
-/** We could not write or sign the request, so nothing was sent; trying again would not help. */
-export class RequestNotMadeError extends Error {
-  override readonly name = 'RequestNotMadeError'
-
-  constructor(cause: Error) {
-    super(cause.message, { cause })
-  }
-}
-
-/** Has the name that the SDK's own handler gives it, for clients with their own retries. */
-export const timeoutError = (message: string): Error =>
-  Object.assign(new Error(message), { name: 'TimeoutError', code: 'ETIMEDOUT' })
-
-export const abortError = ({ reason }: AbortSignal): Error =>
-  Object.assign(new Error('The caller aborted the request', { cause: reason }), {
-    name: 'AbortError',
-  })
-
-// Bounds the wait for an answer if the caller's client does not.
-
-export type SendOptions = { readonly abortSignal?: AbortSignal }
-
-/**
- * With the SDK's own request handler, a client waits as long as it is configured to, and without end for
- * a body. Ours has a deadline (`createRequestHandler`), and a simulation needs none.
- */
-export function hasDeadline(port: object): boolean {
-  const { config } = port as { config?: { requestHandler?: object } }
-  return config === undefined || 'answerTimeoutMs' in (config.requestHandler ?? {})
-}
-
-/** Aborts the request when its time is over, and then stops waiting, whatever becomes of it. */
-export async function withinDeadline<T>(
-  ms: number,
-  request: (options: SendOptions) => Promise<T>,
-): Promise<T> {
-  const controller = new AbortController()
-  let deadline: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    deadline = afterReading(ms, () => {
-      const error = timeoutError(`there was no answer within ${ms} ms`)
-      reject(error)
-      controller.abort(error)
-    })
-  })
-  try {
-    return await Promise.race([request({ abortSignal: controller.signal }), late])
-  } finally {
-    clearTimeout(deadline)
-  }
-}
-
-// Why DynamoDB cancelled a transaction.
-
-/** Reasons for a cancelled transaction that are no fault of the request. */
-const passing = new Set([
-  'None',
-  'ConditionalCheckFailed',
-  'TransactionConflict',
-  'ThrottlingError',
-  'ProvisionedThroughputExceeded',
-])
-
-/** Whether another transaction or a write was in the way, rather than a lack of capacity units. */
-export const isConflict = (error: unknown): boolean => {
-  const { CancellationReasons = [] } = error as { CancellationReasons?: { Code?: string }[] }
-  const codes = CancellationReasons.map(({ Code = 'None' }) => Code)
-  return codes.every((code) => code === 'None' || code === 'TransactionConflict')
-}
-
-/** What happened to one of its entries. */
-export type Cancellation = { readonly failed: boolean; readonly row: Row | undefined }
-
-export function cancellationReasons(error: unknown): Cancellation[] {
-  const { CancellationReasons = [] } = error as {
-    CancellationReasons?: { Code?: string; Item?: object }[]
-  }
-  const wrong = CancellationReasons.find(({ Code }) => !passing.has(Code ?? 'None'))
-  // A request that is wrong (too large, say) will not get better by repeating it.
-  if (wrong !== undefined) throw error
-  return CancellationReasons.map(({ Code, Item }) => ({
-    failed: Code === 'ConditionalCheckFailed',
-    row: Item && fromAttributes(Item),
-  }))
-}
-
-/** Takes document commands: the SDK's document client, or a simulation of it. */
-export type DocumentPort = { send(command: never): Promise<unknown> }
-
-export function asDocumentPort(client: DynamoDBClient | DocumentPort): DocumentPort {
-  // A raw client has a config and no marshalling yet; a document client or a simulation is as needed.
-  const isRaw = 'config' in client && !('translateConfig' in (client.config as object))
-  return isRaw
-    ? (DynamoDBDocumentClient.from(client as DynamoDBClient) as unknown as DocumentPort)
-    : (client as DocumentPort)
-}
-
-/** Gives every request a time by which its answer must arrive. */
-export function bounded(port: DocumentPort, answerTimeoutMs: number): DocumentPort {
-  if (hasDeadline(port)) return port
-  const send = port.send.bind(port) as (command: never, options: SendOptions) => Promise<unknown>
-  return {
-    send: (command) => withinDeadline(answerTimeoutMs, (options) => send(command, options)),
-  }
-}
-
-/**
- * What an SDK error says about the request. Only this file tells errors apart, by class name and status,
- * never by text.
- */
+/** What an error says about the request. */
 export type Failure =
   /** A condition did not hold: nothing changed, and DynamoDB may have returned the item. */
   | 'condition'
@@ -198,8 +55,75 @@ export function failureOf(error: unknown): Failure {
   return status !== undefined && status >= 400 && status < 500 ? 'refused' : 'unknown'
 }
 
-// How often we send a request that is refused for now, and with which pauses.
+/** Failures after which another try makes sense. */
+export type Passing = Extract<Failure, 'throttled' | 'conflict' | 'unsent' | 'unknown'>
 
+export const isPassing = (failure: Failure): failure is Passing =>
+  failure === 'throttled' || failure === 'conflict' || failure === 'unsent' || failure === 'unknown'
+
+/** Reasons for a cancelled transaction that are no fault of the request. */
+const passingReasons = new Set([
+  'None',
+  'ConditionalCheckFailed',
+  'TransactionConflict',
+  'ThrottlingError',
+  'ProvisionedThroughputExceeded',
+])
+
+/** Whether another transaction or a write was in the way, rather than a lack of capacity units. */
+export const isConflict = (error: unknown): boolean => {
+  const { CancellationReasons = [] } = error as { CancellationReasons?: { Code?: string }[] }
+  const codes = CancellationReasons.map(({ Code = 'None' }) => Code)
+  return codes.every((code) => code === 'None' || code === 'TransactionConflict')
+}
+
+/** What happened to one of its entries. */
+export type Cancellation = { readonly failed: boolean; readonly row: Row | undefined }
+
+export function cancellationReasons(error: unknown): Cancellation[] {
+  const { CancellationReasons = [] } = error as {
+    CancellationReasons?: { Code?: string; Item?: object }[]
+  }
+  const wrong = CancellationReasons.find(({ Code }) => !passingReasons.has(Code ?? 'None'))
+  // A request that is wrong (too large, say) will not get better by repeating it.
+  if (wrong !== undefined) throw error
+  return CancellationReasons.map(({ Code, Item }) => ({
+    failed: Code === 'ConditionalCheckFailed',
+    row: Item && fromAttributes(Item),
+  }))
+}
+
+/** There was no connection, so no part of the request left this machine, and nothing changed. */
+export class RequestNotSentError extends Error {
+  override readonly name = 'RequestNotSentError'
+
+  constructor(host: string, cause: unknown) {
+    const { message, code } = cause as NodeJS.ErrnoException
+    // If none of several addresses answers, Node's error has no message.
+    const why = message || code
+    super(`Cannot send the request because there is no connection to ${host}: ${why}`, { cause })
+  }
+}
+
+/** We could not write or sign the request, so nothing was sent; trying again would not help. */
+export class RequestNotMadeError extends Error {
+  override readonly name = 'RequestNotMadeError'
+
+  constructor(cause: Error) {
+    super(cause.message, { cause })
+  }
+}
+
+/** Has the name that the SDK's own handler gives it, for clients with their own retries. */
+export const timeoutError = (message: string): Error =>
+  Object.assign(new Error(message), { name: 'TimeoutError', code: 'ETIMEDOUT' })
+
+export const abortError = ({ reason }: AbortSignal): Error =>
+  Object.assign(new Error('The caller aborted the request', { cause: reason }), {
+    name: 'AbortError',
+  })
+
+/** How often we send a request that is refused for now, and with which pauses. */
 export type Patience = {
   readonly attemptsMax: number
   /** After pauses of this length in all, we give up. */
@@ -211,7 +135,7 @@ export type Patience = {
  * 25 + 50 + … + 400 + 400 ms, each shortened by up to half at random: more than a second in all, in which
  * a throttled item has let a thousand units pass. The caller has 29 seconds at most.
  */
-export const steadyPatience: Patience = {
+const steadyPatience: Patience = {
   attemptsMax: 8,
   pauseMs(attempt, random) {
     const most = Math.min(400, 25 * 2 ** (attempt - 1))
@@ -232,7 +156,7 @@ const eagerPatience: Patience = { attemptsMax: 400, pauseMs: () => 3 }
  * item have each had their turn. AWS bills each refusal like a write: some 50 fit into that time, and 100 are
  * the most.
  */
-export const conflictPatience: Patience = {
+const conflictPatience: Patience = {
   attemptsMax: 100,
   lastsMs: 3_000,
   pauseMs: (attempt, random) => Math.min(120, 10 * 2 ** (attempt - 1)) * random(),
@@ -244,17 +168,87 @@ export const briefPatience: Patience = {
   pauseMs: (attempt, random) => 10 * attempt * (0.5 + random()),
 }
 
-/** Failures after which another try makes sense. */
-export type Passing = Extract<Failure, 'throttled' | 'conflict' | 'unsent' | 'unknown'>
-
-export const isPassing = (failure: Failure): failure is Passing =>
-  failure === 'throttled' || failure === 'conflict' || failure === 'unsent' || failure === 'unknown'
-
 export function patienceFor(failure: Passing, isEager: boolean): Patience {
   // Each try may wait a second for its connection.
   if (failure === 'unsent') return steadyPatience
   if (isEager) return eagerPatience
   return failure === 'conflict' ? conflictPatience : steadyPatience
+}
+
+/**
+ * How long a store may take for a whole answer, its body included. A late answer must be an error, after
+ * which the engine finds out what happened (decision 0002).
+ */
+export const answerTimeoutsMs = {
+  /** Even slow answers hardly ever take this long; four of them, with pauses, fit into the gateway's 30 s. */
+  dynamodb: 3_000,
+  /** Segments of large items are megabytes, which travel at some 50 MB a second. */
+  s3: 10_000,
+  /** `put-events.ts` allows for four of them. */
+  eventBridge: 3_000,
+  /** Answers take some 20 ms within a region; `send.ts` allows for three timeouts. */
+  sqs: 3_000,
+  /** Lambda only queues the event. */
+  lambda: 3_000,
+} as const
+
+/**
+ * After a thaw, a process runs its timers before it reads its sockets. So this acts only after it has read them: an
+ * answer that came meanwhile counts.
+ */
+export const afterReading = (ms: number, act: () => void): NodeJS.Timeout =>
+  setTimeout(() => setImmediate(act), ms)
+
+export type SendOptions = { readonly abortSignal?: AbortSignal }
+
+/**
+ * With the SDK's own request handler, a client waits as long as it is configured to, and without end for
+ * a body. Ours has a deadline (`createRequestHandler`), and a simulation needs none.
+ */
+export function hasDeadline(port: object): boolean {
+  const { config } = port as { config?: { requestHandler?: object } }
+  return config === undefined || 'answerTimeoutMs' in (config.requestHandler ?? {})
+}
+
+/** Aborts the request when its time is over, and then stops waiting, whatever becomes of it. */
+export async function withinDeadline<T>(
+  ms: number,
+  request: (options: SendOptions) => Promise<T>,
+): Promise<T> {
+  const controller = new AbortController()
+  let deadline: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    deadline = afterReading(ms, () => {
+      const error = timeoutError(`there was no answer within ${ms} ms`)
+      reject(error)
+      controller.abort(error)
+    })
+  })
+  try {
+    return await Promise.race([request({ abortSignal: controller.signal }), late])
+  } finally {
+    clearTimeout(deadline)
+  }
+}
+
+/** Takes document commands: the SDK's document client, or a simulation of it. */
+export type DocumentPort = { send(command: never): Promise<unknown> }
+
+export function asDocumentPort(client: DynamoDBClient | DocumentPort): DocumentPort {
+  // A raw client has a config and no marshalling yet; a document client or a simulation is as needed.
+  const isRaw = 'config' in client && !('translateConfig' in (client.config as object))
+  return isRaw
+    ? (DynamoDBDocumentClient.from(client as DynamoDBClient) as unknown as DocumentPort)
+    : (client as DocumentPort)
+}
+
+/** Gives every request a time by which its answer must arrive. */
+export function bounded(port: DocumentPort, answerTimeoutMs: number): DocumentPort {
+  if (hasDeadline(port)) return port
+  const send = port.send.bind(port) as (command: never, options: SendOptions) => Promise<unknown>
+  return {
+    send: (command) => withinDeadline(answerTimeoutMs, (options) => send(command, options)),
+  }
 }
 
 type Stacked = {

@@ -10,12 +10,15 @@ import {
   withoutSdkRetry,
 } from './failures.ts'
 
+// Objects in S3: put, read and deleted, each request again and again for a while, because a second copy changes nothing.
+// An object that is not there is `undefined`; one that nobody can read just now is an error that passes.
+
 /** Takes S3 commands: the SDK's client, or a simulation of it. */
 export type ObjectPort = { send(command: never): Promise<unknown> }
 /** The client, or how to make it: a function that never meets a long queue never loads S3. */
 export type ObjectSource = S3Client | ObjectPort | (() => Promise<S3Client | ObjectPort>)
 
-/** We may repeat every request, because an object's key determines its contents. */
+/** An object's key determines its contents, so we may repeat every request. */
 const ATTEMPTS_MAX = 4
 const BACKOFF_FIRST_MS = 40
 /**

@@ -1,8 +1,101 @@
 import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto'
 import { withinDeadline } from './failures.ts'
 
-// Credentials as the SDK's providers give them, kept for as long as they are good.
+// What a request of ours to AWS needs before it can be sent: where to send it, by whose credentials, and its signature
+// (version 4). Endpoints and providers are the SDK's, so that we end up where the SDK would.
 
+type Headers = Readonly<Record<string, string>>
+
+/** What differs between services; `header` says what the request is. */
+type SignedService = {
+  readonly name: string
+  readonly contentType: string
+  readonly header: `x-amz-${string}`
+}
+
+const dynamodbService: SignedService = {
+  name: 'dynamodb',
+  contentType: 'application/x-amz-json-1.0',
+  header: 'x-amz-target',
+}
+
+type SigningKey = { readonly secret: string; readonly day: string; readonly key: KeyObject }
+
+/** For one service that takes a POST to one path whose headers are always the same. */
+export class Signer {
+  readonly #region: string
+  readonly #host: string
+  readonly #path: string
+  readonly #service: SignedService
+  /** The key takes four of a signature's five hashes, and changes only with the day and the secret. */
+  #signingKey: SigningKey | undefined
+
+  constructor(
+    region: string,
+    host: string,
+    path: string,
+    service: SignedService = dynamodbService,
+  ) {
+    this.#region = region
+    this.#service = service
+    this.#host = host
+    this.#path = canonical(path)
+  }
+
+  /** All headers of the request. */
+  headers(kind: string, body: string, credentials: Credentials, nowMs: number): Headers {
+    const { accessKeyId, secretAccessKey, sessionToken } = credentials
+    const time = new Date(nowMs).toISOString().replace(/[-:]|\.\d{3}/g, '')
+    const day = time.slice(0, 8)
+    const headers: Record<string, string> = {
+      'content-type': this.#service.contentType,
+      host: this.#host,
+      'x-amz-date': time,
+      // Some providers give an empty token with keys that need none.
+      ...(sessionToken && { 'x-amz-security-token': sessionToken }),
+      [this.#service.header]: kind,
+    }
+    const sorted = Object.keys(headers).sort()
+    const names = sorted.join(';')
+    let request = `POST\n${this.#path}\n\n`
+    for (const name of sorted) request += `${name}:${headers[name]}\n`
+    request += `\n${names}\n${hash('sha256', body)}`
+    const scope = `${day}/${this.#region}/${this.#service.name}/aws4_request`
+    const text = `AWS4-HMAC-SHA256\n${time}\n${scope}\n${hash('sha256', request)}`
+    const signature = createHmac('sha256', this.#keyOf(day, secretAccessKey)).update(text)
+    headers.authorization = `AWS4-HMAC-SHA256 Credential=${accessKeyId}/${scope}, SignedHeaders=${names}, Signature=${signature.digest('hex')}`
+    headers['content-length'] = String(Buffer.byteLength(body))
+    headers['user-agent'] = 'pushpop'
+    return headers
+  }
+
+  #keyOf(day: string, secret: string): KeyObject {
+    const known = this.#signingKey
+    if (known?.day === day && known.secret === secret) return known.key
+    const ofRegion = hmac(hmac(`AWS4${secret}`, day), this.#region)
+    // Keep it as a key object: from bytes, Node would make a new one for each signature.
+    const key = createSecretKey(hmac(hmac(ofRegion, this.#service.name), 'aws4_request'))
+    this.#signingKey = { secret, day, key }
+    return key
+  }
+}
+
+/** For the signature, the path must have no empty parts, and is encoded a second time. */
+const canonical = (path: string): string =>
+  path
+    .replace(/\/+/g, '/')
+    .split('/')
+    .map((part) => encodeURIComponent(part).replace(/[!'()*]/g, escaped))
+    .join('/')
+
+/** What `encodeURIComponent` leaves as it is. */
+const escaped = (character: string): string =>
+  `%${character.charCodeAt(0).toString(16).toUpperCase()}`
+
+const hmac = (key: string | Buffer, text: string): Buffer =>
+  createHmac('sha256', key).update(text).digest()
+
+/** As the SDK's providers give them. */
 export type Credentials = {
   readonly accessKeyId: string
   readonly secretAccessKey: string
@@ -14,12 +107,31 @@ export type Credentials = {
 /** Any provider of the SDK is one. */
 export type CredentialsProvider = () => Promise<Credentials>
 
+/** A Lambda's credentials are in its environment, and outlive it. */
+export const environmentCredentials: CredentialsProvider = async () => {
+  const {
+    AWS_ACCESS_KEY_ID: accessKeyId,
+    AWS_SECRET_ACCESS_KEY: secretAccessKey,
+    AWS_SESSION_TOKEN: sessionToken,
+  } = process.env
+  if (accessKeyId && secretAccessKey) return { accessKeyId, secretAccessKey, sessionToken }
+  const missing = Object.entries({
+    AWS_ACCESS_KEY_ID: accessKeyId,
+    AWS_SECRET_ACCESS_KEY: secretAccessKey,
+  }).flatMap(([name, value]) => (value ? [] : [name]))
+  throw new Error(
+    `the environment has no ${missing.join(' and no ')}; outside of Lambda, give \`credentials\`, for example ` +
+      'a provider of the SDK',
+  )
+}
+
 /** As early before their end as the SDK renews them: a refresh may take several attempts. */
 const RENEW_BEFORE_MS = 300_000
 
 /** The SDK's chains ask several services in turn, each for a second or more. */
 const PROVIDER_TIMEOUT_MS = 10_000
 
+/** Keeps credentials for as long as they are good. */
 export class KeptCredentials {
   readonly #provider: CredentialsProvider
   readonly #nowMs: () => number
@@ -102,26 +214,6 @@ function checked(given: Partial<Credentials> | undefined): Credentials {
   return given as Credentials
 }
 
-/** A Lambda's credentials are in its environment, and outlive it. */
-export const environmentCredentials: CredentialsProvider = async () => {
-  const {
-    AWS_ACCESS_KEY_ID: accessKeyId,
-    AWS_SECRET_ACCESS_KEY: secretAccessKey,
-    AWS_SESSION_TOKEN: sessionToken,
-  } = process.env
-  if (accessKeyId && secretAccessKey) return { accessKeyId, secretAccessKey, sessionToken }
-  const missing = Object.entries({
-    AWS_ACCESS_KEY_ID: accessKeyId,
-    AWS_SECRET_ACCESS_KEY: secretAccessKey,
-  }).flatMap(([name, value]) => (value ? [] : [name]))
-  throw new Error(
-    `the environment has no ${missing.join(' and no ')}; outside of Lambda, give \`credentials\`, for example ` +
-      'a provider of the SDK',
-  )
-}
-
-// Where DynamoDB or Lambda is: the same result as the SDK's rules. A test compares the two for every region.
-
 type Environment = Readonly<Record<string, string | undefined>>
 
 type Partition = { readonly regions: RegExp; readonly suffix: string; readonly dualStack: string }
@@ -159,14 +251,15 @@ export const lambda: Service = {
   variable: 'AWS_ENDPOINT_URL_LAMBDA',
 }
 
-export type Endpoint = {
+type Endpoint = {
   readonly url: URL
   /** The region that requests are signed for. */
   readonly region: string
 }
 
 /**
- * The endpoint `named`, or the one from the SDK's environment variables. We refuse account-based endpoints, because we
+ * The endpoint `named`, or the one from the SDK's environment variables, or the service's own in the region, by the
+ * SDK's rules: a test compares the two for every region. We refuse account-based endpoints, because we
  * do not know our account.
  */
 export function endpointOf(
@@ -222,96 +315,3 @@ function isOn(environment: Environment, name: string): boolean {
 }
 
 const cannot = (why: string): Error => new Error(`Cannot tell where DynamoDB is because ${why}`)
-
-// Signature Version 4 of a request to DynamoDB, or to another service that takes a POST to one path whose headers
-// are always the same.
-
-export type Signed = Readonly<Record<string, string>>
-
-/** What differs between services; `header` says what the request is. */
-export type SignedService = {
-  readonly name: string
-  readonly contentType: string
-  readonly header: `x-amz-${string}`
-}
-
-const dynamodbService: SignedService = {
-  name: 'dynamodb',
-  contentType: 'application/x-amz-json-1.0',
-  header: 'x-amz-target',
-}
-
-const hmac = (key: string | Buffer, text: string): Buffer =>
-  createHmac('sha256', key).update(text).digest()
-
-type SigningKey = { readonly secret: string; readonly day: string; readonly key: KeyObject }
-
-/** For the signature, the path must have no empty parts, and is encoded a second time. */
-const canonical = (path: string): string =>
-  path
-    .replace(/\/+/g, '/')
-    .split('/')
-    .map((part) => encodeURIComponent(part).replace(/[!'()*]/g, escaped))
-    .join('/')
-
-/** What `encodeURIComponent` leaves as it is. */
-const escaped = (character: string): string =>
-  `%${character.charCodeAt(0).toString(16).toUpperCase()}`
-
-export class Signer {
-  readonly #region: string
-  readonly #host: string
-  readonly #path: string
-  readonly #service: SignedService
-  /** The key takes four of a signature's five hashes, and changes only with the day and the secret. */
-  #signingKey: SigningKey | undefined
-
-  constructor(
-    region: string,
-    host: string,
-    path: string,
-    service: SignedService = dynamodbService,
-  ) {
-    this.#region = region
-    this.#service = service
-    this.#host = host
-    this.#path = canonical(path)
-  }
-
-  /** All headers of the request. */
-  headers(kind: string, body: string, credentials: Credentials, nowMs: number): Signed {
-    const { accessKeyId, secretAccessKey, sessionToken } = credentials
-    const time = new Date(nowMs).toISOString().replace(/[-:]|\.\d{3}/g, '')
-    const day = time.slice(0, 8)
-    const headers: Record<string, string> = {
-      'content-type': this.#service.contentType,
-      host: this.#host,
-      'x-amz-date': time,
-      // Some providers give an empty token with keys that need none.
-      ...(sessionToken && { 'x-amz-security-token': sessionToken }),
-      [this.#service.header]: kind,
-    }
-    const sorted = Object.keys(headers).sort()
-    const names = sorted.join(';')
-    let request = `POST\n${this.#path}\n\n`
-    for (const name of sorted) request += `${name}:${headers[name]}\n`
-    request += `\n${names}\n${hash('sha256', body)}`
-    const scope = `${day}/${this.#region}/${this.#service.name}/aws4_request`
-    const text = `AWS4-HMAC-SHA256\n${time}\n${scope}\n${hash('sha256', request)}`
-    const signature = createHmac('sha256', this.#keyOf(day, secretAccessKey)).update(text)
-    headers.authorization = `AWS4-HMAC-SHA256 Credential=${accessKeyId}/${scope}, SignedHeaders=${names}, Signature=${signature.digest('hex')}`
-    headers['content-length'] = String(Buffer.byteLength(body))
-    headers['user-agent'] = 'pushpop'
-    return headers
-  }
-
-  #keyOf(day: string, secret: string): KeyObject {
-    const known = this.#signingKey
-    if (known?.day === day && known.secret === secret) return known.key
-    const ofRegion = hmac(hmac(`AWS4${secret}`, day), this.#region)
-    // Keep it as a key object: from bytes, Node would make a new one for each signature.
-    const key = createSecretKey(hmac(hmac(ofRegion, this.#service.name), 'aws4_request'))
-    this.#signingKey = { secret, day, key }
-    return key
-  }
-}

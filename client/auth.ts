@@ -2,7 +2,112 @@ import { checkFields, checkOptions, type Names } from '../shared/options.ts'
 import { present } from '../shared/wire.ts'
 import { PushPopError } from './errors.ts'
 
-// To which addresses the client may send credentials.
+// How a request proves who sends it: by a token, or by AWS Signature Version 4 with WebCrypto, for the service
+// `execute-api`; and to which addresses the client may send either.
+
+export type AwsCredentials = {
+  readonly accessKeyId: string
+  readonly secretAccessKey: string
+  readonly sessionToken?: string | undefined
+}
+
+export type Provided<T> = T | (() => T | Promise<T>)
+
+/** How a request proves who sends it. We call a function for each request; it may cache. */
+export type Auth =
+  | {
+      readonly kind: 'iam'
+      readonly credentials: Provided<AwsCredentials>
+      /** Default: taken from `….execute-api.REGION.amazonaws.com`. */
+      readonly region?: string | undefined
+    }
+  | { readonly kind: 'token'; readonly token: Provided<string> }
+  | { readonly kind: 'none' }
+
+type UnsignedRequest = {
+  readonly method: string
+  readonly url: URL
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | undefined
+}
+
+/** Returns a request's headers together with those that prove who sends it. */
+export type Authorise = (request: UnsignedRequest) => Promise<Readonly<Record<string, string>>>
+
+export function authoriser(auth: Auth, base: URL, nowMs: () => number): Authorise {
+  checkAuth(auth)
+  if (auth.kind !== 'none' && !isSafeForCredentials(base)) {
+    throw new TypeError(`${cannotSendCredentials(base)}, or auth: { kind: 'none' }`)
+  }
+  switch (auth.kind) {
+    case 'none':
+      return async ({ headers }) => headers
+    case 'token':
+      return async ({ headers }) => {
+        const token = await provided(auth.token, 'the token')
+        return { ...headers, authorization: `Bearer ${token}` }
+      }
+    case 'iam': {
+      const region = auth.region ?? regionOf(base.hostname)
+      return async (request) => {
+        const credentials = await provided(auth.credentials, 'the AWS credentials')
+        return signedHeaders({ ...request, credentials, region, nowMs: nowMs() })
+      }
+    }
+    default:
+      throw auth satisfies never
+  }
+}
+
+const executeApi = /\.execute-api\.([a-z0-9-]+)\.(amazonaws\.com(\.cn)?|api\.aws)$/
+
+function regionOf(hostname: string): string {
+  const region = executeApi.exec(hostname)?.[1]
+  if (region !== undefined) return region
+  throw new TypeError(
+    `Cannot sign for ${hostname} because its name does not tell the AWS region: give auth.region (in a Lambda function, process.env.AWS_REGION)`,
+  )
+}
+
+async function provided<T>(value: Provided<T>, what: string): Promise<T> {
+  if (typeof value !== 'function') return value
+  try {
+    return await (value as () => T | Promise<T>)()
+  } catch (cause) {
+    if (cause instanceof PushPopError) throw cause
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    // A metadata service or an issuer may be away for a moment, which should not end the work of a consumer.
+    const details = { cause, retryable: true }
+    throw new PushPopError('UNAUTHORIZED', `Cannot get ${what}: ${reason}`, details)
+  }
+}
+
+type OfKind<Kind extends Auth['kind']> = Extract<Auth, { readonly kind: Kind }>
+const namesOf: { readonly [Kind in Auth['kind']]: Names<OfKind<Kind>> } = {
+  none: { kind: 0 },
+  token: { kind: 0, token: 0 },
+  iam: { kind: 0, credentials: 0, region: 0 },
+}
+
+/** In JavaScript, no compiler checks this, and the service could only refuse `Bearer undefined` without a reason. */
+function checkAuth(auth: Auth): void {
+  checkFields(auth, undefined, 'auth')
+  const names = Object.hasOwn(namesOf, auth.kind) ? namesOf[auth.kind] : undefined
+  if (names === undefined) {
+    throw new TypeError(
+      `auth.kind must be 'iam', 'token' or 'none', and is ${JSON.stringify(auth.kind)}`,
+    )
+  }
+  checkOptions(auth, names, 'auth')
+  const [missing] =
+    Object.entries({
+      ...(auth.kind === 'token' && { token: auth.token }),
+      ...(auth.kind === 'iam' && { credentials: auth.credentials }),
+    }).find(([, value]) => value === undefined) ?? []
+  if (missing !== undefined) {
+    throw new TypeError(`auth.${missing} is missing, which auth.kind '${auth.kind}' needs`)
+  }
+}
 
 /**
  * Whether this is certainly the same machine: localhost, 127.0.0.0/8 or ::1. Names such as `app.localhost` do not
@@ -20,14 +125,6 @@ export const isSafeForCredentials = (url: URL): boolean =>
 export const cannotSendCredentials = ({ protocol, host }: URL): string =>
   `Cannot send credentials to ${protocol}//${host} because it is not https, and everybody on the way could ` +
   'read them; give its https address'
-
-// AWS Signature Version 4 with WebCrypto, for the service `execute-api`.
-
-export type AwsCredentials = {
-  readonly accessKeyId: string
-  readonly secretAccessKey: string
-  readonly sessionToken?: string | undefined
-}
 
 type SigningRequest = UnsignedRequest & {
   readonly credentials: AwsCredentials
@@ -116,101 +213,3 @@ async function hmac(key: Bytes, text: string): Promise<Bytes> {
 
 const hex = (bytes: Bytes): string =>
   Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
-
-export type Provided<T> = T | (() => T | Promise<T>)
-
-/** How a request proves who sends it. We call a function for each request; it may cache. */
-export type Auth =
-  | {
-      readonly kind: 'iam'
-      readonly credentials: Provided<AwsCredentials>
-      /** Default: taken from `….execute-api.REGION.amazonaws.com`. */
-      readonly region?: string | undefined
-    }
-  | { readonly kind: 'token'; readonly token: Provided<string> }
-  | { readonly kind: 'none' }
-
-export type UnsignedRequest = {
-  readonly method: string
-  readonly url: URL
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: string | undefined
-}
-
-/** Returns a request's headers together with those that prove who sends it. */
-export type Authorise = (request: UnsignedRequest) => Promise<Readonly<Record<string, string>>>
-
-type OfKind<Kind extends Auth['kind']> = Extract<Auth, { readonly kind: Kind }>
-const namesOf: { readonly [Kind in Auth['kind']]: Names<OfKind<Kind>> } = {
-  none: { kind: 0 },
-  token: { kind: 0, token: 0 },
-  iam: { kind: 0, credentials: 0, region: 0 },
-}
-
-/** In JavaScript, no compiler checks this, and the service could only refuse `Bearer undefined` without a reason. */
-function checkAuth(auth: Auth): void {
-  checkFields(auth, undefined, 'auth')
-  const names = Object.hasOwn(namesOf, auth.kind) ? namesOf[auth.kind] : undefined
-  if (names === undefined) {
-    throw new TypeError(
-      `auth.kind must be 'iam', 'token' or 'none', and is ${JSON.stringify(auth.kind)}`,
-    )
-  }
-  checkOptions(auth, names, 'auth')
-  const [missing] =
-    Object.entries({
-      ...(auth.kind === 'token' && { token: auth.token }),
-      ...(auth.kind === 'iam' && { credentials: auth.credentials }),
-    }).find(([, value]) => value === undefined) ?? []
-  if (missing !== undefined) {
-    throw new TypeError(`auth.${missing} is missing, which auth.kind '${auth.kind}' needs`)
-  }
-}
-
-export function authoriser(auth: Auth, base: URL, nowMs: () => number): Authorise {
-  checkAuth(auth)
-  if (auth.kind !== 'none' && !isSafeForCredentials(base)) {
-    throw new TypeError(`${cannotSendCredentials(base)}, or auth: { kind: 'none' }`)
-  }
-  switch (auth.kind) {
-    case 'none':
-      return async ({ headers }) => headers
-    case 'token':
-      return async ({ headers }) => {
-        const token = await provided(auth.token, 'the token')
-        return { ...headers, authorization: `Bearer ${token}` }
-      }
-    case 'iam': {
-      const region = auth.region ?? regionOf(base.hostname)
-      return async (request) => {
-        const credentials = await provided(auth.credentials, 'the AWS credentials')
-        return signedHeaders({ ...request, credentials, region, nowMs: nowMs() })
-      }
-    }
-    default:
-      throw auth satisfies never
-  }
-}
-
-const executeApi = /\.execute-api\.([a-z0-9-]+)\.(amazonaws\.com(\.cn)?|api\.aws)$/
-
-function regionOf(hostname: string): string {
-  const region = executeApi.exec(hostname)?.[1]
-  if (region !== undefined) return region
-  throw new TypeError(
-    `Cannot sign for ${hostname} because its name does not tell the AWS region: give auth.region (in a Lambda function, process.env.AWS_REGION)`,
-  )
-}
-
-async function provided<T>(value: Provided<T>, what: string): Promise<T> {
-  if (typeof value !== 'function') return value
-  try {
-    return await (value as () => T | Promise<T>)()
-  } catch (cause) {
-    if (cause instanceof PushPopError) throw cause
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    // A metadata service or an issuer may be away for a moment, which should not end the work of a consumer.
-    const details = { cause, retryable: true }
-    throw new PushPopError('UNAUTHORIZED', `Cannot get ${what}: ${reason}`, details)
-  }
-}

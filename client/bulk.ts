@@ -1,8 +1,6 @@
 import { isDeadLetterQueue } from '../shared/bounds.ts'
-import { checkOptions } from '../shared/options.ts'
-import { consume } from './consume/consume.ts'
-import { bulkNames, peek } from './option-names.ts'
-import type { BulkOptions, CallOptions, PeekOptions, Queue } from './queue.ts'
+import { checkOptions, type Names } from '../shared/options.ts'
+import type { BulkOptions, CallOptions, Queue } from './queue.ts'
 
 // Does one thing to many queues, a few at a time. If a queue fails, it is reported and holds up no other.
 
@@ -20,6 +18,8 @@ type Queues = {
   queues(options: ListOptions): AsyncIterable<{ readonly id: string }>
   queue(id: string): Pick<Queue, 'purge' | 'redrive'>
 }
+
+const names: Names<BulkOptions> = { prefix: 0, atOnce: 0, signal: 0 }
 
 const AT_ONCE = 4
 /** What one call of the API moves at most. */
@@ -43,7 +43,7 @@ export const redriveQueues = (
 }
 
 async function* idsOf(client: Queues, options: BulkOptions): AsyncGenerator<string> {
-  checkOptions(options, bulkNames)
+  checkOptions(options, names)
   const { prefix } = options
   // If a missing prefix meant all queues, a slip could purge everything.
   if (typeof prefix !== 'string') throw new TypeError('Say which queues: prefix is missing')
@@ -123,21 +123,3 @@ const afterSome = (error: unknown, { itemsRedriven }: Redriven): unknown =>
         message: `After ${itemsRedriven} items were moved: ${error.message}`,
       })
     : error
-
-/** Every verb of a queue, and consume on top of them. */
-export function wholeQueue<T>(verbs: Omit<Queue<T>, 'consume' | 'items'>): Queue<T> {
-  const queue: Queue<T> = {
-    ...verbs,
-    async *items(options: PeekOptions = {}) {
-      checkOptions(options, peek)
-      let cursor = options.cursor
-      do {
-        const page = await verbs.peek({ ...options, cursor })
-        yield* page.items
-        cursor = page.cursor
-      } while (cursor !== undefined)
-    },
-    consume: (handler, options) => consume(queue, handler, options),
-  }
-  return queue
-}

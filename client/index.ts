@@ -1,15 +1,15 @@
-import { batchingOf, type LingerOptions } from '../shared/linger.ts'
+import { batchingOf } from '../shared/linger.ts'
 import { checkOptions, type Names, refusingUnknown } from '../shared/options.ts'
 import type { ConsumeManyOptions, Which } from '../shared/worker/which-queues.ts'
 import type { HealthAnswer, ListAnswer } from './api-types.ts'
-import { authoriser } from './auth.ts'
-import { wholeQueue } from './bulk.ts'
+import { connect } from './connect.ts'
+import { consume } from './consume/consume.ts'
 import type { BatchHandler } from './consume/many.ts'
 import { isPushPopError } from './errors.ts'
 import {
   call,
-  createClientNames,
   optional,
+  peek,
   queuePatternRules,
   queueRules,
   ratePatternRules,
@@ -17,21 +17,20 @@ import {
   scheduleRules,
 } from './option-names.ts'
 import { pushCalls, pusherOf } from './pushing.ts'
-import type { CallOptions, ClientOptions, Consumed, Json, Queue } from './queue.ts'
+import type { CallOptions, ClientOptions, Consumed, Json, PeekOptions, Queue } from './queue.ts'
 import {
   idsOf,
   pathOf,
   type QueuePatternVerbs,
   queueCalls,
   queuePatternsOf,
-  shown,
 } from './queue-calls.ts'
 import { type RateLimit, type RatePatternVerbs, rateOf, ratePatternsOf } from './rate.ts'
-import { retryPolicy } from './retry.ts'
 import { schedulesOf } from './schedules.ts'
-import { type Send, sender, TIMEOUT_MS } from './transport.ts'
+import type { Send } from './transport.ts'
 import { type QueueSummary, viewOf } from './views.ts'
 
+export type { LingerOptions } from '../shared/linger.ts'
 export type { AgainOptions, Duration } from '../shared/worker/retries.ts'
 export type { ManyTrouble } from '../shared/worker/run.ts'
 export type { ConsumeManyOptions, Which } from '../shared/worker/which-queues.ts'
@@ -122,41 +121,6 @@ export type {
   ScheduledPage,
 } from './views.ts'
 
-/** `localhost:8000` is a valid URL of the scheme `localhost:`, and fetch's error about it is no help. */
-function baseOf(url: string | URL | undefined): URL {
-  if (url === undefined) {
-    throw new TypeError(
-      'The client needs url: the Url that the deployment prints, or http://localhost:8000',
-    )
-  }
-  const text = String(url)
-  const base = URL.canParse(text) ? new URL(text) : undefined
-  if (base?.protocol === 'http:' || base?.protocol === 'https:') return base
-  const host = /^(?:[a-z]+:\/\/)?([\w.-]+(?::\d+)?(?:\/.*)?)$/i.exec(text)?.[1]
-  const scheme = /^(localhost|127\.|\d+$)/.test(host ?? '') ? 'http' : 'https'
-  const instead =
-    host === undefined ? 'an address such as http://localhost:8000' : `${scheme}://${host}`
-  throw new TypeError(
-    `Cannot use ${shown(url)} as the url because it does not begin with http:// or https://; write ${instead}`,
-  )
-}
-
-/** The one function that sends every verb. */
-export function connect(options: ClientOptions): { readonly base: URL; readonly send: Send } {
-  const base = baseOf(options?.url)
-  checkOptions(options, createClientNames)
-  const { auth = { kind: 'none' }, timeoutMs = TIMEOUT_MS } = options
-  const send = sender({
-    base,
-    // Look it up for each call, so that replacing the global `fetch` has an effect.
-    fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
-    authorise: authoriser(auth, base, Date.now),
-    timeoutMs,
-    policy: retryPolicy(options.retry),
-  })
-  return { base, send }
-}
-
 // `pushpop/client`: PushPop over HTTP, for Node 20 and later and for browsers, on fetch alone.
 
 export type QueuesOptions = CallOptions & {
@@ -238,6 +202,24 @@ export function createClient(options: ClientOptions): Client {
   return refusingUnknown(client, clientRules)
 }
 
+/** Every verb of a queue, and consume on top of them. */
+function wholeQueue<T>(verbs: Omit<Queue<T>, 'consume' | 'items'>): Queue<T> {
+  const queue: Queue<T> = {
+    ...verbs,
+    async *items(options: PeekOptions = {}) {
+      checkOptions(options, peek)
+      let cursor = options.cursor
+      do {
+        const page = await verbs.peek({ ...options, cursor })
+        yield* page.items
+        cursor = page.cursor
+      } while (cursor !== undefined)
+    },
+    consume: (handler, options) => consume(queue, handler, options),
+  }
+  return queue
+}
+
 async function* allQueues(send: Send, options: QueuesOptions): AsyncGenerator<QueueSummary> {
   checkOptions(options, queuesNames)
   const { prefix, detail, signal } = options
@@ -267,5 +249,3 @@ async function* allQueues(send: Send, options: QueuesOptions): AsyncGenerator<Qu
 
 /** The service answered that it could not; without an answer a smaller page would do no better. */
 const isTrouble = (error: unknown): boolean => isPushPopError(error) && (error.status ?? 0) >= 500
-
-export type { LingerOptions }

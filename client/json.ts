@@ -1,22 +1,9 @@
 import { looksLikeSeconds } from '../shared/wire.ts'
 import { PushPopError } from './errors.ts'
 
-/** Waits this long, or until the signal comes; the caller must check the signal afterwards. */
-export function delay(ms: number, signal?: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal?.aborted) return resolve()
-    const done = () => {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', done)
-      resolve()
-    }
-    const timer = setTimeout(done, ms)
-    signal?.addEventListener('abort', done)
-  })
-}
-
-// An item is its text, with its spelling of numbers and its order of keys; `JSON.parse` and
-// `JSON.stringify` would change it. So items go out as text, and we cut their texts out of answers.
+// What callers give us, as JSON has it. An item is its text, with its spelling of numbers and its order of keys; `JSON.parse`
+// and `JSON.stringify` would change it. So items go out as text, and we cut their texts out of answers. Times are a Date, or
+// a number of milliseconds; the wire has seconds.
 
 const made = new WeakSet<object>()
 
@@ -143,8 +130,6 @@ function endOfString(text: string, start: number): number {
     if (slashes % 2 === 0 || at === -1) return at === -1 ? text.length : at
   }
 }
-
-// Times as callers give them: a Date, or a number of milliseconds. The wire has seconds.
 
 /** The time in seconds. Refuses a value that is not a time; the error names the field. */
 export function secondsOf(field: string, time: Date | number | undefined): number | undefined {

@@ -1,13 +1,10 @@
 import type { Names, Requests } from '../shared/options.ts'
 import type {
-  BulkOptions,
   CallOptions,
-  ClientOptions,
   ItemOptions,
   MatchOptions,
   PushItem,
   Queue,
-  RetryOptions,
   ScheduleInput,
   Schedules,
 } from './queue.ts'
@@ -26,17 +23,7 @@ const key = { idempotent: 0, idempotencyKey: 0, ...call } as const
 const settle: Second<'acknowledge'> = { ids: 0, ...call }
 const release: Second<'release'> = { delaySeconds: 0, overtake: 0, ...settle }
 
-export const createClientNames: Names<ClientOptions> = {
-  url: 0,
-  auth: 0,
-  fetch: 0,
-  timeoutMs: 0,
-  retry: 0,
-  linger: 0,
-}
-export const retryNames: Names<RetryOptions> = { attemptsMax: 0, totalMs: 0, onRetry: 0 }
-export const match: Names<MatchOptions> = { ifMatch: 0, ...call }
-export const bulkNames: Names<BulkOptions> = { prefix: 0, atOnce: 0, ...call }
+const match: Names<MatchOptions> = { ifMatch: 0, ...call }
 const schedule: Names<ScheduleInput<unknown>> = {
   item: 0,
   priority: 0,
@@ -83,7 +70,7 @@ export const optional = (at: number, names: Readonly<Record<string, 0>>) => [{ a
 const needed = { isNeeded: true } as const
 const list = { is: 'a list', ...needed } as const
 /** A limit, or a queue, is configured by what the service checks. */
-export const configure = [
+const configure = [
   { at: 0, called: 'the settings', ...needed },
   { at: 1, names: match },
 ] as const
@@ -117,7 +104,7 @@ export const scheduleRules: Requests<Schedules<unknown>> = {
   pause: optional(1, call),
   resume: optional(1, call),
 }
-export const patterns = [
+const patterns = [
   { at: 0, called: 'patterns', ...list, each: pattern },
   ...optional(1, match),
 ] as const

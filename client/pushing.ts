@@ -10,12 +10,13 @@ import { type Batching, blameOf, Lingering, type Load } from '../shared/linger.t
 import { present } from '../shared/wire.ts'
 import type { PushAnswer } from './api-types.ts'
 import { PushPopError } from './errors.ts'
-import { delay, secondsOf, textOf } from './json.ts'
+import { secondsOf, textOf } from './json.ts'
 import type { AsyncOptions, CallOptions, KeyOptions, PushItem, Queue } from './queue.ts'
 import { newKey, pathOf } from './queue-calls.ts'
-import { aborted, type Send } from './transport.ts'
+import { aborted, delay, type Send } from './transport.ts'
 
-// Pushes as HTTP calls: each by itself, or those that linger together.
+// Pushes as HTTP calls: each by itself, or those that linger together as one request with one key, whose answer we share
+// out. A call that the service would refuse, that has its own key, or that goes to the inbox never shares a request.
 
 type PushCall = {
   /** Pushes one item, or a list, which may hold only one. */
@@ -32,7 +33,7 @@ type PushedItems = {
   readonly inInbox?: { readonly messageId: string; readonly itemsAccepted: number }
 }
 
-export type Pusher = {
+type Pusher = {
   push(path: string, call: PushCall): Promise<PushedItems>
   flush(): Promise<void>
 }

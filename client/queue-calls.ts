@@ -39,53 +39,8 @@ import {
   viewOf,
 } from './views.ts'
 
-/** The answer to one request. */
-export type Asked<T> = {
-  readonly popped: Popped<T>
-  /** Set if the call should have waited, but too many others do: when to come back. */
-  readonly retryAfterMs: number | undefined
-}
-
-type Wait = {
-  readonly waitSeconds: number
-  readonly signal?: AbortSignal | undefined
-  readonly hurry?: AbortSignal | undefined
-}
-
-/**
- * If the service cannot let a pop wait, the client asks again after the pause that the service names, and once more at
- * the end. So the call waits as long as its caller wants, and a loop around it is no busy loop.
- */
-export async function waitForItems<T>(
-  { waitSeconds, signal, hurry }: Wait,
-  ask: (waitSeconds: number | undefined, isFirst: boolean) => Promise<Asked<T>>,
-): Promise<Popped<T>> {
-  const untilMs = performance.now() + waitSeconds * 1_000
-  let { popped, retryAfterMs } = await ask(waitSeconds, true)
-  const { itemsAcknowledged } = popped
-  while (retryAfterMs !== undefined) {
-    const leftMs = untilMs - performance.now()
-    if (leftMs <= 0 || hurry?.aborted) break
-    await interrupted(Math.min(leftMs, retryAfterMs), signal, hurry)
-    if (hurry?.aborted && !signal?.aborted) break
-    const seconds = Math.floor((untilMs - performance.now()) / 1_000)
-    try {
-      const asked = await ask(seconds > 0 ? seconds : undefined, false)
-      popped = asked.popped
-      retryAfterMs = asked.retryAfterMs
-    } catch (error) {
-      if (itemsAcknowledged === undefined || !(error instanceof PushPopError)) throw error
-      // The first request has acknowledged a lock, so this error must not mean "nothing was changed".
-      if (!isQueueLocked(error) || error.outcome === 'unknown') {
-        throw Object.assign(error, { outcome: 'unknown' })
-      }
-      break
-    }
-  }
-  return itemsAcknowledged === undefined ? popped : { ...popped, itemsAcknowledged }
-}
-
-// The verbs of a queue as HTTP calls.
+// The verbs of a queue as HTTP calls, but for pushes (`pushing.ts`); and the settings of prefixes, which apply to queues
+// without their own.
 
 type Request = Omit<Call, 'verb' | 'method' | 'path'>
 
@@ -225,6 +180,52 @@ export function queueCalls<T>(
   }
 }
 
+/** The answer to one request. */
+type Asked<T> = {
+  readonly popped: Popped<T>
+  /** Set if the call should have waited, but too many others do: when to come back. */
+  readonly retryAfterMs: number | undefined
+}
+
+type Wait = {
+  readonly waitSeconds: number
+  readonly signal?: AbortSignal | undefined
+  readonly hurry?: AbortSignal | undefined
+}
+
+/**
+ * If the service cannot let a pop wait, the client asks again after the pause that the service names, and once more at
+ * the end. So the call waits as long as its caller wants, and a loop around it is no busy loop.
+ */
+async function waitForItems<T>(
+  { waitSeconds, signal, hurry }: Wait,
+  ask: (waitSeconds: number | undefined, isFirst: boolean) => Promise<Asked<T>>,
+): Promise<Popped<T>> {
+  const untilMs = performance.now() + waitSeconds * 1_000
+  let { popped, retryAfterMs } = await ask(waitSeconds, true)
+  const { itemsAcknowledged } = popped
+  while (retryAfterMs !== undefined) {
+    const leftMs = untilMs - performance.now()
+    if (leftMs <= 0 || hurry?.aborted) break
+    await interrupted(Math.min(leftMs, retryAfterMs), signal, hurry)
+    if (hurry?.aborted && !signal?.aborted) break
+    const seconds = Math.floor((untilMs - performance.now()) / 1_000)
+    try {
+      const asked = await ask(seconds > 0 ? seconds : undefined, false)
+      popped = asked.popped
+      retryAfterMs = asked.retryAfterMs
+    } catch (error) {
+      if (itemsAcknowledged === undefined || !(error instanceof PushPopError)) throw error
+      // The first request has acknowledged a lock, so this error must not mean "nothing was changed".
+      if (!isQueueLocked(error) || error.outcome === 'unknown') {
+        throw Object.assign(error, { outcome: 'unknown' })
+      }
+      break
+    }
+  }
+  return itemsAcknowledged === undefined ? popped : { ...popped, itemsAcknowledged }
+}
+
 /** The service checks ids. We refuse only those that would not reach it, because they change the address. */
 export function pathOf(id: string): string {
   if (isSegment(id)) return `/queue/${encodeURIComponent(id)}`
@@ -273,8 +274,6 @@ export function newKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16))
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
-
-// The settings of prefixes, which apply to queues without their own settings.
 
 export type QueuePattern<S = QueueSettings> = { readonly prefix: string; readonly settings: S }
 

@@ -1,5 +1,4 @@
 import type { LingerOptions } from '../shared/linger.ts'
-import type { Names } from '../shared/options.ts'
 import type { AgainOptions } from '../shared/worker/retries.ts'
 import type { SchedulesAnswer } from './api-types.ts'
 import type { Auth } from './auth.ts'
@@ -19,6 +18,9 @@ import type {
   ScheduledPage,
   View,
 } from './views.ts'
+
+// What a user of the client sees: a queue's verbs, their options, and the work of `consume`. Types alone; the answers' are
+// in `views.ts`.
 
 /**
  * Does the work for one item. If it throws, the item goes back to the queue, and with `retry` it comes again later.
@@ -56,20 +58,6 @@ export type ConsumeOptions<T = unknown> = {
   readonly idleMsMax?: number | undefined
   /** Called for every failure; none of them ends the work. Default: writes a line to the console. */
   readonly onError?: ((failure: ConsumeFailure<T>) => void) | undefined
-}
-
-export const consumeNames: Names<ConsumeOptions> = {
-  concurrency: 0,
-  batchSize: 0,
-  lockTtlSeconds: 0,
-  batch: 0,
-  ttlSeconds: 0,
-  retry: 0,
-  competing: 0,
-  graceMs: 0,
-  idleMsMax: 0,
-  onError: 0,
-  signal: 0,
 }
 
 export type ConsumeFailure<T = unknown> =

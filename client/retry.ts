@@ -1,6 +1,5 @@
-import { checkOptions } from '../shared/options.ts'
+import { checkOptions, type Names } from '../shared/options.ts'
 import type { PushPopError } from './errors.ts'
-import { retryNames } from './option-names.ts'
 import type { RetryOptions } from './queue.ts'
 
 // Which calls the client sends again, and when. Two questions: may it send this call again at all (a table of verbs),
@@ -15,8 +14,10 @@ const ATTEMPTS_MAX = 5
 /** As long as two answers that never come (`timeoutMs`); no caller waits longer. */
 const TOTAL_MS = 60_000
 
+const names: Names<RetryOptions> = { attemptsMax: 0, totalMs: 0, onRetry: 0 }
+
 export const retryPolicy = (options: RetryOptions = {}): RetryPolicy => {
-  checkOptions(options, retryNames)
+  checkOptions(options, names)
   return {
     attemptsMax: options.attemptsMax ?? ATTEMPTS_MAX,
     totalMs: options.totalMs ?? TOTAL_MS,

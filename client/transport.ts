@@ -2,7 +2,6 @@ import { isUnsent, present } from '../shared/wire.ts'
 import type { ErrorBody } from './api-types.ts'
 import type { Authorise } from './auth.ts'
 import { type ErrorCode, fromErrorBody, isAtLimit, PushPopError } from './errors.ts'
-import { delay } from './json.ts'
 import {
   type Failure,
   isAnswerTo,
@@ -13,129 +12,14 @@ import {
   type Verb,
 } from './retry.ts'
 
-// What an HTTP answer means: a success, a refusal (nothing was changed), or nothing certain.
-
-type RawAnswer = {
-  readonly status: number
-  readonly text: string
-  header(name: string): string | null
-}
-
-export type Answer = {
-  readonly kind: 'answer'
-  readonly body: unknown
-  readonly text: string
-  readonly etag: string | undefined
-  /** The service asks its caller to pause, although nothing is wrong. */
-  readonly retryAfterMs?: number | undefined
-  /** An earlier call with the same idempotency key had done the work. */
-  readonly isReplay: boolean
-}
-
-export function interpret(raw: RawAnswer, verb: Verb, denialIsAnswer = false): Answer | Failure {
-  const { status, text } = raw
-  const body = parsed(text)
-  const isObject = typeof body === 'object' && body !== null
-  const isSuccess = status >= 200 && status < 300
-  const retryAfterMs = secondsOf(raw.header('retry-after'))
-  const isDenial = status === 429 && isObject && 'allowed' in body
-  if (isObject && (isSuccess ? isAnswerTo(verb, body) : isDenial && denialIsAnswer)) {
-    const etag = raw.header('etag') ?? undefined
-    const isReplay = raw.header('idempotency-replayed') === 'true'
-    return { kind: 'answer', body, text, etag, isReplay, retryAfterMs }
-  }
-  if (isObject && 'error_code' in body) {
-    const error = fromErrorBody(body as ErrorBody, status, retryAfterMs)
-    // `INTERNAL` means that nobody knows what happened, and that it would happen again.
-    const lost = error.outcome === 'unknown' || error.code === 'INTERNAL'
-    return { kind: lost ? 'lost' : 'refused', error }
-  }
-  return fromElsewhere(raw, retryAfterMs, isObject ? said(body) : undefined)
-}
-
-/** Answers that the gateway gives by itself, without asking the service. */
-const gatewaySays: Readonly<Record<number, { code: ErrorCode; message: string }>> = {
-  401: { code: 'UNAUTHORIZED', message: 'The signature or token is missing, wrong or too old' },
-  403: { code: 'FORBIDDEN', message: 'These credentials do not allow this call' },
-  404: { code: 'NOT_FOUND', message: 'There is no PushPop at this address; check the url' },
-  413: { code: 'BODY_TOO_LARGE', message: 'The body is too large for the gateway' },
-  429: { code: 'RATE_LIMITED', message: 'Too many requests; try again in a moment' },
-}
-
-function fromElsewhere(
-  { status, header }: RawAnswer,
-  retryAfterMs: number | undefined,
-  hint: string | undefined,
-): Failure {
-  const requestId = header('apigw-requestid') ?? undefined
-  const known = gatewaySays[status]
-  if (known !== undefined) {
-    const details = { status, retryable: status === 429, requestId, retryAfterMs, hint }
-    return { kind: 'refused', error: new PushPopError(known.code, known.message, details) }
-  }
-  const message = `Cannot tell what happened because the answer (status ${status}) is not PushPop's`
-  // After a success without its body, or a gateway timeout, the call may have had its effect.
-  const lost = status < 300 || status === 408 || status >= 500
-  const error = new PushPopError('UNEXPECTED_ANSWER', message, {
-    status,
-    retryable: lost,
-    requestId,
-    retryAfterMs,
-    hint,
-  })
-  return { kind: lost ? 'lost' : 'refused', error }
-}
-
-/** The gateway's own words: `The security token included in the request is expired`. */
-const said = (body: object): string | undefined =>
-  'message' in body && typeof body.message === 'string' ? body.message : undefined
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-/** Only the form in seconds: the service never sends a date. */
-function secondsOf(header: string | null): number | undefined {
-  const seconds = Number(header ?? Number.NaN)
-  return header !== null && header !== '' && seconds >= 0 ? seconds * 1000 : undefined
-}
-
-// The client follows no redirect: a token or signature is meant only for the given address, and following some
-// redirects would turn a POST into a GET.
-
-type Redirected = Pick<Response, 'type' | 'status' | 'headers'>
-
-/** A browser tells a page only that there was a redirect: no status, no headers. */
-export const isRedirect = ({ type, status }: Redirected): boolean =>
-  type === 'opaqueredirect' || (status >= 300 && status < 400)
-
-/** PushPop never redirects: another server did, and did not carry out the call. */
-export function redirected(url: URL, answer: Redirected): PushPopError {
-  const to = originIn(answer.headers.get('location'), url) ?? 'another address'
-  return new PushPopError(
-    'UNEXPECTED_ANSWER',
-    `Cannot ask ${url.origin} because it redirects to ${to}, and a redirect is not followed; ` +
-      'give the address that PushPop itself answers at',
-    answer.status === 0 ? {} : { status: answer.status },
-  )
-}
-
-/** Only its origin: the rest may be a secret, such as the state of single sign-on. */
-function originIn(location: string | null, base: URL): string | undefined {
-  if (location === null) return undefined
-  try {
-    const { protocol, origin } = new URL(location, base)
-    return /^https?:$/.test(protocol) ? origin : undefined
-  } catch {
-    return undefined
-  }
-}
-
-// One call: sent, timed, and sent again if that is safe.
+// One call: sent, timed, understood, and sent again if that is safe. An answer is a success, a refusal (nothing was changed),
+// or nothing certain.
+//
+//   sent ──success──▶ answered
+//     ├──refused──▶ told, or a pause ──▶ sent
+//     └──lost──▶ told as unknown, or, if a second copy does no harm, a pause ──▶ sent
+//
+// Once an answer was lost, a later refusal no longer means that nothing was changed, and we say so.
 
 export type Call = {
   readonly verb: Verb
@@ -162,6 +46,22 @@ export type Call = {
   readonly hurry?: AbortSignal | undefined
 }
 
+type Answer = {
+  readonly kind: 'answer'
+  readonly body: unknown
+  readonly text: string
+  readonly etag: string | undefined
+  /** The service asks its caller to pause, although nothing is wrong. */
+  readonly retryAfterMs?: number | undefined
+  /** An earlier call with the same idempotency key had done the work. */
+  readonly isReplay: boolean
+}
+
+/** Nothing checks this type here: the service's own tests compare its answers with docs/openapi.json. */
+export type Answered<Body> = Answer & { readonly body: Body }
+
+export type Send = (call: Call) => Promise<Answer>
+
 type Transport = {
   readonly base: URL
   readonly fetch: typeof globalThis.fetch
@@ -170,17 +70,8 @@ type Transport = {
   readonly policy: RetryPolicy
 }
 
-export type Send = (call: Call) => Promise<Answer>
-
-/** Nothing checks this type here: the service's own tests compare its answers with docs/openapi.json. */
-export type Answered<Body> = Answer & { readonly body: Body }
-
 /** A second longer than the gateway waits for the service; then the gateway answers by itself. */
 export const TIMEOUT_MS = 31_000
-
-/** A call that waits in the service may take that much longer, but never longer than the gateway waits. */
-const answerMs = ({ timeoutMs }: Transport, { heldMs = 0 }: Call): number =>
-  Math.max(timeoutMs, Math.min(timeoutMs + heldMs, TIMEOUT_MS))
 
 export const sender =
   (transport: Transport): Send =>
@@ -299,6 +190,10 @@ async function sendOnce(
   }
 }
 
+/** A call that waits in the service may take that much longer, but never longer than the gateway waits. */
+const answerMs = ({ timeoutMs }: Transport, { heldMs = 0 }: Call): number =>
+  Math.max(timeoutMs, Math.min(timeoutMs + heldMs, TIMEOUT_MS))
+
 function urlOf(base: URL, { path, query = {} }: Call): URL {
   const url = new URL(base)
   url.pathname = base.pathname.replace(/\/$/, '') + path
@@ -306,6 +201,20 @@ function urlOf(base: URL, { path, query = {} }: Call): URL {
     if (value !== undefined) url.searchParams.set(name, String(value))
   }
   return url
+}
+
+/** Waits this long, or until the signal comes; the caller must check the signal afterwards. */
+export function delay(ms: number, signal?: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) return resolve()
+    const done = () => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', done)
+      resolve()
+    }
+    const timer = setTimeout(done, ms)
+    signal?.addEventListener('abort', done)
+  })
 }
 
 /** Whether one of the signals came before the pause was over. */
@@ -321,6 +230,115 @@ export async function interrupted(
   await delay(ms, done.signal)
   for (const it of [signal, hurry]) it?.removeEventListener('abort', stop)
   return done.signal.aborted
+}
+
+type RawAnswer = {
+  readonly status: number
+  readonly text: string
+  header(name: string): string | null
+}
+
+function interpret(raw: RawAnswer, verb: Verb, denialIsAnswer = false): Answer | Failure {
+  const { status, text } = raw
+  const body = parsed(text)
+  const isObject = typeof body === 'object' && body !== null
+  const isSuccess = status >= 200 && status < 300
+  const retryAfterMs = pauseAsked(raw.header('retry-after'))
+  const isDenial = status === 429 && isObject && 'allowed' in body
+  if (isObject && (isSuccess ? isAnswerTo(verb, body) : isDenial && denialIsAnswer)) {
+    const etag = raw.header('etag') ?? undefined
+    const isReplay = raw.header('idempotency-replayed') === 'true'
+    return { kind: 'answer', body, text, etag, isReplay, retryAfterMs }
+  }
+  if (isObject && 'error_code' in body) {
+    const error = fromErrorBody(body as ErrorBody, status, retryAfterMs)
+    // `INTERNAL` means that nobody knows what happened, and that it would happen again.
+    const lost = error.outcome === 'unknown' || error.code === 'INTERNAL'
+    return { kind: lost ? 'lost' : 'refused', error }
+  }
+  return fromElsewhere(raw, retryAfterMs, isObject ? said(body) : undefined)
+}
+
+/** Answers that the gateway gives by itself, without asking the service. */
+const gatewaySays: Readonly<Record<number, { code: ErrorCode; message: string }>> = {
+  401: { code: 'UNAUTHORIZED', message: 'The signature or token is missing, wrong or too old' },
+  403: { code: 'FORBIDDEN', message: 'These credentials do not allow this call' },
+  404: { code: 'NOT_FOUND', message: 'There is no PushPop at this address; check the url' },
+  413: { code: 'BODY_TOO_LARGE', message: 'The body is too large for the gateway' },
+  429: { code: 'RATE_LIMITED', message: 'Too many requests; try again in a moment' },
+}
+
+function fromElsewhere(
+  { status, header }: RawAnswer,
+  retryAfterMs: number | undefined,
+  hint: string | undefined,
+): Failure {
+  const requestId = header('apigw-requestid') ?? undefined
+  const known = gatewaySays[status]
+  if (known !== undefined) {
+    const details = { status, retryable: status === 429, requestId, retryAfterMs, hint }
+    return { kind: 'refused', error: new PushPopError(known.code, known.message, details) }
+  }
+  const message = `Cannot tell what happened because the answer (status ${status}) is not PushPop's`
+  // After a success without its body, or a gateway timeout, the call may have had its effect.
+  const lost = status < 300 || status === 408 || status >= 500
+  const error = new PushPopError('UNEXPECTED_ANSWER', message, {
+    status,
+    retryable: lost,
+    requestId,
+    retryAfterMs,
+    hint,
+  })
+  return { kind: lost ? 'lost' : 'refused', error }
+}
+
+/** The gateway's own words: `The security token included in the request is expired`. */
+const said = (body: object): string | undefined =>
+  'message' in body && typeof body.message === 'string' ? body.message : undefined
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** In milliseconds. Only the form in seconds counts: the service never sends a date. */
+function pauseAsked(header: string | null): number | undefined {
+  const seconds = Number(header ?? Number.NaN)
+  return header !== null && header !== '' && seconds >= 0 ? seconds * 1000 : undefined
+}
+
+type Redirected = Pick<Response, 'type' | 'status' | 'headers'>
+
+/**
+ * We follow no redirect: a token or signature is meant only for the given address, and following some redirects would turn
+ * a POST into a GET. A browser tells a page only that there was one: no status, no headers.
+ */
+const isRedirect = ({ type, status }: Redirected): boolean =>
+  type === 'opaqueredirect' || (status >= 300 && status < 400)
+
+/** PushPop never redirects: another server did, and did not carry out the call. */
+function redirected(url: URL, answer: Redirected): PushPopError {
+  const to = originIn(answer.headers.get('location'), url) ?? 'another address'
+  return new PushPopError(
+    'UNEXPECTED_ANSWER',
+    `Cannot ask ${url.origin} because it redirects to ${to}, and a redirect is not followed; ` +
+      'give the address that PushPop itself answers at',
+    answer.status === 0 ? {} : { status: answer.status },
+  )
+}
+
+/** Only its origin: the rest may be a secret, such as the state of single sign-on. */
+function originIn(location: string | null, base: URL): string | undefined {
+  if (location === null) return undefined
+  try {
+    const { protocol, origin } = new URL(location, base)
+    return /^https?:$/.test(protocol) ? origin : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** Nothing was sent. */

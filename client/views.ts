@@ -14,8 +14,8 @@ import type {
 import type { ServiceErrorCode } from './errors.ts'
 import { itemTexts } from './json.ts'
 
-// Converts from the wire to the client's names: camelCase, times in milliseconds, absent instead of null.
-// Never convert items: their contents belong to the caller.
+// The answers of calls, from the wire's names to the engine's (docs/engine.md): camelCase, times in milliseconds, absent
+// instead of null. Never convert items: their contents belong to the caller.
 
 /** On the wire, times are in seconds, but the names do not say so; here, each name has its unit. */
 const times = {
@@ -65,9 +65,6 @@ function viewed(body: unknown): unknown {
 
 /** Epoch seconds as milliseconds: rounded, because 1709139275.123 * 1000 is not whole. */
 export const ms = (seconds: number): number => Math.round(seconds * 1000)
-
-// The answers of the calls, with the engine's names (docs/engine.md): camelCase, times in milliseconds, absent instead
-// of null.
 
 export type { Item }
 

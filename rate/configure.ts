@@ -2,14 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Row } from '../aws/dynamo.ts'
 import { QueueError } from '../shared/errors.ts'
 import { PATTERNS_KEPT_MS } from './core/bounds.ts'
-import {
-  type Epoch,
-  naturalEpoch,
-  placeInLine,
-  remainingAt,
-  turnMs,
-  windowStartMs,
-} from './core/epoch.ts'
+import { naturalEpoch, placeInLine, remainingAt, turnMs, windowStartMs } from './core/epoch.ts'
 import {
   checkRateKey,
   decodeSettings,
@@ -38,10 +31,15 @@ import { attempts, checkClock, done, type Limiter, nowMs, readRow, seenRow } fro
 import { outOfReach } from './take-slots.ts'
 import { ATTEMPTS_MAX, configurationUpdate, PAUSE_MS, tellRow } from './tell-row.ts'
 
+// Settings of keys and of prefixes: set, removed and read; and a key's state. A key's own settings lie on the row of its first
+// shard, so that every writer there reads them. Other shards are told before we answer; if we die on the way, processes
+// find out when they look at the first shard again. A write whose answer was lost is looked up: if it has landed, it is
+// ours. `ifMatch` holds for the row that the write names, however often we try.
+
 type StoredPattern = StoredSettings & { readonly p: string }
 
 /** `r`: the revision; `l`: the patterns, the longest prefix first. */
-export const encodePatterns = ({ patterns, revision }: Patterns): Row => ({
+const encodePatterns = ({ patterns, revision }: Patterns): Row => ({
   ...patternsKey,
   r: revision,
   l: patterns.map(({ prefix, settings }) => ({ p: prefix, ...encodeSettings(settings) })),
@@ -124,7 +122,11 @@ async function replace(
   const { value: patterns } = await limiter.patterns.get(startedMs)
   const applies = settings ?? settingsByPattern(patterns, key)
   let before = await readRow(limiter, place)
-  checkMatch(key, before, ifMatch)
+  const checkRevision = () => {
+    const why = `Cannot configure rate limit "${key}" because its configuration is`
+    checkMatch(before?.configuration?.revision ?? 0, ifMatch, why)
+  }
+  checkRevision()
   if (settings === undefined && before?.configuration === undefined)
     return applied(limiter, key, before)
   // A greater revision must be newer, even if this clock is wrong.
@@ -158,7 +160,7 @@ async function replace(
         await tellShards(limiter, key, applies, { revision, shards })
         return done(await applied(limiter, key, before))
       }
-      checkMatch(key, before, ifMatch)
+      checkRevision()
       revision = Math.max(revision, (before?.epoch.revision ?? 0) + 1)
       await limiter.clock.sleep(PAUSE_MS * limiter.random())
       return { kind: 'again' }
@@ -206,14 +208,11 @@ async function readAfter(
   })
 }
 
-function checkMatch(key: string, row: RateRow | undefined, ifMatch: number | undefined): void {
-  const revision = row?.configuration?.revision ?? 0
+function checkMatch(revision: number, ifMatch: number | undefined, why: string): void {
   if (ifMatch === undefined || ifMatch === revision) return
-  throw new QueueError(
-    'VERSION_MISMATCH',
-    `Cannot configure rate limit "${key}" because its configuration is at revision ${revision}, not ${ifMatch}`,
-    { field: 'If-Match' },
-  )
+  throw new QueueError('VERSION_MISMATCH', `${why} at revision ${revision}, not ${ifMatch}`, {
+    field: 'If-Match',
+  })
 }
 
 /** Patterns change by hand, now and then. */
@@ -235,9 +234,11 @@ export async function configureRatePatterns(
     PATTERNS_ATTEMPTS_MAX,
     async () => {
       const before = decodePatterns(await limiter.dynamo.get(patternsKey, true))
-      if (ifMatch !== undefined && ifMatch !== before.revision) {
-        throw mismatch(before.revision, ifMatch)
-      }
+      checkMatch(
+        before.revision,
+        ifMatch,
+        "Cannot change the rate limits' patterns because they are",
+      )
       const after: Patterns = { patterns, revision: Math.max(nowMs(limiter), before.revision + 1) }
       const written = await limiter.dynamo.put({
         Item: encodePatterns(after),
@@ -261,13 +262,6 @@ export async function configureRatePatterns(
       ),
   )
 }
-
-const mismatch = (revision: number, ifMatch: number): QueueError =>
-  new QueueError(
-    'VERSION_MISMATCH',
-    `Cannot change the rate limits' patterns because they are at revision ${revision}, not ${ifMatch}`,
-    { field: 'If-Match' },
-  )
 
 type ShardState = {
   readonly shard: number
@@ -304,7 +298,9 @@ async function shardState(
 ): Promise<ShardState> {
   const row = await readRow(limiter, { key, shard })
   const clockMs = nowMs(limiter)
-  const epoch = row?.epoch ?? unused(settings, shard, clockMs)
+  // If the row does not exist: the epoch that its first request would make.
+  const ruling = { rules: rulesOf(settings, shard), revision: 0, configured: false }
+  const epoch = row?.epoch ?? naturalEpoch(ruling, clockMs)
   const itemMs = Math.max(clockMs, row?.atMs ?? 0)
   const cursor = row?.cursor ?? 0
   const { maxRequests: limit, windowMs } = epoch.rules
@@ -319,9 +315,4 @@ async function shardState(
     window: { startMs, endMs: startMs + windowMs },
     ...(waiting > 0 && { lastTurnMs: turnMs(epoch, cursor - 1, 1) }),
   }
-}
-
-/** For a row that does not exist: the epoch that its first request would make. */
-function unused(settings: Settings, shard: number, clockMs: number): Epoch {
-  return naturalEpoch({ rules: rulesOf(settings, shard), revision: 0, configured: false }, clockMs)
 }

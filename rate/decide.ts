@@ -34,6 +34,10 @@ import {
 import { type Taken, take } from './take-slots.ts'
 import { tellRow } from './tell-row.ts'
 
+// The verb decide: which settings apply, which shard answers, and what the caller hears. A row may know newer settings than
+// this process: then we look them up and decide again. A limit whose settings lie elsewhere (a queue's) is decided here
+// too, under a key that no caller can name.
+
 export type RateRequest = {
   /** How many slots it takes, all in one window. */
   readonly cost?: number | undefined
@@ -97,7 +101,7 @@ export async function decideRate(
 type SettingsSource = (sinceMs?: number) => Promise<KnownSettings | undefined>
 
 /** Also for keys that callers cannot name. `undefined`: there is no limit any more. */
-export async function decideBySettings(
+async function decideBySettings(
   limiter: SlotLimiter,
   key: string,
   request: RateRequest,

@@ -28,15 +28,10 @@ export type { ConfigureRequest } from './configure.ts'
 export type { Turn } from './core/epoch.ts'
 export type { Overrides, Pattern, PatternInput } from './core/settings.ts'
 export * from './rate-limits.ts'
-export {
-  createTicketSecrets,
-  type SecretsChanged,
-  type TicketSecrets,
-  type TicketSecretsOptions,
-  type TicketSecretVerbs,
-} from './rate-limits.ts'
 export type { SecretSource } from './secrets.ts'
 export type { TicketRequest } from './tickets.ts'
+
+// `pushpop/rate-limits`: the rate limiter on a table, without the API and without the queues.
 
 /** The limiter for callers whom no compiler may have checked: it refuses an option that it does not know. */
 export function createRateLimits(options: RateLimitsOptions): RateLimits {
@@ -68,7 +63,5 @@ const requestNames: Requests<RateLimits> = {
   verify: [{ at: 2, names: ticket }],
   giveUp: [{ at: 2, names: ticket }],
 }
-
-// `pushpop/rate-limits`: the rate limiter on a table, without the API and without the queues.
 
 needNode(NODE_OLDEST, 'pushpop/rate-limits')

@@ -40,6 +40,25 @@ import {
   verifyTicket,
 } from './tickets.ts'
 
+export type {
+  Admission,
+  AdmitRequest,
+  AppliedSettings,
+  GivenUp,
+  Patterns,
+  RateDecision,
+  RateRequest,
+  RateState,
+  SecretsChanged,
+  Settings,
+  SettingsInput,
+  Standing,
+  TicketSecrets,
+  TicketState,
+}
+
+// The limiter put together, and the secrets of its tickets alone, for the command that changes them.
+
 export type RateLimitsOptions = {
   readonly tableName: string
   /** A client, a document client, or anything else that takes document commands. */
@@ -55,21 +74,6 @@ export type RateLimitsOptions = {
   readonly clock?: Clock | undefined
   /** From [0, 1). It varies pauses, and spreads callers without a name over shards. */
   readonly random?: Random | undefined
-}
-
-export type {
-  Admission,
-  AdmitRequest,
-  AppliedSettings,
-  GivenUp,
-  Patterns,
-  RateDecision,
-  RateRequest,
-  RateState,
-  Settings,
-  SettingsInput,
-  Standing,
-  TicketState,
 }
 
 /** The rate limiter on the queues' table. The Lambdas and the tests use it, and so does code that needs no HTTP. */
@@ -128,8 +132,6 @@ export interface RateLimits {
   verify(key: string, ticket: string, request?: TicketRequest): Promise<TicketState>
   giveUp(key: string, ticket: string, request?: TicketRequest): Promise<GivenUp>
 }
-
-export type { SecretsChanged, TicketSecrets }
 
 export type TicketSecretsOptions = Pick<RateLimitsOptions, 'tableName' | 'dynamodb'> & {
   readonly clock?: Clock | undefined

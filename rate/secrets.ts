@@ -1,72 +1,73 @@
 import { randomBytes } from 'node:crypto'
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
-import type { Clock, Dynamo, Row } from '../aws/dynamo.ts'
+import { type Clock, type Dynamo, type Row, unavailable } from '../aws/dynamo.ts'
 import { asDocumentPort, type DocumentPort } from '../aws/failures.ts'
-import { QueueError } from '../shared/errors.ts'
-import {
-  FORMER_SECRETS_MAX,
-  SECRET_BYTES,
-  SECRET_BYTES_MIN,
-  SECRET_SETTLES_MS,
-  SECRETS_KEPT_MS,
-} from './core/bounds.ts'
 import { secretKey } from './core/row.ts'
 import { invalid } from './core/settings.ts'
-import { attempts, done, type Secrets, type SecretsReader } from './limiter.ts'
+import { attempts, done, KeptReading, type Secrets, type SecretsReader } from './limiter.ts'
 
-/** The table's secrets for signing tickets. */
-export type TicketSecrets = {
-  readonly newest: Uint8Array
-  /** From then on, the newest secret signs. By then every process has read it and accepts its tickets. */
-  readonly signsFromMs: number
-  /** Those that signed before it, the latest first. Their tickets stay valid. */
-  readonly former: readonly Uint8Array[]
+// The secrets that sign tickets: given by the caller, or made by the first process that needs one and kept in a row.
+//
+//   none ──first ticket──▶ newest ──changed──▶ newest, and the one before it signs until every process knows the new one
+//                                                 └──settled──▶ newest signs, former ones still verify ──forgotten──▶ void
+//
+// Two processes may make the first secret, or two people change it: the row takes one, and the other looks again. A change
+// takes its time from the store, because a wrong clock could let a secret sign before others accept it.
+
+/** As many bytes as the strength of the hash that it keys. */
+const SECRET_BYTES_MIN = 16
+/** Bytes of a secret that we make: as many as the hash has. */
+const SECRET_BYTES = 32
+
+/** How long a process uses the table's secrets after it has read them. */
+export const SECRETS_KEPT_MS = 300_000
+/**
+ * How long after a change the new secret begins to sign. A process may have read the row just before the
+ * change and use that for five minutes; its clock may be twenty seconds behind, another's twenty seconds
+ * ahead, and its next read may take some seconds. Twice the five minutes covers all of that. It does not cover
+ * the operator's clock, and need not, because the change takes its time from the store.
+ */
+export const SECRET_SETTLES_MS = 2 * SECRETS_KEPT_MS
+/** With one change a month, tickets stay valid for three. Each former secret costs one more HMAC per forged ticket. */
+export const FORMER_SECRETS_MAX = 3
+
+/** Where the secret that signs tickets comes from. We ask for it when the first ticket needs it. */
+export type SecretSource = Uint8Array | (() => Promise<Uint8Array>)
+
+/** The caller's secret: each process asks for it once, when the first ticket needs it. */
+export class GivenSecrets implements SecretsReader {
+  readonly #source: SecretSource
+  readonly #former: readonly Uint8Array[]
+  #reading: Promise<Secrets> | undefined
+
+  constructor(source: SecretSource, former: readonly Uint8Array[]) {
+    this.#source = source
+    this.#former = former
+    for (const each of typeof source === 'function' ? former : [source, ...former]) {
+      checkSecret(each)
+    }
+  }
+
+  get(): Promise<Secrets> {
+    if (this.#reading !== undefined) return this.#reading
+    const reading = this.#read()
+    this.#reading = reading
+    // All calls that wait for this read fail with it; the next call reads again.
+    reading.catch(() => {
+      if (this.#reading === reading) this.#reading = undefined
+    })
+    return reading
+  }
+
+  async #read(): Promise<Secrets> {
+    const source = this.#source
+    const secret = typeof source === 'function' ? await source() : source
+    checkSecret(secret)
+    return [secret, ...this.#former]
+  }
 }
 
-export const firstSecrets = (newest: Uint8Array): TicketSecrets => ({
-  newest,
-  signsFromMs: 0,
-  former: [],
-})
-
-export function secretsAt({ newest, signsFromMs, former }: TicketSecrets, nowMs: number): Secrets {
-  const [before, ...older] = former
-  if (before === undefined || nowMs >= signsFromMs) return [newest, ...former]
-  return [before, newest, ...older]
-}
-
-export type SecretsChange =
-  | { readonly kind: 'changed'; readonly secrets: TicketSecrets }
-  /** Some processes may not have read the last change yet. After another one they could disagree. */
-  | { readonly kind: 'settling'; readonly untilMs: number }
-
-export function rotated(secrets: TicketSecrets, fresh: Uint8Array, nowMs: number): SecretsChange {
-  return settled(secrets, nowMs, ({ newest, former }) => ({
-    newest: fresh,
-    signsFromMs: nowMs + SECRET_SETTLES_MS,
-    former: [newest, ...former].slice(0, FORMER_SECRETS_MAX),
-  }))
-}
-
-/** Voids every ticket that a former secret has signed, honest or forged. */
-export function withoutFormer(secrets: TicketSecrets, nowMs: number): SecretsChange {
-  return settled(secrets, nowMs, (before) =>
-    before.former.length === 0 ? before : { ...before, former: [] },
-  )
-}
-
-function settled(
-  secrets: TicketSecrets,
-  nowMs: number,
-  change: (secrets: TicketSecrets) => TicketSecrets,
-): SecretsChange {
-  const { signsFromMs: untilMs } = secrets
-  return nowMs < untilMs
-    ? { kind: 'settling', untilMs }
-    : { kind: 'changed', secrets: change(secrets) }
-}
-
-export function checkSecret(secret: Uint8Array): void {
+function checkSecret(secret: Uint8Array): void {
   if (secret.byteLength >= SECRET_BYTES_MIN) return
   throw invalid(
     'secret',
@@ -74,59 +75,21 @@ export function checkSecret(secret: Uint8Array): void {
   )
 }
 
-/** `s`: the newest secret; `at`: when it begins to sign, in ms; `f`: the secrets before it. */
-type SecretRow = {
-  readonly s: Uint8Array
-  readonly at?: number
-  readonly f?: readonly Uint8Array[]
-}
-
-export const encodeSecrets = ({ newest, signsFromMs, former }: TicketSecrets): Row => ({
-  ...secretKey,
-  s: newest,
-  ...(signsFromMs > 0 && { at: signsFromMs }),
-  ...(former.length > 0 && { f: former }),
-})
-
-export function decodeSecrets(row: Row | undefined): TicketSecrets | undefined {
-  if (row === undefined) return undefined
-  const { s: newest, at: signsFromMs = 0, f: former = [] } = row as SecretRow
-  return { newest, signsFromMs, former }
-}
-
-type Reading = { readonly startedMs: number; readonly secrets: Promise<TicketSecrets> }
-
-/** One process's copy of the table's secrets, read when a ticket needs them, and again after a while. */
+/** One process's copy of the table's secrets. */
 export class TableSecrets implements SecretsReader {
-  readonly #dynamo: Dynamo
   readonly #clock: Clock
   readonly #former: readonly Uint8Array[]
-  #reading: Reading | undefined
+  readonly #row: KeptReading<TicketSecrets>
 
   constructor(dynamo: Dynamo, clock: Clock, former: readonly Uint8Array[]) {
-    this.#dynamo = dynamo
     this.#clock = clock
     this.#former = former
+    this.#row = new KeptReading(clock, () => readOrMake(dynamo), SECRETS_KEPT_MS)
   }
 
   async get(): Promise<Secrets> {
-    const nowMs = this.#clock.nowMs()
-    const known = this.#reading
-    // If somebody has set the clock back, we must not keep them for ever.
-    const isFresh = known !== undefined && Math.abs(nowMs - known.startedMs) <= SECRETS_KEPT_MS
-    const { secrets } = isFresh ? known : this.#read(nowMs)
-    return [...secretsAt(await secrets, this.#clock.nowMs()), ...this.#former]
-  }
-
-  #read(startedMs: number): Reading {
-    const secrets = readOrMake(this.#dynamo)
-    const reading = { startedMs, secrets }
-    this.#reading = reading
-    // If a read fails, all calls that wait for it fail. The next call reads again.
-    secrets.catch(() => {
-      if (this.#reading === reading) this.#reading = undefined
-    })
-    return reading
+    const { value } = await this.#row.get()
+    return [...secretsAt(value, this.#clock.nowMs()), ...this.#former]
   }
 }
 
@@ -151,11 +114,8 @@ const readOrMake = (dynamo: Dynamo): Promise<TicketSecrets> =>
       // Another process was first, or the answer was lost: use the secret that is there now.
       return written.kind === 'done' ? done(made) : { kind: 'again' }
     },
-    outOfReach,
+    () => unavailable(undefined),
   )
-
-export const outOfReach = (): QueueError =>
-  new QueueError('STORE_UNAVAILABLE', 'The store is busy or out of reach; try again in a moment')
 
 export type SecretsChanged =
   | SecretsChange
@@ -199,47 +159,83 @@ const change = (
       })
       return written.kind === 'done' ? done(decision) : { kind: 'again' }
     },
-    outOfReach,
+    () => unavailable(undefined),
   )
 
 /** Fails if another command changed the row first, be it the secret or only by forgetting the former ones. */
 const unchanged = ({ former }: TicketSecrets): string =>
   `s=:seen AND ${former.length === 0 ? 'attribute_not_exists' : 'attribute_exists'}(f)`
 
-/** Where the secret that signs tickets comes from. We ask for it when the first ticket needs it. */
-export type SecretSource = Uint8Array | (() => Promise<Uint8Array>)
+/** The table's secrets for signing tickets. */
+export type TicketSecrets = {
+  readonly newest: Uint8Array
+  /** From then on, the newest secret signs. By then every process has read it and accepts its tickets. */
+  readonly signsFromMs: number
+  /** Those that signed before it, the latest first. Their tickets stay valid. */
+  readonly former: readonly Uint8Array[]
+}
 
-/** The caller's secret: each process asks for it once, when the first ticket needs it. */
-export class GivenSecrets implements SecretsReader {
-  readonly #source: SecretSource
-  readonly #former: readonly Uint8Array[]
-  #reading: Promise<Secrets> | undefined
+export const firstSecrets = (newest: Uint8Array): TicketSecrets => ({
+  newest,
+  signsFromMs: 0,
+  former: [],
+})
 
-  constructor(source: SecretSource, former: readonly Uint8Array[]) {
-    this.#source = source
-    this.#former = former
-    for (const each of typeof source === 'function' ? former : [source, ...former]) {
-      checkSecret(each)
-    }
-  }
+export function secretsAt({ newest, signsFromMs, former }: TicketSecrets, nowMs: number): Secrets {
+  const [before, ...older] = former
+  if (before === undefined || nowMs >= signsFromMs) return [newest, ...former]
+  return [before, newest, ...older]
+}
 
-  get(): Promise<Secrets> {
-    if (this.#reading !== undefined) return this.#reading
-    const reading = this.#read()
-    this.#reading = reading
-    // All calls that wait for this read fail with it; the next call reads again.
-    reading.catch(() => {
-      if (this.#reading === reading) this.#reading = undefined
-    })
-    return reading
-  }
+type SecretsChange =
+  | { readonly kind: 'changed'; readonly secrets: TicketSecrets }
+  /** Some processes may not have read the last change yet. After another one they could disagree. */
+  | { readonly kind: 'settling'; readonly untilMs: number }
 
-  async #read(): Promise<Secrets> {
-    const source = this.#source
-    const secret = typeof source === 'function' ? await source() : source
-    checkSecret(secret)
-    return [secret, ...this.#former]
-  }
+export function rotated(secrets: TicketSecrets, fresh: Uint8Array, nowMs: number): SecretsChange {
+  return settled(secrets, nowMs, ({ newest, former }) => ({
+    newest: fresh,
+    signsFromMs: nowMs + SECRET_SETTLES_MS,
+    former: [newest, ...former].slice(0, FORMER_SECRETS_MAX),
+  }))
+}
+
+/** Voids every ticket that a former secret has signed, honest or forged. */
+export function withoutFormer(secrets: TicketSecrets, nowMs: number): SecretsChange {
+  return settled(secrets, nowMs, (before) =>
+    before.former.length === 0 ? before : { ...before, former: [] },
+  )
+}
+
+function settled(
+  secrets: TicketSecrets,
+  nowMs: number,
+  change: (secrets: TicketSecrets) => TicketSecrets,
+): SecretsChange {
+  const { signsFromMs: untilMs } = secrets
+  return nowMs < untilMs
+    ? { kind: 'settling', untilMs }
+    : { kind: 'changed', secrets: change(secrets) }
+}
+
+/** `s`: the newest secret; `at`: when it begins to sign, in ms; `f`: the secrets before it. */
+type SecretRow = {
+  readonly s: Uint8Array
+  readonly at?: number
+  readonly f?: readonly Uint8Array[]
+}
+
+const encodeSecrets = ({ newest, signsFromMs, former }: TicketSecrets): Row => ({
+  ...secretKey,
+  s: newest,
+  ...(signsFromMs > 0 && { at: signsFromMs }),
+  ...(former.length > 0 && { f: former }),
+})
+
+export function decodeSecrets(row: Row | undefined): TicketSecrets | undefined {
+  if (row === undefined) return undefined
+  const { s: newest, at: signsFromMs = 0, f: former = [] } = row as SecretRow
+  return { newest, signsFromMs, former }
 }
 
 type StoreTime = {

@@ -1,6 +1,6 @@
 import { Expression } from '../aws/table.ts'
 import { QueueError } from '../shared/errors.ts'
-import { CLOCKS_APART_MAX_MS, LATE_SLOT_MS } from './core/bounds.ts'
+import { CLOCKS_APART_MAX_MS } from './core/bounds.ts'
 import { type Epoch, epochText, overMs } from './core/epoch.ts'
 import { type RateRow, rowKey } from './core/row.ts'
 import { inLineOf, rulesOf, type Settings } from './core/settings.ts'
@@ -19,42 +19,12 @@ import {
   seenRow,
 } from './limiter.ts'
 
-/** Takes a stretch of slots, on conditions that make sure that nobody else has it. */
-export function slotUpdate(write: SlotWrite): ReturnType<Expression['build']> {
-  const { cursor, condition } = write
-  const update = new Expression()
-  const epoch = epochText(write.epoch)
-  // An add changes nothing but the cursor.
-  if (cursor.kind === 'add') update.sets.push(`c=c+${update.value(cursor.value)}`)
-  else {
-    update.set('e', epoch)
-    update.set('c', cursor.value)
-  }
-  update.set('t', write.atMs)
-  if (write.ttl !== undefined) update.set(update.name('ttl'), write.ttl)
-  if (write.overhang !== undefined) keep(update, 'o', write.overhang)
-  update.condition(slotCondition(update, condition, write.atMs))
-  return update.build()
-}
-
-function slotCondition(update: Expression, condition: SlotCondition, atMs: number): string {
-  const { cursorMin, cursorMax } = condition
-  // Somebody may have changed the rules, so that another ruler applies to the cursor.
-  const sameRuler = `e=${update.value(condition.epochText)}`
-  // A later window may have begun by another process's clock; then ours may be over.
-  const sameTime =
-    condition.atMs === undefined ? `t<=${update.value(atMs)}` : `t=${update.value(condition.atMs)}`
-  // The window may be full or over, or the line full; or others may have moved the cursor on since we saw it.
-  const inReach = `c BETWEEN ${update.value(cursorMin)} AND ${update.value(cursorMax)}`
-  const all = `${sameRuler} AND ${sameTime} AND ${inReach}`
-  return condition.orAbsent ? `(attribute_not_exists(e) OR (${all}))` : all
-}
-
-/** Sets the value if there is one, and removes the attribute if not. */
-export function keep(update: Expression, name: 'o' | 'k', value: unknown): void {
-  if (value === undefined || value === 0) update.removes.push(name)
-  else update.set(name, value)
-}
+// Takes slots of one row: load (from memory, or from the last refusal) → decide → commit. Settles these races:
+//
+// - others take at the same time: blind adds commute; a write that is refused returns the row as it is, and we decide again;
+// - somebody has changed the rules: the row tells news, and the caller looks the settings up;
+// - the answer is lost: we never look up what happened. At worst its slots are wasted, and we take others;
+// - the answer comes after its window: nobody may use the slots, and we take others.
 
 /** What a call asks of one row, beside the rules. */
 type SlotRequest = {
@@ -92,6 +62,12 @@ const EAGER_ATTEMPTS = 3
 const PAUSE_MS = 10
 /** Answers that one call may lose, each of which may waste its slots. After that, the store is out of reach. */
 const LOST_MAX = 2
+/**
+ * How long after the end of its slot's window an answer may arrive. A slot that comes later is wasted: its row may
+ * have been deleted meanwhile, and another call may have the slot. A row outlives its windows by twenty times as
+ * long.
+ */
+const LATE_SLOT_MS = 1_000
 
 /** One call's question to one row. */
 type Asked = { readonly place: Place; readonly known: KnownSettings; readonly request: SlotRequest }
@@ -104,10 +80,6 @@ type Call = {
   stepsBack: number
 }
 
-/**
- * Takes slots of one row: load (from memory, or from the last refusal) → decide → commit. We never look up the outcome
- * of a lost answer: at worst its slots are wasted, and we take others.
- */
 export function take(
   limiter: SlotLimiter,
   place: Place,
@@ -263,3 +235,40 @@ export const outOfReach = (key: string, cause: unknown): QueueError =>
     `Cannot decide on rate limit "${key}" because the store's answers were lost; places may be wasted`,
     { outcome: 'unknown', cause },
   )
+
+/** Takes a stretch of slots, on conditions that make sure that nobody else has it. */
+export function slotUpdate(write: SlotWrite): ReturnType<Expression['build']> {
+  const { cursor, condition } = write
+  const update = new Expression()
+  const epoch = epochText(write.epoch)
+  // An add changes nothing but the cursor.
+  if (cursor.kind === 'add') update.sets.push(`c=c+${update.value(cursor.value)}`)
+  else {
+    update.set('e', epoch)
+    update.set('c', cursor.value)
+  }
+  update.set('t', write.atMs)
+  if (write.ttl !== undefined) update.set(update.name('ttl'), write.ttl)
+  if (write.overhang !== undefined) keep(update, 'o', write.overhang)
+  update.condition(slotCondition(update, condition, write.atMs))
+  return update.build()
+}
+
+function slotCondition(update: Expression, condition: SlotCondition, atMs: number): string {
+  const { cursorMin, cursorMax } = condition
+  // Somebody may have changed the rules, so that another ruler applies to the cursor.
+  const sameRuler = `e=${update.value(condition.epochText)}`
+  // A later window may have begun by another process's clock; then ours may be over.
+  const sameTime =
+    condition.atMs === undefined ? `t<=${update.value(atMs)}` : `t=${update.value(condition.atMs)}`
+  // The window may be full or over, or the line full; or others may have moved the cursor on since we saw it.
+  const inReach = `c BETWEEN ${update.value(cursorMin)} AND ${update.value(cursorMax)}`
+  const all = `${sameRuler} AND ${sameTime} AND ${inReach}`
+  return condition.orAbsent ? `(attribute_not_exists(e) OR (${all}))` : all
+}
+
+/** Sets the value if there is one, and removes the attribute if not. */
+export function keep(update: Expression, name: 'o' | 'k', value: unknown): void {
+  if (value === undefined || value === 0) update.removes.push(name)
+  else update.set(name, value)
+}

@@ -12,34 +12,8 @@ import {
 import { attempts, done, nowMs, type Place, readRow, type SlotLimiter, seenRow } from './limiter.ts'
 import { keep, outOfReach } from './take-slots.ts'
 
-/** Puts the row under other settings, on condition that it is the row from which we computed them, or is absent. */
-export function configurationUpdate(
-  before: RateRow | undefined,
-  after: RateRow,
-  cursorMax: number,
-): ReturnType<Expression['build']> {
-  const update = new Expression()
-  const { configuration } = after
-  update.set('e', epochText(after.epoch))
-  update.set('c', after.cursor)
-  update.set('t', after.atMs)
-  keep(update, 'o', after.overhang)
-  keep(update, 'k', configuration && encodeConfiguration(configuration))
-  if (configuration === undefined) {
-    const position = Math.max(after.cursor, floorAt(after.epoch, after.atMs))
-    update.set(update.name('ttl'), ttlSeconds(after.epoch, position))
-  } else {
-    // Configuration stays, however long the key is idle.
-    update.removes.push(update.name('ttl'))
-  }
-  if (before === undefined) update.condition('attribute_not_exists(e)')
-  else {
-    update.condition(`e=${update.value(epochText(before.epoch))}`)
-    update.condition(`t=${update.value(before.atMs)}`)
-    update.condition(`c<=${update.value(cursorMax)}`)
-  }
-  return update.build()
-}
+// Puts a row under settings that are stored elsewhere, whoever else writes to it meanwhile: the write names the row that it
+// was computed from, and if that has moved on, we compute it anew, after some tries with slack for what comes meanwhile.
 
 /** A busy row moves on between reading and writing; after some tries, we allow for that. */
 export const ATTEMPTS_MAX = 16
@@ -79,4 +53,33 @@ export async function tellRow(limiter: SlotLimiter, place: Place, ruling: Ruling
         `Cannot tell a row of rate limit "${place.key}" of new settings because it is too busy; try again`,
       ),
   )
+}
+
+/** Puts the row under other settings, on condition that it is the row from which we computed them, or is absent. */
+export function configurationUpdate(
+  before: RateRow | undefined,
+  after: RateRow,
+  cursorMax: number,
+): ReturnType<Expression['build']> {
+  const update = new Expression()
+  const { configuration } = after
+  update.set('e', epochText(after.epoch))
+  update.set('c', after.cursor)
+  update.set('t', after.atMs)
+  keep(update, 'o', after.overhang)
+  keep(update, 'k', configuration && encodeConfiguration(configuration))
+  if (configuration === undefined) {
+    const position = Math.max(after.cursor, floorAt(after.epoch, after.atMs))
+    update.set(update.name('ttl'), ttlSeconds(after.epoch, position))
+  } else {
+    // Configuration stays, however long the key is idle.
+    update.removes.push(update.name('ttl'))
+  }
+  if (before === undefined) update.condition('attribute_not_exists(e)')
+  else {
+    update.condition(`e=${update.value(epochText(before.epoch))}`)
+    update.condition(`t=${update.value(before.atMs)}`)
+    update.condition(`c<=${update.value(cursorMax)}`)
+  }
+  return update.build()
 }

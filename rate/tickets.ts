@@ -15,44 +15,9 @@ import {
 import { checkClock, type Limiter, nowMs, seenRow } from './limiter.ts'
 import { outOfReach } from './take-slots.ts'
 
-/** A turn as text that nobody else can forge: its contents in the clear, and an HMAC-SHA256 of them. */
-
-/** The signed text begins with its purpose, so that the same secret can sign other things. */
-const PURPOSE = 'pushpop rate ticket 1'
-
-export function ticketOf(turn: Turn, secret: Uint8Array): string {
-  const { key, shard, epoch, position, cost, giveUps, notBeforeMs, goodUntilMs } = turn
-  const fields = [key, shard, epoch, position, cost, giveUps, notBeforeMs, goodUntilMs]
-  const text = Buffer.from(JSON.stringify(fields)).toString('base64url')
-  return `${text}.${signature(text, secret).toString('base64url')}`
-}
-
-/** Five times the length of a ticket for the longest key. */
-const TICKET_CHARACTERS_MAX = 2_048
-
-/** The turn, if one of the secrets made the ticket: the present one first, then former ones. */
-export function readTicket(ticket: string, secrets: readonly Uint8Array[]): Turn | undefined {
-  if (ticket.length > TICKET_CHARACTERS_MAX) return undefined
-  const [text = '', mac = '', ...more] = ticket.split('.')
-  if (more.length > 0) return undefined
-  const given = Buffer.from(mac, 'base64url')
-  // One ticket has one spelling.
-  if (given.toString('base64url') !== mac) return undefined
-  if (!secrets.some((secret) => isSigned(text, given, secret))) return undefined
-  const fields = JSON.parse(Buffer.from(text, 'base64url').toString()) as TicketFields
-  const [key, shard, epoch, position, cost, giveUps, notBeforeMs, goodUntilMs] = fields
-  return { key, shard, epoch, position, cost, giveUps, notBeforeMs, goodUntilMs }
-}
-
-type TicketFields = readonly [string, number, string, number, number, number, number, number]
-
-const signature = (text: string, secret: Uint8Array): Buffer =>
-  createHmac('sha256', secret).update(`${PURPOSE}\n${text}`).digest()
-
-function isSigned(text: string, given: Buffer, secret: Uint8Array): boolean {
-  const expected = signature(text, secret)
-  return given.length === expected.length && timingSafeEqual(given, expected)
-}
+// Tickets: a call is admitted, or gets its turn as a ticket, a text that nobody else can forge. What a ticket is good for
+// follows from it and the clock alone. Only the last turn can be given back: the write's conditions say that nothing was
+// issued after it, so a turn that others stand behind stays empty.
 
 export type AdmitRequest = RateRequest & {
   /** How long the call may wait for its turn. If the turn is later, it gets a ticket at once. */
@@ -99,22 +64,6 @@ export async function admit(
 async function ticketed(limiter: Limiter, decision: Promised): Promise<Ticketed> {
   const [secret] = await limiter.secrets.get()
   return { ...decision, ticket: ticketOf(decision.turn, secret) }
-}
-
-/**
- * Gives the last turn back. This is exact, because its conditions say that nothing was issued after it: the cursor is
- * right behind it, and has never gone back since. For the same reason, a second copy of this write, however late,
- * finds another count and changes nothing.
- */
-export function giveUpUpdate(turn: Turn, width: number): ReturnType<Expression['build']> {
-  const { epoch, position, giveUps } = turn
-  const update = new Expression()
-  update.set('c', position)
-  update.set('x', giveUps + 1)
-  update.condition(`e=${update.value(epoch)}`)
-  update.condition(`c=${update.value(position + width)}`)
-  update.condition(giveUps === 0 ? 'attribute_not_exists(x)' : `x=${update.value(giveUps)}`)
-  return update.build()
 }
 
 export type TicketState =
@@ -179,4 +128,58 @@ export async function giveUp(
   if (written.kind === 'unknown') throw outOfReach(key, written.cause)
   seenRow(limiter, turn, written.row)
   return { kind: written.kind === 'done' ? 'given-up' : 'kept' }
+}
+
+/**
+ * Gives the last turn back. This is exact, because its conditions say that nothing was issued after it: the cursor is
+ * right behind it, and has never gone back since. For the same reason, a second copy of this write, however late,
+ * finds another count and changes nothing.
+ */
+function giveUpUpdate(turn: Turn, width: number): ReturnType<Expression['build']> {
+  const { epoch, position, giveUps } = turn
+  const update = new Expression()
+  update.set('c', position)
+  update.set('x', giveUps + 1)
+  update.condition(`e=${update.value(epoch)}`)
+  update.condition(`c=${update.value(position + width)}`)
+  update.condition(giveUps === 0 ? 'attribute_not_exists(x)' : `x=${update.value(giveUps)}`)
+  return update.build()
+}
+
+/** The signed text begins with its purpose, so that the same secret can sign other things. */
+const PURPOSE = 'pushpop rate ticket 1'
+
+/** Its contents in the clear, and an HMAC-SHA256 of them. */
+export function ticketOf(turn: Turn, secret: Uint8Array): string {
+  const { key, shard, epoch, position, cost, giveUps, notBeforeMs, goodUntilMs } = turn
+  const fields = [key, shard, epoch, position, cost, giveUps, notBeforeMs, goodUntilMs]
+  const text = Buffer.from(JSON.stringify(fields)).toString('base64url')
+  return `${text}.${signature(text, secret).toString('base64url')}`
+}
+
+/** Five times the length of a ticket for the longest key. */
+const TICKET_CHARACTERS_MAX = 2_048
+
+/** The turn, if one of the secrets made the ticket: the present one first, then former ones. */
+export function readTicket(ticket: string, secrets: readonly Uint8Array[]): Turn | undefined {
+  if (ticket.length > TICKET_CHARACTERS_MAX) return undefined
+  const [text = '', mac = '', ...more] = ticket.split('.')
+  if (more.length > 0) return undefined
+  const given = Buffer.from(mac, 'base64url')
+  // One ticket has one spelling.
+  if (given.toString('base64url') !== mac) return undefined
+  if (!secrets.some((secret) => isSigned(text, given, secret))) return undefined
+  const fields = JSON.parse(Buffer.from(text, 'base64url').toString()) as TicketFields
+  const [key, shard, epoch, position, cost, giveUps, notBeforeMs, goodUntilMs] = fields
+  return { key, shard, epoch, position, cost, giveUps, notBeforeMs, goodUntilMs }
+}
+
+type TicketFields = readonly [string, number, string, number, number, number, number, number]
+
+const signature = (text: string, secret: Uint8Array): Buffer =>
+  createHmac('sha256', secret).update(`${PURPOSE}\n${text}`).digest()
+
+function isSigned(text: string, given: Buffer, secret: Uint8Array): boolean {
+  const expected = signature(text, secret)
+  return given.length === expected.length && timingSafeEqual(given, expected)
 }

@@ -1,4 +1,5 @@
-// Bounds that the client checks too. It bundles this file, so the file imports nothing.
+// What a caller can run into: numbers, and how queues and the keys of rate limits may be named. The client, the HTTP
+// functions and the engine all read it here, so they refuse alike. The client bundles this file, so it imports nothing.
 
 /** The largest priority: fits a signed 32-bit integer, as most clients' integers do. */
 export const PRIORITY_MAX = 2_147_483_647
@@ -32,9 +33,7 @@ export const WAIT_SECONDS_MAX = 20
 export const DELAY_SECONDS_MAX = 157_766_400
 
 /** An id names at most as many items as a pop hands out. */
-export const IDS_MAX = 100
-
-// How queues, and the keys of rate limits, may be named. The client bundles this file too, so it imports nothing.
+export const IDS_MAX = ITEMS_PER_POP_MAX
 
 const DEAD_LETTER_SUFFIX = '-deadletter'
 const idForm = /^[A-Za-z0-9._-]{1,100}$/

@@ -1,6 +1,9 @@
 import { ID_RULE, isDeadLetterQueue, isQueueId, originOf } from './bounds.ts'
 
-/** Errors that a caller must act on: one class, a code from this table, and a message that says what to do. */
+// What an error tells a caller who must act on it: a code from one table, the field that is wrong, whether something
+// may have changed, when to come back. Its message says what to do. Any other error is a fault of ours.
+
+/** By code: whether another try may succeed. */
 const retryable = {
   INVALID_QUEUE_ID: false,
   INVALID_ITEM: false,

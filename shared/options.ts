@@ -1,3 +1,6 @@
+// How we refuse options that nobody knows, for callers whom no compiler checks. The error says which name was probably
+// meant, and never a value. The client bundles this file too, so it imports nothing.
+
 /** A name from an environment variable that is not set is `undefined`, or ''. */
 export function needed(maker: string, option: string, value: string | undefined): string {
   if (typeof value === 'string' && value !== '') return value

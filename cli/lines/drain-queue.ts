@@ -1,7 +1,7 @@
 // Drains a queue into lines. Items are locked, written, and only then acknowledged: if the process is
 // killed at any moment, each item is in the queue, in the lines, or in both; never in neither.
 
-import { delay } from '../../client/json.ts'
+import { delay } from '../../client/transport.ts'
 import { ITEMS_PER_POP_MAX } from '../../engine/core/limits.ts'
 import type { PopOutcome, PoppedItem } from '../../engine/queues.ts'
 import { present } from '../../shared/wire.ts'

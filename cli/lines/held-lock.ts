@@ -1,4 +1,4 @@
-import { delay } from '../../client/json.ts'
+import { delay } from '../../client/transport.ts'
 import { holdLock, lostLockCodes } from '../../shared/hold-lock.ts'
 import { codeOf } from '../explain.ts'
 import type { Target } from '../target/target.ts'

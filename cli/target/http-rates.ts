@@ -1,4 +1,5 @@
-import { connect, isOutcomeUnknown, isPushPopError } from '../../client/index.ts'
+import { connect } from '../../client/connect.ts'
+import { isOutcomeUnknown, isPushPopError } from '../../client/index.ts'
 import { patternRequests, rateRequests } from '../../client/rate.ts'
 import type { Send } from '../../client/transport.ts'
 import { interrupted } from '../failure.ts'

@@ -1,5 +1,6 @@
 import type { QueuePatternsAnswer } from '../../client/api-types.ts'
-import { connect, isOutcomeUnknown, isPushPopError } from '../../client/index.ts'
+import { connect } from '../../client/connect.ts'
+import { isOutcomeUnknown, isPushPopError } from '../../client/index.ts'
 import { queuePatternRequests } from '../../client/queue-calls.ts'
 import type { ConfigurationChange } from '../../engine/core/settings.ts'
 import { camelCased } from '../../shared/wire.ts'

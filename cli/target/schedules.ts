@@ -5,7 +5,8 @@ import type {
   ScheduleAnswer,
   SchedulesAnswer,
 } from '../../client/api-types.ts'
-import { connect, isOutcomeUnknown, isPushPopError } from '../../client/index.ts'
+import { connect } from '../../client/connect.ts'
+import { isOutcomeUnknown, isPushPopError } from '../../client/index.ts'
 import type { RawJson } from '../../client/json.ts'
 import type { ScheduleInput as Input } from '../../client/queue.ts'
 import { pathOf } from '../../client/queue-calls.ts'

@@ -1,6 +1,6 @@
 import type { VerifyTicketAnswer } from '../../client/api-types.ts'
-import { delay } from '../../client/json.ts'
 import type { DecideRequest, rateRequests } from '../../client/rate.ts'
+import { delay } from '../../client/transport.ts'
 import { WAIT_MS_DEFAULT } from '../../rate/core/bounds.ts'
 import { type Failure, interrupted } from '../failure.ts'
 import type { Answer, DecisionBody } from './rates.ts'

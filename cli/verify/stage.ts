@@ -2,7 +2,8 @@
 
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Auth } from '../../client/auth.ts'
-import { type Client, connect, createClient, type Json, type Queue } from '../../client/index.ts'
+import { connect } from '../../client/connect.ts'
+import { type Client, createClient, type Json, type Queue } from '../../client/index.ts'
 import type { Send } from '../../client/transport.ts'
 import { Broken, Skipped } from './claims.ts'
 import type { Estate } from './estate.ts'

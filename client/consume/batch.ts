@@ -7,6 +7,9 @@ import { isLockLost, PushPopError } from '../errors.ts'
 import type { Consumed, ConsumeFailure, Handler, Queue } from '../queue.ts'
 import type { Item } from '../views.ts'
 
+// The items of one lock: handled in order, then settled according to their outcomes, those that are done first. If the lock
+// is lost, its items come again, whatever the handler did; if a request is refused, the rest goes back.
+
 /** What the workers of one `consume` share. */
 export type Shift<T> = {
   /** Take nothing more. */
@@ -20,11 +23,9 @@ export type Shift<T> = {
   report(failure: ConsumeFailure<T>): void
 }
 
-// The items of one lock: handled in order, then settled according to their outcomes.
-
 export type Lot<T> = { readonly items: readonly Item<T>[]; readonly lock: HeldLock }
 
-export type Verdict =
+type Verdict =
   | { readonly kind: 'done' }
   | { readonly kind: 'dead'; readonly reason: string }
   /** The handler threw, and the item should wait. */

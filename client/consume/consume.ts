@@ -1,80 +1,113 @@
 import { LOCK_TTL_SECONDS_DEFAULT } from '../../shared/bounds.ts'
 import { holdLock } from '../../shared/hold-lock.ts'
-import { checkOptions } from '../../shared/options.ts'
+import { checkOptions, type Names } from '../../shared/options.ts'
 import { inShort, retryOf } from '../../shared/worker/retries.ts'
 import { checkHandler } from '../../shared/worker/run.ts'
 import { untilGrace } from '../../shared/worker/which-queues.ts'
 import { isAtLimit, isLockLost, isQueueLocked, PushPopError } from '../errors.ts'
-import { delay } from '../json.ts'
-import {
-  type Consumed,
-  type ConsumeFailure,
-  type ConsumeOptions,
-  consumeNames,
-  type Handler,
-  type Queue,
-} from '../queue.ts'
+import type { Consumed, ConsumeFailure, ConsumeOptions, Handler, Queue } from '../queue.ts'
 import { newKey } from '../queue-calls.ts'
 import { lockPauseMs, pauseMs } from '../retry.ts'
-import { noAnswerIn } from '../transport.ts'
+import { delay, noAnswerIn } from '../transport.ts'
 import type { Lock, Popped } from '../views.ts'
 import { type Lot, type Shift, settleLot, workLot } from './batch.ts'
 
-// Decides which worker looks at an empty queue, and how often: one looks for all of them, less and less often.
-
-const FIRST_PAUSE_MS = 100
-
-export type Idle = {
-  /** This worker found nothing. Resolves when it should look again. */
-  foundNothing(worker: number): Promise<void>
-  /** This worker found something: there may be more for the others. */
-  foundItems(worker: number): void
-}
-
-export function idleQueue(stop: AbortSignal, idleMsMax: number): Idle {
-  /** The worker that looks; the others wait until it wakes them. */
-  let scout: number | undefined
-  let emptyLooks = 0
-  let wake = new AbortController()
-  stop.addEventListener('abort', () => wake.abort())
-
-  return {
-    async foundNothing(worker) {
-      if (scout !== undefined && scout !== worker) return woken(wake.signal)
-      scout = worker
-      emptyLooks += 1
-      await delay(idlePauseMs(emptyLooks, idleMsMax), wake.signal)
-    },
-    foundItems(worker) {
-      if (scout === worker) scout = undefined
-      emptyLooks = 0
-      if (stop.aborted) return
-      wake.abort()
-      wake = new AbortController()
-    },
-  }
-}
-
-/** Doubles up to a bound, minus up to half at random, so that many consumers do not come at once. */
-export function idlePauseMs(emptyLooks: number, idleMsMax: number, random = Math.random): number {
-  const bound = Math.min(idleMsMax, FIRST_PAUSE_MS * 2 ** (emptyLooks - 1))
-  return bound * (0.5 + random() / 2)
-}
-
-const woken = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
-
-// A worker takes a lot, works it, and takes the next with the request that acknowledges this one.
+// Works one queue over HTTP, with a few workers at once. A worker takes a lot, works it, and takes the next with the request
+// that acknowledges this one.
 //
 //   taking ──items──▶ working ──all done──▶ taking, with `acknowledge`
 //     │  ▲               └────otherwise──▶ settling ──▶ (a pause if all failed) ──▶ taking
 //     └──┘ empty, locked, failed: a pause
 //
-// The worker holds a lock only in `working` and in `taking` with `acknowledge`. A stop ends every pause at
-// once; the worker still waits for an answer that is on its way, and gives its items back.
+// A worker holds a lock only in `working` and in `taking` with `acknowledge`. A stop ends every pause at once; the worker
+// still waits for an answer that is on its way, and gives its items back. If the answer to a pop is lost, its key leads to
+// the lock that it may have got. On an empty queue, one worker looks for all of them, less and less often.
+
+const names: Names<ConsumeOptions> = {
+  concurrency: 0,
+  batchSize: 0,
+  lockTtlSeconds: 0,
+  batch: 0,
+  ttlSeconds: 0,
+  retry: 0,
+  competing: 0,
+  graceMs: 0,
+  idleMsMax: 0,
+  onError: 0,
+  signal: 0,
+}
+
+/** The longest time that an item waits for a consumer that has found the queue empty for a while. */
+const IDLE_MS_MAX = 5_000
+
+/**
+ * Works a queue until the signal comes, and resolves when it holds no lock any more. If the service refuses
+ * for good (rights, address, parameters), it settles the items that it holds, and then rejects.
+ */
+export async function consume<T>(
+  queue: Queue<T>,
+  handler: Handler<T>,
+  options: ConsumeOptions<T> = {},
+): Promise<Consumed> {
+  checkHandler(handler)
+  checkOptions(options, names)
+  const { concurrency = 1, signal, graceMs } = options
+  const batch = options.batchSize ?? options.batch ?? 1
+  const ttlSeconds = options.lockTtlSeconds ?? options.ttlSeconds ?? LOCK_TTL_SECONDS_DEFAULT
+  const { competing = concurrency > 1, onError = toConsole, idleMsMax = IDLE_MS_MAX } = options
+  check(concurrency, competing)
+
+  const { stop, graceOver, halt, over } = untilGrace(signal, graceMs)
+  let failure: { readonly error: unknown } | undefined
+  const fail = (error: unknown) => {
+    failure ??= { error }
+    halt()
+  }
+  const shift: Shift<T> = {
+    retry: options.retry === undefined ? undefined : retryOf(options.retry),
+    competing,
+    stop,
+    graceOver,
+    counts: { acknowledged: 0, released: 0, deadLettered: 0 },
+    report(one) {
+      try {
+        onError(one)
+      } catch (error) {
+        fail(error)
+      }
+    },
+  }
+  const idle = idleQueue(stop, idleMsMax)
+  const shared = { queue, handler, batch, ttlSeconds, competing, idle, shift }
+  const workers = Array.from({ length: concurrency }, (_, number) =>
+    work({ ...shared, number }).catch(fail),
+  )
+  await Promise.all(workers)
+  over()
+  if (failure !== undefined) throw failure.error
+  return shift.counts
+}
+
+function check(concurrency: number, competing: boolean): void {
+  if (!Number.isInteger(concurrency) || concurrency < 1) {
+    throw new TypeError(`concurrency must be an integer from 1, and is ${concurrency}`)
+  }
+  if (concurrency > 1 && !competing) {
+    throw new TypeError(
+      `Cannot consume ${concurrency} locks at once without competing consumers: on an exclusive queue one lock is live`,
+    )
+  }
+}
+
+function toConsole<T>(failure: ConsumeFailure<T>): void {
+  console.error(`PushPop: ${sentences[failure.kind]}:`, inShort(failure.kind, failure.error))
+}
+
+const sentences: Readonly<Record<ConsumeFailure['kind'], string>> = {
+  handler: 'a handler failed, and its item goes back to the queue unless it was dead-lettered',
+  'lock-lost': 'a lock ended before its items were settled, and they are delivered again',
+  request: 'a request failed and is tried again',
+}
 
 type WorkerOptions<T> = {
   readonly number: number
@@ -88,7 +121,7 @@ type WorkerOptions<T> = {
 }
 
 /** Works until the stop. Throws errors that another try would not change. */
-export async function work<T>(options: WorkerOptions<T>): Promise<void> {
+async function work<T>(options: WorkerOptions<T>): Promise<void> {
   const { number, queue, handler, batch, ttlSeconds, competing, idle, shift } = options
   const { stop } = shift
   /** A finished lot, which the next pop acknowledges. */
@@ -211,74 +244,47 @@ async function acknowledgeAlone<T>(queue: Queue<T>, lot: Lot<T>, shift: Shift<T>
 const isFinal = ({ retryable, outcome }: PushPopError): boolean =>
   !retryable && outcome !== 'unknown'
 
-/** The longest time that an item waits for a consumer that has found the queue empty for a while. */
-const IDLE_MS_MAX = 5_000
+const FIRST_PAUSE_MS = 100
 
-/**
- * Works a queue until the signal comes, and resolves when it holds no lock any more. If the service refuses
- * for good (rights, address, parameters), it settles the items that it holds, and then rejects.
- */
-export async function consume<T>(
-  queue: Queue<T>,
-  handler: Handler<T>,
-  options: ConsumeOptions<T> = {},
-): Promise<Consumed> {
-  checkHandler(handler)
-  checkOptions(options, consumeNames)
-  const { concurrency = 1, signal, graceMs } = options
-  const batch = options.batchSize ?? options.batch ?? 1
-  const ttlSeconds = options.lockTtlSeconds ?? options.ttlSeconds ?? LOCK_TTL_SECONDS_DEFAULT
-  const { competing = concurrency > 1, onError = toConsole, idleMsMax = IDLE_MS_MAX } = options
-  check(concurrency, competing)
+type Idle = {
+  /** This worker found nothing. Resolves when it should look again. */
+  foundNothing(worker: number): Promise<void>
+  /** This worker found something: there may be more for the others. */
+  foundItems(worker: number): void
+}
 
-  const { stop, graceOver, halt, over } = untilGrace(signal, graceMs)
-  let failure: { readonly error: unknown } | undefined
-  const fail = (error: unknown) => {
-    failure ??= { error }
-    halt()
-  }
-  const shift: Shift<T> = {
-    retry: options.retry === undefined ? undefined : retryOf(options.retry),
-    competing,
-    stop,
-    graceOver,
-    counts: { acknowledged: 0, released: 0, deadLettered: 0 },
-    report(one) {
-      try {
-        onError(one)
-      } catch (error) {
-        fail(error)
-      }
+function idleQueue(stop: AbortSignal, idleMsMax: number): Idle {
+  /** The worker that looks; the others wait until it wakes them. */
+  let scout: number | undefined
+  let emptyLooks = 0
+  let wake = new AbortController()
+  stop.addEventListener('abort', () => wake.abort())
+
+  return {
+    async foundNothing(worker) {
+      if (scout !== undefined && scout !== worker) return woken(wake.signal)
+      scout = worker
+      emptyLooks += 1
+      await delay(idlePauseMs(emptyLooks, idleMsMax), wake.signal)
+    },
+    foundItems(worker) {
+      if (scout === worker) scout = undefined
+      emptyLooks = 0
+      if (stop.aborted) return
+      wake.abort()
+      wake = new AbortController()
     },
   }
-  const idle = idleQueue(stop, idleMsMax)
-  const shared = { queue, handler, batch, ttlSeconds, competing, idle, shift }
-  const workers = Array.from({ length: concurrency }, (_, number) =>
-    work({ ...shared, number }).catch(fail),
-  )
-  await Promise.all(workers)
-  over()
-  if (failure !== undefined) throw failure.error
-  return shift.counts
 }
 
-function check(concurrency: number, competing: boolean): void {
-  if (!Number.isInteger(concurrency) || concurrency < 1) {
-    throw new TypeError(`concurrency must be an integer from 1, and is ${concurrency}`)
-  }
-  if (concurrency > 1 && !competing) {
-    throw new TypeError(
-      `Cannot consume ${concurrency} locks at once without competing consumers: on an exclusive queue one lock is live`,
-    )
-  }
+/** Doubles up to a bound, minus up to half at random, so that many consumers do not come at once. */
+export function idlePauseMs(emptyLooks: number, idleMsMax: number, random = Math.random): number {
+  const bound = Math.min(idleMsMax, FIRST_PAUSE_MS * 2 ** (emptyLooks - 1))
+  return bound * (0.5 + random() / 2)
 }
 
-function toConsole<T>(failure: ConsumeFailure<T>): void {
-  console.error(`PushPop: ${sentences[failure.kind]}:`, inShort(failure.kind, failure.error))
-}
-
-const sentences: Readonly<Record<ConsumeFailure['kind'], string>> = {
-  handler: 'a handler failed, and its item goes back to the queue unless it was dead-lettered',
-  'lock-lost': 'a lock ended before its items were settled, and they are delivered again',
-  request: 'a request failed and is tried again',
-}
+const woken = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })

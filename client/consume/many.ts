@@ -3,11 +3,12 @@ import type { Handler as CoreHandler, Popped, PopWith, Verbs } from '../../share
 import type { ConsumeManyOptions, List, Which } from '../../shared/worker/which-queues.ts'
 import type { ListAnswer } from '../api-types.ts'
 import { isQueueLocked } from '../errors.ts'
-import { delay } from '../json.ts'
 import type { Consumed } from '../queue.ts'
 import { newKey, queueCalls } from '../queue-calls.ts'
-import { noAnswerIn, type Send } from '../transport.ts'
+import { delay, noAnswerIn, type Send } from '../transport.ts'
 import type { Item } from '../views.ts'
+
+// Works many queues over HTTP: the verbs and the list of queues, in the form that the worker of many wants.
 
 /** Does the work for a batch. If it returns, the items are acknowledged; if it throws, all of them come again. */
 export type BatchHandler<T> = (

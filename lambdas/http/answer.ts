@@ -3,10 +3,13 @@ import type { PoppedItem } from '../../engine/queues.ts'
 import type { Standing } from '../../rate/rate-limits.ts'
 import { type ErrorCode, QueueError } from '../../shared/errors.ts'
 
+// Every answer over HTTP: its headers, the one shape of errors with their statuses, and how items and times are written.
+// It tells what happened and what to do, and nothing of our internals.
+
 /** An answer in the form that the gateway takes. */
 export type Answer = {
   readonly statusCode: number
-  readonly headers: Readonly<Record<string, string>>
+  readonly headers: Headers
   readonly body: string
 }
 
@@ -125,21 +128,23 @@ export const retryAfter = (ms: number): string => String(Math.max(1, Math.ceil(m
 export const rateLimitHeaders = (
   { limit, windowMillis, remaining }: Standing,
   resetMs: number,
-): Readonly<Record<string, string>> => ({
+): Headers => ({
   'ratelimit-policy': `"default";q=${limit};w=${retryAfter(windowMillis)}`,
   ratelimit: `"default";r=${remaining};t=${retryAfter(resetMs)}`,
 })
 
+type Extra = Readonly<Record<string, unknown>>
+
 type RequestErrorDetails = {
   /** The field, parameter or header that is wrong. */
   readonly field?: string
-  readonly headers?: Readonly<Record<string, string>>
+  readonly headers?: Headers
   /** What the limit was, in bytes. */
   readonly limitBytes?: number
   /** Set if the same request may succeed later. Otherwise it never will. */
   readonly retryable?: true
   /** More fields of the answer. */
-  readonly extra?: Readonly<Record<string, unknown>>
+  readonly extra?: Extra
 }
 
 /** A request that never reaches the engine. Callers see its message, which never repeats a payload. */
@@ -184,9 +189,7 @@ export class OutOfTime extends Error {
 
 type ErrorAnswer = { readonly code: HttpErrorCode; readonly answer: Answer }
 
-type Extra = Readonly<Record<string, unknown>>
-
-/** The one shape of every error: what happened and what to do, and nothing of our internals. */
+/** The one shape of every error. `changes`: the request may have changed something. */
 export function errorAnswer(error: unknown, requestId: string, changes: boolean): ErrorAnswer {
   if (error instanceof RequestError) {
     const { field, headers, limitBytes, retryable = false } = error.details
@@ -242,7 +245,7 @@ function refuse(
   retryable: boolean,
   requestId: string,
   extra: Extra,
-  headers: Readonly<Record<string, string>> = {},
+  headers: Headers = {},
 ): ErrorAnswer {
   const { status, retryAfter } = errorTable[code]
   const body = {
@@ -261,8 +264,6 @@ function refuse(
     }),
   }
 }
-
-// How answers present items, shared by pops and lists. In its own file, so that a list need not load a pop's code.
 
 export const itemTexts = (items: readonly PoppedItem[]): string =>
   `[${items.map(({ text }) => text).join(',')}]`
@@ -283,16 +284,3 @@ export function detailFields(item: PoppedItem): string {
   const at = secondsText(deadLetteredAtMs)
   return `${why},"dead_lettered_at":${at},"prior_deliveries":${priorDeliveries}`
 }
-
-/**
- * Whether a `Prefer` header asks for an answer before the work is done (RFC 7240). Names are not
- * case-sensitive, and an unknown preference is not an error.
- */
-export const prefersAsync = (prefer = ''): boolean =>
-  prefer
-    .replaceAll(/"(?:[^"\\]|\\.)*"/g, '')
-    .split(',')
-    .some((preference) => nameOf(preference) === 'respond-async')
-
-const nameOf = (preference: string): string =>
-  (preference.split(/[=;]/)[0] as string).trim().toLowerCase()

@@ -8,6 +8,9 @@ import type { QueuePatterns, Schedule } from '../../engine/queues.ts'
 import { present, snakeCase, snakeCased } from '../../shared/wire.ts'
 import { type Answer, ok, RequestError, seconds } from './answer.ts'
 
+// What calls about settings and schedules answer, and what `If-Match` demands of them. The command line gives the same
+// answers.
+
 /** Every setting, `null` if not set: a PUT accepts what a GET returned. */
 const settingsBody = (settings: QueueSettings) =>
   Object.fromEntries(
@@ -28,8 +31,6 @@ export const queuePatternsAnswer = (patterns: QueuePatterns): Answer =>
 
 export const configurationAnswer = (configuration: Configuration): Answer =>
   ok(configurationBody(configuration), { etag: `"${tagOf(configuration)}"` })
-
-// The answers of calls about schedules. The command line uses this too.
 
 const etagOf = ({ tag }: Schedule): string => `"${tag}"`
 
@@ -110,7 +111,7 @@ export async function tagFor(
 /** Whether the header only requires that something exists. */
 export const isAny = (header: string): boolean => header.trim() === '*'
 
-export const noMatch = (current: string | undefined): RequestError =>
+const noMatch = (current: string | undefined): RequestError =>
   new RequestError(
     'VERSION_MISMATCH',
     current === undefined

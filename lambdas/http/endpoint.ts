@@ -3,6 +3,8 @@ import type { Tally } from '../runtime/log.ts'
 import type { Answer } from './answer.ts'
 import type { MediaTypes, ObjectSchema, RawFields } from './read-request.ts'
 
+// What a call is: what it accepts, as data, and the code that acts on a request that has passed every check.
+
 /** What a call accepts, as data: it checks requests, and we make the OpenAPI page from it. */
 export type Call = {
   /** Query parameters; a call without this refuses them all. */
@@ -28,9 +30,9 @@ export type BodyCall = {
 
 type Output<S> = S extends v.GenericSchema ? v.InferOutput<S> : Record<never, never>
 
-export type ParametersOf<C extends Call> = Output<C['parameters']>
+type ParametersOf<C extends Call> = Output<C['parameters']>
 
-export type BodyOf<C extends Call> = C['body'] extends BodyCall
+type BodyOf<C extends Call> = C['body'] extends BodyCall
   ?
       | Output<C['body']['schema']>
       | (C['body']['or'] extends { readonly schema: infer S } ? Output<S> : never)

@@ -25,6 +25,8 @@ import {
 } from './schemas/fields.ts'
 import { stateBody, summaryBody } from './state-body.ts'
 
+// The calls that look and change nothing: a queue's state, items, settings and schedules, and the list of queues.
+
 export const inspectCall = {
   parameters: object({
     consistent: optional(
@@ -54,6 +56,18 @@ export const browseCall = {
   }),
 } as const satisfies Call
 
+export const scheduledCall = {
+  parameters: object({
+    limit: v.optional(pageLimit(ITEMS_PER_POP_MAX)),
+    cursor: v.optional(cursor()),
+    from: optional(
+      wholeEpochSeconds(),
+      'Only items that are due from this time on: epoch seconds.',
+    ),
+    to: optional(wholeEpochSeconds(), 'Only items that are due up to this time: epoch seconds.'),
+  }),
+} as const satisfies Call
+
 export const configurationCall = {} as const satisfies Call
 
 export const queuePatternsCall = {} as const satisfies Call
@@ -74,26 +88,9 @@ export const listCall = {
   }),
 } as const satisfies Call
 
-export const scheduleEndpoints = (queues: Queues) => ({
-  schedules: endpoint(schedulesCall, async ({ queue }) => {
-    const schedules = await queues.schedules(queue)
-    return ok({ schedules: schedules.map(scheduleBody) })
-  }),
+export const schedulesCall = {} as const satisfies Call
 
-  schedule: endpoint(scheduleCall, async ({ queue, schedule }) =>
-    scheduleAnswer(await queues.schedule(queue, schedule)),
-  ),
-})
-
-type BrowsedItem = BrowsePage['items'][number]
-
-const stateFields = ({ state, retryAtMs }: BrowsedItem): string =>
-  `"state":"${state}"${retryAtMs === undefined ? '' : `,"retry_at":${secondsText(retryAtMs)}`}`
-
-function scheduledFields({ id, priority, pushedAtMs, dueMs }: ScheduledItem): string {
-  const [pushedAt, dueAt] = [secondsText(pushedAtMs), secondsText(dueMs)]
-  return `{"id":"${id}","priority":${priority},"pushed_at":${pushedAt},"due_at":${dueAt}}`
-}
+export const scheduleCall = {} as const satisfies Call
 
 export const inspectEndpoints = (queues: Queues) => ({
   inspect: endpoint(inspectCall, async ({ queue, parameters }) => {
@@ -129,7 +126,14 @@ export const inspectEndpoints = (queues: Queues) => ({
     configurationAnswer(await queues.configuration(queue)),
   ),
 
-  ...scheduleEndpoints(queues),
+  schedules: endpoint(schedulesCall, async ({ queue }) => {
+    const schedules = await queues.schedules(queue)
+    return ok({ schedules: schedules.map(scheduleBody) })
+  }),
+
+  schedule: endpoint(scheduleCall, async ({ queue, schedule }) =>
+    scheduleAnswer(await queues.schedule(queue, schedule)),
+  ),
 
   queuePatterns: endpoint(queuePatternsCall, async () =>
     queuePatternsAnswer(await queues.patterns()),
@@ -145,18 +149,12 @@ export const inspectEndpoints = (queues: Queues) => ({
   }),
 })
 
-export const scheduledCall = {
-  parameters: object({
-    limit: v.optional(pageLimit(ITEMS_PER_POP_MAX)),
-    cursor: v.optional(cursor()),
-    from: optional(
-      wholeEpochSeconds(),
-      'Only items that are due from this time on: epoch seconds.',
-    ),
-    to: optional(wholeEpochSeconds(), 'Only items that are due up to this time: epoch seconds.'),
-  }),
-} as const satisfies Call
+type BrowsedItem = BrowsePage['items'][number]
 
-export const schedulesCall = {} as const satisfies Call
+const stateFields = ({ state, retryAtMs }: BrowsedItem): string =>
+  `"state":"${state}"${retryAtMs === undefined ? '' : `,"retry_at":${secondsText(retryAtMs)}`}`
 
-export const scheduleCall = {} as const satisfies Call
+function scheduledFields({ id, priority, pushedAtMs, dueMs }: ScheduledItem): string {
+  const [pushedAt, dueAt] = [secondsText(pushedAtMs), secondsText(dueMs)]
+  return `{"id":"${id}","priority":${priority},"pushed_at":${pushedAt},"due_at":${dueAt}}`
+}

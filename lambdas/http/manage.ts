@@ -4,6 +4,7 @@ import {
   EVERY_SECONDS_MAX,
   EVERY_SECONDS_MIN,
   ITEMS_PER_REDRIVE_MAX,
+  PUSH_BYTES_MAX,
 } from '../../engine/core/limits.ts'
 import { type ConfigurationChange, tagOf } from '../../engine/core/settings.ts'
 import type { Queues } from '../../engine/queues.ts'
@@ -21,7 +22,7 @@ import {
   tagFor,
 } from './bodies.ts'
 import { type Call, endpoint } from './endpoint.ts'
-import { PUSH_BODY_BYTES_MAX, SMALL_BODY_BYTES_MAX } from './read-request.ts'
+import { SMALL_BODY_BYTES_MAX } from './read-request.ts'
 import {
   described,
   epochSeconds,
@@ -36,103 +37,12 @@ import {
 } from './schemas/fields.ts'
 import { configurationEntries, ignoredSource } from './schemas/settings.ts'
 
+// The calls that change a queue's settings, schedules and waiting items, or the settings of prefixes. `If-Match` holds for
+// the state that the engine's write names, not only for the one that we looked at.
+
 const TIME_ZONE_CHARACTERS_MAX = 100
 /** The last second of the year 9999. */
-const EPOCH_SECONDS_MAX = 253_402_300_799
-
-export const putScheduleCall = {
-  headers: ['If-Match'],
-  body: {
-    kind: 'required',
-    bytesMax: PUSH_BODY_BYTES_MAX,
-    raw: { raw: new Set(['item']) },
-    schema: object({
-      item: described(v.any(), 'What is pushed: any JSON value, up to 256 KiB of text.'),
-      priority: v.optional(priority()),
-      cron: optional(
-        text(1, CRON_CHARACTERS_MAX),
-        'Minute, hour, day of the month, month, day of the week: `0 9 * * 1`. Either this or `every_seconds`.',
-      ),
-      time_zone: optional(
-        text(1, TIME_ZONE_CHARACTERS_MAX),
-        'For `cron`: an IANA name such as `Europe/Berlin`. Default `UTC`.',
-      ),
-      every_seconds: optional(
-        integer(EVERY_SECONDS_MIN, EVERY_SECONDS_MAX),
-        'The interval, counted from `starts_at`, or from when it was first put.',
-      ),
-      starts_at: optional(wholeEpochSeconds(EPOCH_SECONDS_MAX), 'Not due before; epoch seconds.'),
-      ends_at: optional(wholeEpochSeconds(EPOCH_SECONDS_MAX), 'Not due after; epoch seconds.'),
-      missed: optional(
-        v.picklist(['skip', 'one', 'all'], 'must be skip, one or all'),
-        'What happens to missed occurrences: push none, one for all, or each of the last 1,000. Default `one`.',
-      ),
-    }),
-  },
-} as const satisfies Call
-
-export const deleteScheduleCall = { headers: ['If-Match'] } as const satisfies Call
-
-/** The call needs no body; if there is one, it must be an empty object. */
-export const scheduleActionCall = {
-  body: { kind: 'optional', bytesMax: 1_024, schema: object({}) },
-} as const satisfies Call
-
-export const changeScheduleEndpoints = (queues: Queues) => {
-  const matchOf = async (header: string | undefined, queue: string, name: string) => {
-    // Unlike a configuration, a schedule may not exist, and then it does not match.
-    if (header !== undefined && isAny(header)) return { ifMatch: '*' }
-    return present({ ifMatch: await tagFor(header, () => tagIfThere(queues, queue, name)) })
-  }
-
-  return {
-    putSchedule: endpoint(putScheduleCall, async ({ queue, schedule: name, body, header }) => {
-      const input = present({
-        cron: body.cron,
-        timeZone: body.time_zone,
-        everySeconds: body.every_seconds,
-        text: body.item as string,
-        priority: body.priority,
-        startsAtMs: msOfSeconds(body.starts_at),
-        endsAtMs: msOfSeconds(body.ends_at),
-        missed: body.missed,
-      })
-      const match = await matchOf(header('if-match'), queue, name)
-      return scheduleAnswer(await queues.putSchedule(queue, name, input, match))
-    }),
-
-    deleteSchedule: endpoint(deleteScheduleCall, async ({ queue, schedule: name, header }) => {
-      const match = await matchOf(header('if-match'), queue, name)
-      return ok({ success: true, deleted: await queues.deleteSchedule(queue, name, match) })
-    }),
-
-    runSchedule: endpoint(scheduleActionCall, async ({ queue, schedule: name, tally }) => {
-      const { ids } = await queues.runSchedule(queue, name)
-      tally.count('ItemsPushed', ids.length)
-      return ok({ success: true, items_pushed: ids.length, ids })
-    }),
-
-    pauseSchedule: endpoint(scheduleActionCall, async ({ queue, schedule: name }) =>
-      changedAnswer(await queues.pauseSchedule(queue, name)),
-    ),
-
-    resumeSchedule: endpoint(scheduleActionCall, async ({ queue, schedule: name }) =>
-      changedAnswer(await queues.resumeSchedule(queue, name)),
-    ),
-  }
-}
-
-const tagIfThere = (queues: Queues, queue: string, name: string): Promise<string | undefined> =>
-  queues.schedule(queue, name).then(
-    ({ tag }) => tag,
-    (error: unknown) => {
-      if (error instanceof QueueError && error.code === 'SCHEDULE_NOT_FOUND') return undefined
-      throw error
-    },
-  )
-
-const msOfSeconds = (seconds: number | undefined): number | undefined =>
-  seconds === undefined ? undefined : seconds * 1_000
+const SCHEDULE_SECONDS_MAX = 253_402_300_799
 
 const small = { bytesMax: SMALL_BODY_BYTES_MAX } as const
 
@@ -234,6 +144,47 @@ export const redriveCall = {
   },
 } as const satisfies Call
 
+export const putScheduleCall = {
+  headers: ['If-Match'],
+  body: {
+    kind: 'required',
+    bytesMax: PUSH_BYTES_MAX,
+    raw: { raw: new Set(['item']) },
+    schema: object({
+      item: described(v.any(), 'What is pushed: any JSON value, up to 256 KiB of text.'),
+      priority: v.optional(priority()),
+      cron: optional(
+        text(1, CRON_CHARACTERS_MAX),
+        'Minute, hour, day of the month, month, day of the week: `0 9 * * 1`. Either this or `every_seconds`.',
+      ),
+      time_zone: optional(
+        text(1, TIME_ZONE_CHARACTERS_MAX),
+        'For `cron`: an IANA name such as `Europe/Berlin`. Default `UTC`.',
+      ),
+      every_seconds: optional(
+        integer(EVERY_SECONDS_MIN, EVERY_SECONDS_MAX),
+        'The interval, counted from `starts_at`, or from when it was first put.',
+      ),
+      starts_at: optional(
+        wholeEpochSeconds(SCHEDULE_SECONDS_MAX),
+        'Not due before; epoch seconds.',
+      ),
+      ends_at: optional(wholeEpochSeconds(SCHEDULE_SECONDS_MAX), 'Not due after; epoch seconds.'),
+      missed: optional(
+        v.picklist(['skip', 'one', 'all'], 'must be skip, one or all'),
+        'What happens to missed occurrences: push none, one for all, or each of the last 1,000. Default `one`.',
+      ),
+    }),
+  },
+} as const satisfies Call
+
+export const deleteScheduleCall = { headers: ['If-Match'] } as const satisfies Call
+
+/** The call needs no body; if there is one, it must be an empty object. */
+export const scheduleActionCall = {
+  body: { kind: 'optional', bytesMax: 1_024, schema: object({}) },
+} as const satisfies Call
+
 export const manageEndpoints = (queues: Queues) => ({
   configure: endpoint(configureCall, async ({ queue, body, header }) => {
     const { source: _, ...settings } = body
@@ -283,3 +234,59 @@ export const manageEndpoints = (queues: Queues) => ({
 
 const tagOfQueue = async (queues: Queues, queue: string): Promise<string> =>
   tagOf(await queues.configuration(queue))
+
+const changeScheduleEndpoints = (queues: Queues) => {
+  const matchOf = async (header: string | undefined, queue: string, name: string) => {
+    // Unlike a configuration, a schedule may not exist, and then it does not match.
+    if (header !== undefined && isAny(header)) return { ifMatch: '*' }
+    return present({ ifMatch: await tagFor(header, () => tagIfThere(queues, queue, name)) })
+  }
+
+  return {
+    putSchedule: endpoint(putScheduleCall, async ({ queue, schedule: name, body, header }) => {
+      const input = present({
+        cron: body.cron,
+        timeZone: body.time_zone,
+        everySeconds: body.every_seconds,
+        text: body.item as string,
+        priority: body.priority,
+        startsAtMs: msOfSeconds(body.starts_at),
+        endsAtMs: msOfSeconds(body.ends_at),
+        missed: body.missed,
+      })
+      const match = await matchOf(header('if-match'), queue, name)
+      return scheduleAnswer(await queues.putSchedule(queue, name, input, match))
+    }),
+
+    deleteSchedule: endpoint(deleteScheduleCall, async ({ queue, schedule: name, header }) => {
+      const match = await matchOf(header('if-match'), queue, name)
+      return ok({ success: true, deleted: await queues.deleteSchedule(queue, name, match) })
+    }),
+
+    runSchedule: endpoint(scheduleActionCall, async ({ queue, schedule: name, tally }) => {
+      const { ids } = await queues.runSchedule(queue, name)
+      tally.count('ItemsPushed', ids.length)
+      return ok({ success: true, items_pushed: ids.length, ids })
+    }),
+
+    pauseSchedule: endpoint(scheduleActionCall, async ({ queue, schedule: name }) =>
+      changedAnswer(await queues.pauseSchedule(queue, name)),
+    ),
+
+    resumeSchedule: endpoint(scheduleActionCall, async ({ queue, schedule: name }) =>
+      changedAnswer(await queues.resumeSchedule(queue, name)),
+    ),
+  }
+}
+
+const tagIfThere = (queues: Queues, queue: string, name: string): Promise<string | undefined> =>
+  queues.schedule(queue, name).then(
+    ({ tag }) => tag,
+    (error: unknown) => {
+      if (error instanceof QueueError && error.code === 'SCHEDULE_NOT_FOUND') return undefined
+      throw error
+    },
+  )
+
+const msOfSeconds = (seconds: number | undefined): number | undefined =>
+  seconds === undefined ? undefined : seconds * 1_000

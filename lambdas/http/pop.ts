@@ -15,6 +15,8 @@ import {
 import { type Call, endpoint } from './endpoint.ts'
 import { flag, integer, lockId, object, optional, ttlSeconds } from './schemas/fields.ts'
 
+// The call that pops: what it accepts, and its answer, with or without items.
+
 export const popCall = {
   headers: ['Idempotency-Key'],
   parametersAsHeaders: true,

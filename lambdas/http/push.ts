@@ -5,12 +5,12 @@ import {
   DELAY_SECONDS_MAX,
   ITEM_TTL_SECONDS_MAX,
   ITEMS_PER_PUSH_MAX,
+  PUSH_BYTES_MAX,
 } from '../../engine/core/limits.ts'
 import type { PushItem, PushRequest, Queues } from '../../engine/queues.ts'
 import { msOf, present } from '../../shared/wire.ts'
-import { answer, ok, prefersAsync } from './answer.ts'
+import { answer, ok } from './answer.ts'
 import { type Call, endpoint } from './endpoint.ts'
-import { PUSH_BODY_BYTES_MAX } from './read-request.ts'
 import {
   described,
   epochSeconds,
@@ -21,6 +21,9 @@ import {
   priority,
 } from './schemas/fields.ts'
 
+// The call that pushes, at once or by way of the inbox: what it accepts, and what it answers. An inbox message has the same
+// body.
+
 const number = (min: number, max: number, sentence: string) =>
   v.pipe(v.number(sentence), v.minValue(min, sentence), v.maxValue(max, sentence))
 
@@ -28,7 +31,7 @@ const delay = () =>
   number(0, DELAY_SECONDS_MAX, `must be a number of seconds from 0 to ${DELAY_SECONDS_MAX}`)
 
 /** When an item should join its queue. */
-export const laterFields = () => ({
+const laterFields = () => ({
   delay_seconds: optional(
     delay(),
     'The item joins its queue this many seconds after the push, to the second and never early. Default 0.',
@@ -71,7 +74,7 @@ export const pushCall = {
     kind: 'required',
     schema: itemToPush,
     or: { field: 'items', schema: many },
-    bytesMax: PUSH_BODY_BYTES_MAX,
+    bytesMax: PUSH_BYTES_MAX,
     raw: { ...raw, lists: { items: { of: raw, max: ITEMS_PER_PUSH_MAX } } },
   },
 } as const satisfies Call
@@ -126,3 +129,16 @@ export const itemOf = ({ item, priority, ...times }: Item): PushItem =>
     delaySeconds: times.delay_seconds,
     deliverAtMs: msOf(times.deliver_at),
   })
+
+/**
+ * Whether a `Prefer` header asks for an answer before the work is done (RFC 7240). Names are not
+ * case-sensitive, and an unknown preference is not an error.
+ */
+export const prefersAsync = (prefer = ''): boolean =>
+  prefer
+    .replaceAll(/"(?:[^"\\]|\\.)*"/g, '')
+    .split(',')
+    .some((preference) => nameOf(preference) === 'respond-async')
+
+const nameOf = (preference: string): string =>
+  (preference.split(/[=;]/)[0] as string).trim().toLowerCase()

@@ -1,7 +1,94 @@
 import type * as v from 'valibot'
-import { PUSH_BYTES_MAX } from '../../engine/core/limits.ts'
 import { codeOf, quoted, RequestError } from './answer.ts'
 import { JsonReader } from './json-reader.ts'
+
+// How a request becomes values that a schema can check: its body, whose items stay text, and its parameters from the query
+// and from headers. Each check guards the next, more costly one. Errors never repeat a payload.
+
+export type ObjectSchema = v.StrictObjectSchema<v.ObjectEntries, string>
+
+/** Lock ids, item ids and a reason: a hundred of the longest are a quarter of this. */
+export const SMALL_BODY_BYTES_MAX = 64 * 1024
+
+type Headers = Readonly<Record<string, string | undefined>>
+
+/**
+ * `json` accepts only that. `json-or-curl` also accepts the command for a late acknowledgement from PushPop's source
+ * documents, which promise that it works: `curl -d '{…}'` without a header, which curl sends as a form.
+ */
+export type MediaTypes = 'json' | 'json-or-curl'
+
+const FORM = 'application/x-www-form-urlencoded'
+
+/** Checks a body's declared type before we read it. */
+export function checkMediaType(headers: Headers, accepted: MediaTypes): void {
+  const [type = '', ...parameters] = (headers['content-type'] ?? '')
+    .split(';')
+    .map((part) => part.trim().toLowerCase())
+  const isJson = type === 'application/json' && parameters.every(isUtf8)
+  const isCurl = accepted === 'json-or-curl' && type === FORM
+  const coding = headers['content-encoding'] ?? 'identity'
+  if ((isJson || isCurl) && coding.trim().toLowerCase() === 'identity') return
+  throw unsupported()
+}
+
+const isUtf8 = (parameter: string): boolean =>
+  !parameter.startsWith('charset=') || /^charset="?utf-?8"?$/.test(parameter)
+
+/** If a form-typed body is not a JSON object, it is a form. */
+export function checkNoForm(headers: Headers, text: string): void {
+  const isForm = headers['content-type']?.trim().toLowerCase().startsWith(FORM)
+  if (isForm && !text.trimStart().startsWith('{')) throw unsupported()
+}
+
+const unsupported = (): RequestError =>
+  new RequestError(
+    'UNSUPPORTED_MEDIA_TYPE',
+    'A body must be sent as Content-Type: application/json, in UTF-8 and not compressed',
+    { field: 'Content-Type' },
+  )
+
+type RawBody = {
+  readonly body?: string | undefined
+  readonly isBase64Encoded?: boolean | undefined
+}
+
+/** The text of a body; `undefined` when there is none, or nothing in it. */
+export function bodyText(event: RawBody, bytesMax: number): string | undefined {
+  const { body } = event
+  if (body === undefined || body === null || body === '') return undefined
+  return event.isBase64Encoded ? decoded(body, bytesMax) : checked(body, bytesMax)
+}
+
+function decoded(body: string, bytesMax: number): string {
+  // Four characters are three bytes: we do not even decode a body that is too large.
+  if (body.length * 0.75 > bytesMax + 4) throw tooLarge(bytesMax)
+  const bytes = Buffer.from(body, 'base64')
+  if (bytes.length > bytesMax) throw tooLarge(bytesMax)
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    throw notText()
+  }
+}
+
+function checked(body: string, bytesMax: number): string {
+  const bytesAtMost = body.length * 3
+  if (bytesAtMost > bytesMax && Buffer.byteLength(body) > bytesMax) throw tooLarge(bytesMax)
+  if (!body.isWellFormed()) throw notText()
+  return body
+}
+
+/** Keeps a byte order mark, so that the reader refuses it: JSON has none. */
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+const notText = (): RequestError =>
+  new RequestError('INVALID_JSON', 'The body cannot be read as JSON because it is not UTF-8')
+
+const tooLarge = (limitBytes: number): RequestError =>
+  new RequestError('BODY_TOO_LARGE', `The body is larger than the limit of ${limitBytes} bytes`, {
+    limitBytes,
+  })
 
 /** Which values stay text: to this service, an item is its text. */
 export type RawFields = {
@@ -13,7 +100,7 @@ export type RawFields = {
   readonly objects?: Readonly<Record<string, RawFields>>
 }
 
-export type Fields = Record<string, unknown>
+type Fields = Record<string, unknown>
 
 /** An object's fields by name, each once; `raw` ones as text, all others as parsed values. */
 export function readBody(text: string, rawFields: RawFields): Fields {
@@ -76,98 +163,10 @@ function givenTwice(path: string, name: string): RequestError {
   })
 }
 
-export type ObjectSchema = v.StrictObjectSchema<v.ObjectEntries, string>
-
-/** Lock ids, item ids and a reason: a hundred of the longest are a quarter of this. */
-export const SMALL_BODY_BYTES_MAX = 64 * 1024
-export { PUSH_BYTES_MAX as PUSH_BODY_BYTES_MAX }
-
-type RawBody = {
-  readonly body?: string | undefined
-  readonly isBase64Encoded?: boolean | undefined
-}
-
-/** The text of a body; `undefined` when there is none, or nothing in it. */
-export function bodyText(event: RawBody, bytesMax: number): string | undefined {
-  const { body } = event
-  if (body === undefined || body === null || body === '') return undefined
-  return event.isBase64Encoded ? decoded(body, bytesMax) : checked(body, bytesMax)
-}
-
-function decoded(body: string, bytesMax: number): string {
-  // Four characters are three bytes: we do not even decode a body that is too large.
-  if (body.length * 0.75 > bytesMax + 4) throw tooLarge(bytesMax)
-  const bytes = Buffer.from(body, 'base64')
-  if (bytes.length > bytesMax) throw tooLarge(bytesMax)
-  try {
-    return utf8.decode(bytes)
-  } catch {
-    throw notText()
-  }
-}
-
-function checked(body: string, bytesMax: number): string {
-  const bytesAtMost = body.length * 3
-  if (bytesAtMost > bytesMax && Buffer.byteLength(body) > bytesMax) throw tooLarge(bytesMax)
-  if (!body.isWellFormed()) throw notText()
-  return body
-}
-
-/** Keeps a byte order mark, so that the reader refuses it: JSON has none. */
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-
-const notText = (): RequestError =>
-  new RequestError('INVALID_JSON', 'The body cannot be read as JSON because it is not UTF-8')
-
-const tooLarge = (limitBytes: number): RequestError =>
-  new RequestError('BODY_TOO_LARGE', `The body is larger than the limit of ${limitBytes} bytes`, {
-    limitBytes,
-  })
-
-/**
- * `json` accepts only that. `json-or-curl` also accepts the command for a late acknowledgement from PushPop's source
- * documents, which promise that it works: `curl -d '{…}'` without a header, which curl sends as a form.
- */
-export type MediaTypes = 'json' | 'json-or-curl'
-
-type Headers = Readonly<Record<string, string | undefined>>
-
-/** Checks a body's declared type before we read it. */
-export function checkMediaType(headers: Headers, accepted: MediaTypes): void {
-  const [type = '', ...parameters] = (headers['content-type'] ?? '')
-    .split(';')
-    .map((part) => part.trim().toLowerCase())
-  const isJson = type === 'application/json' && parameters.every(isUtf8)
-  const isCurl = accepted === 'json-or-curl' && type === FORM
-  const coding = headers['content-encoding'] ?? 'identity'
-  if ((isJson || isCurl) && coding.trim().toLowerCase() === 'identity') return
-  throw unsupported()
-}
-
-const FORM = 'application/x-www-form-urlencoded'
-
-const isUtf8 = (parameter: string): boolean =>
-  !parameter.startsWith('charset=') || /^charset="?utf-?8"?$/.test(parameter)
-
-/** If a form-typed body is not a JSON object, it is a form. */
-export function checkNoForm(headers: Headers, text: string): void {
-  const isForm = headers['content-type']?.trim().toLowerCase().startsWith(FORM)
-  if (isForm && !text.trimStart().startsWith('{')) throw unsupported()
-}
-
-const unsupported = (): RequestError =>
-  new RequestError(
-    'UNSUPPORTED_MEDIA_TYPE',
-    'A body must be sent as Content-Type: application/json, in UTF-8 and not compressed',
-    { field: 'Content-Type' },
-  )
-
 /** How to read a parameter's text before its schema checks it. */
-export type ParameterKind = 'number' | 'boolean' | 'string'
+type ParameterKind = 'number' | 'boolean' | 'string'
 
 export type ParameterKinds = Readonly<Record<string, ParameterKind>>
-
-type HeaderFields = Readonly<Record<string, string | undefined>>
 
 /**
  * Parameters by name, from the raw query string: the gateway joins a parameter that is given twice with
@@ -191,7 +190,7 @@ export function queryParameters(rawQuery: string | undefined): Map<string, strin
 /** Adds those given as headers: `require_ack` is `Require-Ack` there. */
 export function addHeaderParameters(
   found: Map<string, string>,
-  headers: HeaderFields,
+  headers: Headers,
   names: readonly string[],
 ): void {
   for (const name of names) {

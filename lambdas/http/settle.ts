@@ -22,6 +22,8 @@ import {
   ttlSeconds,
 } from './schemas/fields.ts'
 
+// The calls about one lock: acknowledge, extend, release, dead-letter; and the one that acknowledges many.
+
 const oneLock = object({ lock_id: lockId(), ids: v.optional(lockedItemIds()) })
 const small = { kind: 'required', bytesMax: SMALL_BODY_BYTES_MAX } as const
 

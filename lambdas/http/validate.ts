@@ -4,11 +4,12 @@ import { codeOf, quoted, RequestError } from './answer.ts'
 import type { Call } from './endpoint.ts'
 import type { ObjectSchema } from './read-request.ts'
 
-// What we answer to a name that a call does not know. A typo in a safe option must not become a call without
-// it: a pop without `require_ack` is final, and a purge without `priority` removes everything. So the answer
-// says what the caller probably meant, and where it goes; it never says "leave it out".
+// Checks a request against its call's schema, and says what is wrong with it in our words: valibot's would repeat the
+// values. A typo in a safe option must not become a call without it: a pop without `require_ack` is final, and a purge
+// without `priority` removes everything. So for a name that the call does not know, the error says what the caller
+// probably meant, and where it goes; it never says "leave it out".
 
-export type Noun = 'field' | 'parameter'
+type Noun = 'field' | 'parameter'
 
 type Place = 'the query' | 'the body' | 'a header'
 
@@ -53,12 +54,7 @@ const oppositeWords: Readonly<Record<string, string>> = {
 }
 
 /** `field` is the full path of the name: `items[3].prio`; `names` are those that its own object knows. */
-export function unknownName(
-  noun: Noun,
-  field: string,
-  names: readonly string[],
-  call: Call,
-): string {
+function unknownName(noun: Noun, field: string, names: readonly string[], call: Call): string {
   const unknown = `Unknown ${noun} ${quoted(field)}`
   const here: Place = noun === 'parameter' ? 'the query' : 'the body'
   const name = field.slice(field.lastIndexOf('.') + 1)
@@ -80,14 +76,14 @@ export function unknownName(
 }
 
 /** Of two forms of a body, both were given. */
-export function eitherOr(field: string, form: string, inEach: boolean): string {
+function eitherOr(field: string, form: string, inEach: boolean): string {
   return inEach
     ? `${field} does not go beside ${form}: give it to each of them, as ${form}[0].${field}`
     : `${field} does not go with ${form}: send one or the other`
 }
 
 /** The given field that looks like a missing one, if any. */
-export const meantBy = (missing: string, given: readonly string[]): string | undefined =>
+const meantBy = (missing: string, given: readonly string[]): string | undefined =>
   given.find((name) => name !== missing && nearest(name, [missing]) !== undefined)
 
 const namesOf = ({ parameters, body, headers }: Call): Record<Place, readonly string[]> => ({
@@ -96,8 +92,7 @@ const namesOf = ({ parameters, body, headers }: Call): Record<Place, readonly st
   'a header': headers ?? [],
 })
 
-export const entriesOf = (schema: ObjectSchema | undefined): string[] =>
-  Object.keys(schema?.entries ?? {})
+const entriesOf = (schema: ObjectSchema | undefined): string[] => Object.keys(schema?.entries ?? {})
 
 /** Longer names cannot be typos of our names. */
 const NAME_CHARACTERS_MAX = 40

@@ -1,6 +1,20 @@
 import { QueueError } from '../../shared/errors.ts'
-import { CURSOR_MAX, SMOOTH_ERA_MS, TICKET_GOOD_MS_MIN } from './bounds.ts'
 import { type Algorithm, type Rules, sameRules } from './settings.ts'
+
+// How a position of a row's cursor is a time: the ruler for each set of rules, the turns that follow from it, and the
+// hand-over from one ruler to the next. A promised turn never moves: the next ruler begins at the last promise, so order
+// of arrival is order of turn, across changes too.
+//
+// Under `window`, a position is a slot, and slot ÷ max is its window. Under `smooth`, it is a time in `max`-ths of a
+// millisecond since the epoch's start, and a request is `windowMs` of these units long. Both are integers, so that a
+// counter can hold them.
+
+/** Smooth cursors count from a multiple of this (some two years), so that they stay below 2^53. */
+const SMOOTH_ERA_MS = 2 ** 36
+/** Past this, a cursor starts counting anew. */
+const CURSOR_MAX = 2 ** 52
+/** A ticket is valid from its turn to the end of its window, and at least for this long, because clients poll. */
+const TICKET_GOOD_MS_MIN = 10_000
 
 /** Rules, and where they come from. */
 export type Ruling = {
@@ -74,12 +88,6 @@ export const isRuledBy = (epoch: Epoch, ruling: Ruling): boolean =>
   epoch.configured === ruling.configured &&
   sameRules(epoch.rules, ruling.rules)
 
-/**
- * Converts between positions of the cursor and times. Under `window`, a position is a slot, and slot ÷ max is its
- * window. Under `smooth`, it is a time in `max`-ths of a millisecond since the epoch's start, and a request is
- * `windowMs` of these units long. Both are integers, so that a counter can hold them.
- */
-
 const isWindow = ({ rules }: Epoch): boolean => rules.algorithm === 'window'
 
 /** How far a request of this cost moves the cursor. */
@@ -87,7 +95,7 @@ export const widthOf = (epoch: Epoch, cost: number): number =>
   isWindow(epoch) ? cost : cost * epoch.rules.windowMs
 
 /** The number of the epoch's current window; negative before the first one. */
-export const windowAt = ({ rules, startMs }: Epoch, nowMs: number): number =>
+const windowAt = ({ rules, startMs }: Epoch, nowMs: number): number =>
   Math.floor((nowMs - startMs) / rules.windowMs)
 
 export const windowStartMs = ({ rules, startMs }: Epoch, nowMs: number): number =>

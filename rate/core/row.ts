@@ -1,7 +1,7 @@
 import type { Row } from '../../aws/dynamo.ts'
 import type { Key } from '../../aws/table.ts'
 import { ID_RULE, isQueueId } from '../../shared/bounds.ts'
-import { CLOCKS_APART_MAX_MS, IDLE_WINDOWS, PATTERNS_KEPT_MS } from './bounds.ts'
+import { CLOCKS_APART_MAX_MS, PATTERNS_KEPT_MS } from './bounds.ts'
 import {
   type Epoch,
   handOver,
@@ -20,6 +20,12 @@ import {
   settingNames,
   settingsOf,
 } from './settings.ts'
+
+// What the table keeps for a rate limit: the names of its rows, the attributes of a key's row, how they are read and
+// written, and when the row goes.
+
+/** We forget an idle key after three windows, by the slowest clock; but not before each process has looked again. */
+const IDLE_WINDOWS = 3
 
 /** A rate limit's key is spelled like a queue id. */
 export function checkRateKey(key: unknown): void {
@@ -87,7 +93,7 @@ type StoredRateRow = {
 
 /** Settings under the letters from the table of settings. */
 export type StoredSettings = Readonly<Record<string, Settings[keyof Settings]>>
-export type StoredConfiguration = StoredSettings & { readonly r: number }
+type StoredConfiguration = StoredSettings & { readonly r: number }
 
 export function decodeRateRow(row: Row): RateRow {
   const { e, c, t, x = 0, o = 0, k } = row as unknown as StoredRateRow

@@ -1,14 +1,17 @@
 import { QueueError } from '../../shared/errors.ts'
 import { fnv1a } from '../../shared/system.ts'
-import {
-  IN_LINE_MAX,
-  MAX_REQUESTS_MAX,
-  PATTERNS_MAX,
-  PREFIX_CHARACTERS_MAX,
-  SHARDS_MAX,
-  WINDOW_MS_MAX,
-  WINDOW_MS_MIN,
-} from './bounds.ts'
+import { MAX_REQUESTS_MAX, PATTERNS_MAX, PREFIX_CHARACTERS_MAX } from './bounds.ts'
+
+// What can be set for a key, once: its fields with their bounds and defaults, how settings are checked, split over shards,
+// and given to all keys with a prefix. Queues check their patterns here too.
+
+/** A waiter is only a number, so a million of them cost as much as one; with more, callers would wait too long. */
+const IN_LINE_MAX = 1_000_000
+/** A shorter window would be only as long as a few requests to the store. */
+const WINDOW_MS_MIN = 100
+const WINDOW_MS_MAX = 86_400_000
+/** 25 rows take 25,000 decisions a second. */
+export const SHARDS_MAX = 25
 
 export type SettingField = {
   /** The default, from PushPop's source documents. */

@@ -12,49 +12,17 @@ import {
   type Run,
 } from './run.ts'
 
-// What a handler threw may be anything. In JavaScript even a Proxy that throws wherever somebody looks at it, and
-// whoever reports an error looks.
+// One popped batch, from its handler to its answers: the handler gets the items of a lock part by part, and each item is
+// then acknowledged, dead-lettered, or left in the lock to come again.
+//
+//   handed out ──handler returned──▶ done, or again, or dead, as it said
+//       └──threw──▶ again, or dead if it alone is to blame and failed too often
+//       └──stopped, lost its lock, not tried──▶ again, and nothing is said against it
+//
+// If the lock is lost while we settle, all of its items come again: what a request has already settled stays settled.
 
-/** As far as a log shows them. */
-const CAUSES_READ = 4
-
-/** The value itself, or an error in its place if what we report of it cannot be read. */
-export function readable(thrown: unknown): unknown {
-  try {
-    for (
-      let one = thrown, n = 0;
-      one instanceof Error && n < CAUSES_READ;
-      one = one.cause, n += 1
-    ) {
-      void [one.name, one.message, one.stack]
-    }
-    return thrown
-  } catch {
-    return new Error('The handler threw a value that throws when it is read')
-  }
-}
-
-/** The reason that the engine gives if the queue itself has `max_deliveries`. */
-export const TOO_MANY_DELIVERIES = 'max_deliveries'
-
-/** The same with the error of the last delivery, which nobody else will keep. */
-export function reasonAfter(thrown: unknown): string {
-  const text = textOf(thrown)
-  return text === '' ? TOO_MANY_DELIVERIES : shortenedReason(`${TOO_MANY_DELIVERIES}: ${text}`)
-}
-
-function textOf(thrown: unknown): string {
-  if (!(thrown instanceof Error)) return typeof thrown === 'string' ? thrown : ''
-  return String(thrown.message || thrown.name)
-}
-
-// What becomes of each item of a batch, once its handler has ended. Pure.
-
-export type Ended =
-  | { readonly kind: 'returned'; readonly result: HandlerResult }
-  | { readonly kind: 'threw'; readonly error: unknown }
-  /** Nobody can say that an item failed: the handler did not try it, or did not finish. */
-  | { readonly kind: 'given-up' }
+/** The items of one lock. */
+export type Lot = { readonly items: readonly Item[]; readonly lock: HeldLock }
 
 export type Verdicts = {
   readonly done: readonly string[]
@@ -66,106 +34,7 @@ export type Verdicts = {
   readonly failed: readonly Item[]
 }
 
-/**
- * Groups the items that the handler gets together. An item that came back goes alone, whatever else is in its lock,
- * so that its next failure concerns only itself.
- */
-export function partsOf(items: readonly Item[]): readonly (readonly Item[])[] {
-  const parts: Item[][] = []
-  let isFresh = false
-  for (const item of items) {
-    const joins = isFresh && item.deliveries === 1
-    if (joins) parts.at(-1)?.push(item)
-    else parts.push([item])
-    isFresh = item.deliveries === 1
-  }
-  return parts
-}
-
-/**
- * An item that the handler dead-lettered is dead, whatever else the handler said about it. An item that failed too
- * often dies as well: the queue may have its own limit, but this one needs no configured queue. If a handler with
- * several items throws, that says nothing about any single one, so none of them dies.
- */
-export function verdictsOf(
-  items: readonly Item[],
-  marks: Marks,
-  ended: Ended,
-  deliveriesMax: number,
-): Verdicts {
-  const failed = new Set(marks.back)
-  if (ended.kind === 'returned') for (const id of ended.result?.failed ?? []) failed.add(id)
-  const done: string[] = []
-  const back: Item[] = []
-  const dead = new Map<string, string[]>()
-  // Of several items, the error may be another's.
-  const isItsOwn = ended.kind === 'threw' && items.length === 1
-  const atTheEnd = isItsOwn ? reasonAfter(ended.error) : TOO_MANY_DELIVERIES
-  const isBlamed = (id: string): boolean =>
-    ended.kind !== 'given-up' && (failed.has(id) || items.length === 1)
-  const bury = (id: string, reason: string) => dead.set(reason, [...(dead.get(reason) ?? []), id])
-  for (const item of items) {
-    const { id, deliveries } = item
-    const reason = marks.dead.get(id)
-    if (reason !== undefined) bury(id, reason)
-    else if (ended.kind === 'returned' && !failed.has(id)) done.push(id)
-    else if (isBlamed(id) && deliveries >= deliveriesMax) bury(id, atTheEnd)
-    else back.push(item)
-  }
-  return { done, dead, back, failed: ended.kind === 'given-up' ? [] : back }
-}
-
 export const isAllDone = ({ dead, back }: Verdicts): boolean => dead.size === 0 && back.length === 0
-
-/** Joins the verdicts on all parts of a lot. */
-export function together(parts: readonly Verdicts[]): Verdicts {
-  const dead = new Map<string, readonly string[]>()
-  for (const [reason, ids] of parts.flatMap((part) => [...part.dead])) {
-    dead.set(reason, [...(dead.get(reason) ?? []), ...ids])
-  }
-  return {
-    done: parts.flatMap(({ done }) => done),
-    dead,
-    back: parts.flatMap(({ back }) => back),
-    failed: parts.flatMap(({ failed }) => failed),
-  }
-}
-
-/**
- * With batches, an item may come back untried because one before it failed. With many queues, a stop whose grace is
- * over takes it from its handler, or the item of another queue kills the process. Three consumers that restarted
- * every second dead-lettered such items at two, three and four deliveries.
- */
-const UNSETTLED_AMONG_OTHERS_MIN = 6
-
-/**
- * Whether the item should not be tried again: it was delivered this often and never settled, because its consumers
- * died. Only an item that comes alone can be to blame.
- */
-export function isOverdue(
-  items: readonly Item[],
-  {
-    isAmongOthers,
-    deliveriesMax,
-  }: { readonly isAmongOthers: boolean; readonly deliveriesMax: number },
-): boolean {
-  const most = isAmongOthers
-    ? Math.max(UNSETTLED_AMONG_OTHERS_MIN, deliveriesMax * 2)
-    : deliveriesMax
-  return items.length === 1 && items.every(({ deliveries }) => deliveries > most)
-}
-
-// The items of one lock: the handler gets them, then we settle each according to its outcome.
-
-export type Lot = { readonly items: readonly Item[]; readonly lock: HeldLock }
-
-/** A mistake in the handler. We cannot know what it meant, so its whole batch has failed. */
-class UnknownItem extends Error {
-  constructor(id: string) {
-    super(`Cannot settle item "${id}" because it is not one of this batch`)
-    this.name = 'UnknownItem'
-  }
-}
 
 /**
  * Calls the handler and waits for it, however long it takes. We do not give up on a handler that runs into
@@ -197,6 +66,12 @@ export async function workLot(run: Run, { items, lock }: Lot): Promise<Verdicts>
   }
   return together(verdicts)
 }
+
+type Ended =
+  | { readonly kind: 'returned'; readonly result: HandlerResult }
+  | { readonly kind: 'threw'; readonly error: unknown }
+  /** Nobody can say that an item failed: the handler did not try it, or did not finish. */
+  | { readonly kind: 'given-up' }
 
 async function callHandler(
   run: Run,
@@ -271,6 +146,36 @@ function checkedResult(result: unknown, known: ReadonlySet<string>): HandlerResu
   return { failed }
 }
 
+/** A mistake in the handler. We cannot know what it meant, so its whole batch has failed. */
+class UnknownItem extends Error {
+  constructor(id: string) {
+    super(`Cannot settle item "${id}" because it is not one of this batch`)
+    this.name = 'UnknownItem'
+  }
+}
+
+/** As far as a log shows them. */
+const CAUSES_READ = 4
+
+/**
+ * The value itself, or an error in its place if what we report of it cannot be read. A handler may throw anything: in
+ * JavaScript even a Proxy that throws wherever somebody looks at it.
+ */
+export function readable(thrown: unknown): unknown {
+  try {
+    for (
+      let one = thrown, n = 0;
+      one instanceof Error && n < CAUSES_READ;
+      one = one.cause, n += 1
+    ) {
+      void [one.name, one.message, one.stack]
+    }
+    return thrown
+  } catch {
+    return new Error('The handler threw a value that throws when it is read')
+  }
+}
+
 /**
  * Acknowledges finished items and dead-letters dead ones. Items that should come again stay in the lock, for
  * the caller to release. Returns false if the lock was lost: then all of its items
@@ -304,5 +209,106 @@ export async function settle(run: Run, lot: Lot, { done, dead, back }: Verdicts)
     if (!isLockLost(error)) throw error
     report({ kind: 'lock-lost', items: lot.items, error })
     return false
+  }
+}
+
+/**
+ * Groups the items that the handler gets together. An item that came back goes alone, whatever else is in its lock,
+ * so that its next failure concerns only itself.
+ */
+export function partsOf(items: readonly Item[]): readonly (readonly Item[])[] {
+  const parts: Item[][] = []
+  let isFresh = false
+  for (const item of items) {
+    const joins = isFresh && item.deliveries === 1
+    if (joins) parts.at(-1)?.push(item)
+    else parts.push([item])
+    isFresh = item.deliveries === 1
+  }
+  return parts
+}
+
+/**
+ * With batches, an item may come back untried because one before it failed. With many queues, a stop whose grace is
+ * over takes it from its handler, or the item of another queue kills the process. Three consumers that restarted
+ * every second dead-lettered such items at two, three and four deliveries.
+ */
+const UNSETTLED_AMONG_OTHERS_MIN = 6
+
+/**
+ * Whether the item should not be tried again: it was delivered this often and never settled, because its consumers
+ * died. Only an item that comes alone can be to blame.
+ */
+export function isOverdue(
+  items: readonly Item[],
+  {
+    isAmongOthers,
+    deliveriesMax,
+  }: { readonly isAmongOthers: boolean; readonly deliveriesMax: number },
+): boolean {
+  const most = isAmongOthers
+    ? Math.max(UNSETTLED_AMONG_OTHERS_MIN, deliveriesMax * 2)
+    : deliveriesMax
+  return items.length === 1 && items.every(({ deliveries }) => deliveries > most)
+}
+
+/**
+ * An item that the handler dead-lettered is dead, whatever else the handler said about it. An item that failed too
+ * often dies as well: the queue may have its own limit, but this one needs no configured queue. If a handler with
+ * several items throws, that says nothing about any single one, so none of them dies.
+ */
+export function verdictsOf(
+  items: readonly Item[],
+  marks: Marks,
+  ended: Ended,
+  deliveriesMax: number,
+): Verdicts {
+  const failed = new Set(marks.back)
+  if (ended.kind === 'returned') for (const id of ended.result?.failed ?? []) failed.add(id)
+  const done: string[] = []
+  const back: Item[] = []
+  const dead = new Map<string, string[]>()
+  // Of several items, the error may be another's.
+  const isItsOwn = ended.kind === 'threw' && items.length === 1
+  const atTheEnd = isItsOwn ? reasonAfter(ended.error) : TOO_MANY_DELIVERIES
+  const isBlamed = (id: string): boolean =>
+    ended.kind !== 'given-up' && (failed.has(id) || items.length === 1)
+  const bury = (id: string, reason: string) => dead.set(reason, [...(dead.get(reason) ?? []), id])
+  for (const item of items) {
+    const { id, deliveries } = item
+    const reason = marks.dead.get(id)
+    if (reason !== undefined) bury(id, reason)
+    else if (ended.kind === 'returned' && !failed.has(id)) done.push(id)
+    else if (isBlamed(id) && deliveries >= deliveriesMax) bury(id, atTheEnd)
+    else back.push(item)
+  }
+  return { done, dead, back, failed: ended.kind === 'given-up' ? [] : back }
+}
+
+/** The reason that the engine gives if the queue itself has `max_deliveries`. */
+const TOO_MANY_DELIVERIES = 'max_deliveries'
+
+/** The same with the error of the last delivery, which nobody else will keep. */
+function reasonAfter(thrown: unknown): string {
+  const text = textOf(thrown)
+  return text === '' ? TOO_MANY_DELIVERIES : shortenedReason(`${TOO_MANY_DELIVERIES}: ${text}`)
+}
+
+function textOf(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return typeof thrown === 'string' ? thrown : ''
+  return String(thrown.message || thrown.name)
+}
+
+/** Joins the verdicts on all parts of a lot. */
+function together(parts: readonly Verdicts[]): Verdicts {
+  const dead = new Map<string, readonly string[]>()
+  for (const [reason, ids] of parts.flatMap((part) => [...part.dead])) {
+    dead.set(reason, [...(dead.get(reason) ?? []), ...ids])
+  }
+  return {
+    done: parts.flatMap(({ done }) => done),
+    dead,
+    back: parts.flatMap(({ back }) => back),
+    failed: parts.flatMap(({ failed }) => failed),
   }
 }

@@ -29,7 +29,8 @@ import {
 } from './which-queues.ts'
 import { comesBackFirst, work } from './worker.ts'
 
-// Decides whose turn it is when we work many queues, but only a few at once. Time is an argument.
+// Works many queues, a few at once. One look shows which of them have items, and each of those gets its turn, in which
+// `worker.ts` works it, as a Lambda's consumer does.
 //
 //   idle ──has something free──▶ ready ──first in line──▶ at work ──its turn is over──▶ ready, last in line
 //    ▲                                                       └──nothing more to do──▶ idle, or put off
@@ -38,106 +39,73 @@ import { comesBackFirst, work } from './worker.ts'
 // Failed items wait in the queue itself: the list shows when they are back, or whether other items can be popped
 // meanwhile.
 
-/** How a turn ended: the worker's ending, or an error. `batches`: how often the worker called its handler. */
-export type TurnEnd = { readonly ending: Ending | 'failed'; readonly batches: number }
-
-type Place = {
-  state: 'idle' | 'ready' | 'at work'
-  notBeforeMs: number
-  /** How many turns in a row found nothing. */
-  fruitless: number
+const names: Names<ConsumeManyOptions> = {
+  queuesAtOnce: 0,
+  batchSize: 0,
+  lockTtlSeconds: 0,
+  maxDeliveries: 0,
+  retry: 0,
+  competing: 0,
+  signal: 0,
+  graceMs: 0,
+  idleMsMax: 0,
+  onError: 0,
 }
 
-/** After a turn that found nothing although the list showed items: the list lags, or others are faster. */
-const FRUITLESS_FIRST_MS = 250
-const FRUITLESS_MS_MAX = 5_000
-/** After an error that repeating has not cured. */
-const FAILED_FIRST_MS = 1_000
-const FAILED_MS_MAX = 60_000
-/** We forget what we know of an idle queue after this long. */
-const REMEMBERED_MS = 60_000
+type ManyPorts = Omit<Edge, 'report'> & { readonly list: List }
 
-export class Rota {
-  readonly #competing: boolean
-  readonly #places = new Map<string, Place>()
-  readonly #line: string[] = []
-
-  constructor({ competing }: { readonly competing: boolean }) {
-    this.#competing = competing
-  }
-
-  get someoneWaits(): boolean {
-    return this.#line.length > 0
-  }
-
-  /** What a look showed. */
-  seen(standings: readonly Standing[], nowMs: number): void {
-    for (const [queue, place] of this.#places) {
-      const { state, notBeforeMs } = place
-      if (state === 'idle' && notBeforeMs + REMEMBERED_MS < nowMs) this.#places.delete(queue)
-    }
-    for (const standing of standings) {
-      if (!this.#hasFree(standing)) continue
-      const place = this.#placeOf(standing.queue)
-      if (place.state === 'idle' && place.notBeforeMs <= nowMs) this.#queueUp(standing.queue, place)
+/** Works many queues until the signal comes, over HTTP or on the table. */
+export async function consumeManyWith(
+  { list, ...edge }: ManyPorts,
+  which: Which,
+  handler: Handler,
+  options: ConsumeManyOptions,
+): Promise<Omit<Counts, 'batches'>> {
+  checkWhich(which)
+  checkHandler(handler)
+  checkOptions(options, names)
+  const settings = manySettingsOf(options)
+  const { signal, graceMs, onError = toConsole } = options
+  const stopping = untilGrace(signal, graceMs)
+  let failure: { readonly error: unknown } | undefined
+  const report = (trouble: ManyTrouble): void => {
+    try {
+      onError(trouble)
+    } catch (error) {
+      failure ??= { error }
+      stopping.halt()
     }
   }
-
-  /** The next in line, now at work. */
-  next(): string | undefined {
-    const queue = this.#line.shift()
-    if (queue !== undefined) this.#placeOf(queue).state = 'at work'
-    return queue
-  }
-
-  /** We do not look at it before then. */
-  putOff(queue: string, untilMs: number): void {
-    this.#placeOf(queue).notBeforeMs = untilMs
-  }
-
-  /** `random` in [0, 1): queues that failed together must not come back together. */
-  ended(queue: string, { ending, batches }: TurnEnd, nowMs: number, random: number): void {
-    const place = this.#placeOf(queue)
-    place.state = 'idle'
-    if (ending === 'continued') {
-      this.#queueUp(queue, place)
-      return
-    }
-    if (batches > 0 && ending !== 'failed') {
-      place.fruitless = 0
-      return
-    }
-    const [firstMs, mostMs] =
-      ending === 'failed'
-        ? [FAILED_FIRST_MS, FAILED_MS_MAX]
-        : [FRUITLESS_FIRST_MS, FRUITLESS_MS_MAX]
-    const pauseMs = Math.min(mostMs, firstMs * 2 ** place.fruitless) * (0.75 + random / 4)
-    place.fruitless += 1
-    place.notBeforeMs = Math.max(place.notBeforeMs, nowMs + pauseMs)
-  }
-
-  #hasFree({ count = 0, lockedCount = 0, waitingCount = 0, isBlocked }: Standing): boolean {
-    const free = count - lockedCount - waitingCount
-    return free > 0 && (this.#competing || (lockedCount === 0 && !isBlocked))
-  }
-
-  #queueUp(queue: string, place: Place): void {
-    place.state = 'ready'
-    this.#line.push(queue)
-  }
-
-  #placeOf(queue: string): Place {
-    let place = this.#places.get(queue)
-    if (place === undefined) {
-      place = { state: 'idle', notBeforeMs: 0, fruitless: 0 }
-      this.#places.set(queue, place)
-    }
-    return place
+  try {
+    const look = lookerOf(list, which)
+    const { batches: _, ...consumed } = await workMany(
+      settings,
+      handler,
+      { ...edge, look, report },
+      stopping,
+    )
+    if (failure !== undefined) throw failure.error
+    return consumed
+  } finally {
+    stopping.over()
   }
 }
 
-// Works many queues, a few at once. One look shows which of them have items, and each of those gets its turn.
-// `rota.ts` says whose turn it is, and `worker.ts` works one queue, as a Lambda's consumer does.
+function toConsole(trouble: ManyTrouble): void {
+  const where = 'queue' in trouble ? ` of queue "${trouble.queue}"` : ''
+  const cause = 'error' in trouble ? [inShort(trouble.kind, trouble.error)] : []
+  console.error(`PushPop${where}: ${sentences[trouble.kind]}`, ...cause)
+}
+
+const sentences: Readonly<Record<ManyTrouble['kind'], string>> = {
+  handler: 'a handler failed, and its items come again',
+  'handler-late': 'a handler has been at work for five minutes',
+  'lock-lost': 'a lock ended before its items were settled, and they are delivered again',
+  'answer-late': 'a lock had expired before its answer arrived',
+  request: 'a request failed and is tried again',
+  queue: 'the work failed and is tried again later',
+  look: 'the list of queues could not be read and is tried again',
+}
 
 /** While others wait, a queue gives up its place after this long, which costs one more request a turn. */
 const TURN_MS = 1_000
@@ -145,7 +113,7 @@ const TURN_MS = 1_000
 /** A handler this late may never end, and it keeps its place: somebody should know. As long as a lock lives. */
 const HANDLER_LATE_MS = 300_000
 
-export type ManyEdge = Omit<Edge, 'report'> & {
+type ManyEdge = Omit<Edge, 'report'> & {
   /** One request that shows the state of some of the queues. The next call shows the next ones, round and round. */
   look(): Promise<Look>
   report(trouble: ManyTrouble): void
@@ -284,70 +252,101 @@ function add(total: Counts, counts: Counts): void {
   total.deadLettered += counts.deadLettered
 }
 
-const names: Names<ConsumeManyOptions> = {
-  queuesAtOnce: 0,
-  batchSize: 0,
-  lockTtlSeconds: 0,
-  maxDeliveries: 0,
-  retry: 0,
-  competing: 0,
-  signal: 0,
-  graceMs: 0,
-  idleMsMax: 0,
-  onError: 0,
+/** How a turn ended: the worker's ending, or an error. `batches`: how often the worker called its handler. */
+type TurnEnd = { readonly ending: Ending | 'failed'; readonly batches: number }
+
+type Place = {
+  state: 'idle' | 'ready' | 'at work'
+  notBeforeMs: number
+  /** How many turns in a row found nothing. */
+  fruitless: number
 }
 
-type ManyPorts = Omit<Edge, 'report'> & { readonly list: List }
+/** After a turn that found nothing although the list showed items: the list lags, or others are faster. */
+const FRUITLESS_FIRST_MS = 250
+const FRUITLESS_MS_MAX = 5_000
+/** After an error that repeating has not cured. */
+const FAILED_FIRST_MS = 1_000
+const FAILED_MS_MAX = 60_000
+/** We forget what we know of an idle queue after this long. */
+const REMEMBERED_MS = 60_000
 
-/** Works many queues until the signal comes, over HTTP or on the table. */
-export async function consumeManyWith(
-  { list, ...edge }: ManyPorts,
-  which: Which,
-  handler: Handler,
-  options: ConsumeManyOptions,
-): Promise<Omit<Counts, 'batches'>> {
-  checkWhich(which)
-  checkHandler(handler)
-  checkOptions(options, names)
-  const settings = manySettingsOf(options)
-  const { signal, graceMs, onError = toConsole } = options
-  const stopping = untilGrace(signal, graceMs)
-  let failure: { readonly error: unknown } | undefined
-  const report = (trouble: ManyTrouble): void => {
-    try {
-      onError(trouble)
-    } catch (error) {
-      failure ??= { error }
-      stopping.halt()
+/** Decides whose turn it is. Time is an argument. */
+export class Rota {
+  readonly #competing: boolean
+  readonly #places = new Map<string, Place>()
+  readonly #line: string[] = []
+
+  constructor({ competing }: { readonly competing: boolean }) {
+    this.#competing = competing
+  }
+
+  get someoneWaits(): boolean {
+    return this.#line.length > 0
+  }
+
+  /** What a look showed. */
+  seen(standings: readonly Standing[], nowMs: number): void {
+    for (const [queue, place] of this.#places) {
+      const { state, notBeforeMs } = place
+      if (state === 'idle' && notBeforeMs + REMEMBERED_MS < nowMs) this.#places.delete(queue)
+    }
+    for (const standing of standings) {
+      if (!this.#hasFree(standing)) continue
+      const place = this.#placeOf(standing.queue)
+      if (place.state === 'idle' && place.notBeforeMs <= nowMs) this.#queueUp(standing.queue, place)
     }
   }
-  try {
-    const look = lookerOf(list, which)
-    const { batches: _, ...consumed } = await workMany(
-      settings,
-      handler,
-      { ...edge, look, report },
-      stopping,
-    )
-    if (failure !== undefined) throw failure.error
-    return consumed
-  } finally {
-    stopping.over()
+
+  /** The next in line, now at work. */
+  next(): string | undefined {
+    const queue = this.#line.shift()
+    if (queue !== undefined) this.#placeOf(queue).state = 'at work'
+    return queue
   }
-}
 
-function toConsole(trouble: ManyTrouble): void {
-  const where = 'queue' in trouble ? ` of queue "${trouble.queue}"` : ''
-  const cause = 'error' in trouble ? [inShort(trouble.kind, trouble.error)] : []
-  console.error(`PushPop${where}: ${sentences[trouble.kind]}`, ...cause)
-}
+  /** We do not look at it before then. */
+  putOff(queue: string, untilMs: number): void {
+    this.#placeOf(queue).notBeforeMs = untilMs
+  }
 
-const sentences: Readonly<Record<ManyTrouble['kind'], string>> = {
-  handler: 'a handler failed, and its items come again',
-  'handler-late': 'a handler has been at work for five minutes',
-  'lock-lost': 'a lock ended before its items were settled, and they are delivered again',
-  'answer-late': 'a lock had expired before its answer arrived',
-  request: 'a request failed and is tried again',
-  queue: 'the work failed and is tried again later',
-  look: 'the list of queues could not be read and is tried again',
+  /** `random` in [0, 1): queues that failed together must not come back together. */
+  ended(queue: string, { ending, batches }: TurnEnd, nowMs: number, random: number): void {
+    const place = this.#placeOf(queue)
+    place.state = 'idle'
+    if (ending === 'continued') {
+      this.#queueUp(queue, place)
+      return
+    }
+    if (batches > 0 && ending !== 'failed') {
+      place.fruitless = 0
+      return
+    }
+    const [firstMs, mostMs] =
+      ending === 'failed'
+        ? [FAILED_FIRST_MS, FAILED_MS_MAX]
+        : [FRUITLESS_FIRST_MS, FRUITLESS_MS_MAX]
+    const pauseMs = Math.min(mostMs, firstMs * 2 ** place.fruitless) * (0.75 + random / 4)
+    place.fruitless += 1
+    place.notBeforeMs = Math.max(place.notBeforeMs, nowMs + pauseMs)
+  }
+
+  #hasFree({ count = 0, lockedCount = 0, waitingCount = 0, isBlocked }: Standing): boolean {
+    const free = count - lockedCount - waitingCount
+    return free > 0 && (this.#competing || (lockedCount === 0 && !isBlocked))
+  }
+
+  #queueUp(queue: string, place: Place): void {
+    place.state = 'ready'
+    this.#line.push(queue)
+  }
+
+  #placeOf(queue: string): Place {
+    let place = this.#places.get(queue)
+    if (place === undefined) {
+      place = { state: 'idle', notBeforeMs: 0, fruitless: 0 }
+      this.#places.set(queue, place)
+    }
+    return place
+  }
 }

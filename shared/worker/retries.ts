@@ -3,6 +3,9 @@ import { type HeldLock, holdLock, lostLockCodes } from '../hold-lock.ts'
 import { checkOptions, type Names } from '../options.ts'
 import type { Edge, Retry } from './run.ts'
 
+// What a worker does about trouble: which errors may pass, when to repeat a request, how long to pause, when to give up,
+// and when failed items come again. Time and randomness are arguments.
+
 /** The error with which the service refused: from the engine, or from the client, whose errors say the same. */
 type Refusal = Error & {
   readonly code: string
@@ -35,6 +38,14 @@ export const mayPass = (error: unknown): boolean =>
 export const isLockLost = (error: unknown): boolean =>
   isRefusal(error) && lostLockCodes.some((code) => code === error.code)
 
+/**
+ * An error for the console. What a request met has a code, and its message says it all; a loop that tries again
+ * would fill the console with its fields and with stacks of ours. A handler's error is shown whole.
+ */
+export function inShort(kind: string, error: unknown): unknown {
+  return isRefusal(error) && kind !== 'handler' ? `${error.message} (${error.code})` : error
+}
+
 /** `sinceMs` is when we asked for the lock: its life began no earlier. */
 export const heldLock = (
   { queues, clock, report, late }: Edge,
@@ -52,45 +63,6 @@ export const heldLock = (
     onTrouble: (error) => report({ kind: 'request', what: 'extend', error }),
     isLost: isLockLost,
   })
-
-/**
- * An error for the console. What a request met has a code, and its message says it all; a loop that tries again
- * would fill the console with its fields and with stacks of ours. A handler's error is shown whole.
- */
-export function inShort(kind: string, error: unknown): unknown {
-  const isRefusal = error instanceof Error && 'code' in error && 'retryable' in error
-  return isRefusal && kind !== 'handler' ? `${error.message} (${String(error.code)})` : error
-}
-
-// When to go on, when to stop, how long to wait. Pure: time and randomness are arguments.
-
-/**
- * The time that a run keeps for its end. An event, an acknowledgement and a log line take some 50 ms, or
- * a second and more if DynamoDB answers late.
- */
-export const END_MS = 2_000
-
-/** The next batch may take longer than any before it. */
-const MARGIN = 1.5
-
-/** A run always begins its first batch: one that did nothing would only call the next run. */
-export function mayTakeMore(remainingMs: number, longestMs: number): boolean {
-  return remainingMs - END_MS > longestMs * MARGIN
-}
-
-/** We pay for each millisecond of this wait; for a longer one an event calls the next run. */
-const WAIT_MS_MAX = 5_000
-
-/** Whether the run itself waits for failed items to come back: an event may be a few seconds late. */
-export const sitsOut = (delayMs: number, remainingMs: number): boolean =>
-  delayMs <= WAIT_MS_MAX && mayTakeMore(remainingMs, delayMs)
-
-/**
- * The pause until the queue's limit allows another pop. If that is after the end of this run, the next run goes
- * on waiting.
- */
-export const limitPauseMs = (retryAfterMs: number, remainingMs: number): number =>
-  Math.max(0, Math.min(retryAfterMs, remainingMs - END_MS))
 
 const TROUBLE_FIRST_MS = 100
 const TROUBLE_MS_MAX = 3_000
@@ -122,7 +94,33 @@ export async function insist<T>(
   }
 }
 
-// When failed items come again. Pure: it reads the options once, and randomness is an argument.
+/**
+ * The time that a run keeps for its end. An event, an acknowledgement and a log line take some 50 ms, or
+ * a second and more if DynamoDB answers late.
+ */
+export const END_MS = 2_000
+
+/** The next batch may take longer than any before it. */
+const MARGIN = 1.5
+
+/** A run always begins its first batch: one that did nothing would only call the next run. */
+export function mayTakeMore(remainingMs: number, longestMs: number): boolean {
+  return remainingMs - END_MS > longestMs * MARGIN
+}
+
+/** We pay for each millisecond of this wait; for a longer one an event calls the next run. */
+const WAIT_MS_MAX = 5_000
+
+/** Whether the run itself waits for failed items to come back: an event may be a few seconds late. */
+export const sitsOut = (delayMs: number, remainingMs: number): boolean =>
+  delayMs <= WAIT_MS_MAX && mayTakeMore(remainingMs, delayMs)
+
+/**
+ * The pause until the queue's limit allows another pop. If that is after the end of this run, the next run goes
+ * on waiting.
+ */
+export const limitPauseMs = (retryAfterMs: number, remainingMs: number): number =>
+  Math.max(0, Math.min(retryAfterMs, remainingMs - END_MS))
 
 /** `'30s'`, `'5m'`, `'1h'`, `'1d'`, or a number of seconds: from a second to a day. */
 export type Duration = number | `${number}${'s' | 'm' | 'h' | 'd'}`

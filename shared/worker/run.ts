@@ -1,3 +1,9 @@
+import type { Clock } from '../system.ts'
+
+// What a worker works with: its item, its handler, its settings, its counts, and all that it touches outside of itself.
+// The engine provides that, and so does the client, which bundles this folder: so the folder imports only what the two
+// share.
+
 /** An item as the handler gets it. */
 export type Item<T = unknown> = {
   readonly value: T
@@ -26,6 +32,52 @@ export const itemOf = <T>(popped: Omit<Item, 'value'>): Item<T> => ({
   ...popped,
 })
 
+/**
+ * Does the work for a batch. If it returns, the items are acknowledged; if it throws, all of them go back.
+ * It can also fail single items: by what it returns, or by the context.
+ */
+export type Handler<T = unknown> = (
+  items: readonly Item<T>[],
+  context: HandlerContext,
+) => HandlerResult | Promise<HandlerResult>
+
+/** Nothing, or the ids of items that should come again; all others are done. */
+// biome-ignore lint/suspicious/noConfusingVoidType: a handler that returns nothing is the usual one.
+export type HandlerResult = void | undefined | { readonly failed: readonly string[] }
+
+export type HandlerContext = {
+  readonly queue: string
+  /** PushPop extends this lock while the handler works. Keep its id secret: anybody who has it can settle the items. */
+  readonly lock: { readonly id: string }
+  /** Aborted when the lock is lost or the time is nearly over. Stop then: unfinished items come again. */
+  readonly signal: AbortSignal
+  /** The milliseconds until the function's time is nearly over. */
+  remainingMs(): number
+  /** Once the handler returns or throws, the item goes to the dead-letter queue. */
+  deadLetter(item: Item | string, reason: string): void
+  /** Once the handler returns or throws, the item goes back to the queue. */
+  release(item: Item | string): void
+}
+
+/** In JavaScript no compiler checks it, and a worker without a handler would take items only to fail them. */
+export function checkHandler(handler: unknown): void {
+  if (typeof handler === 'function') return
+  const what = handler === null || handler === undefined ? handler : `of type ${typeof handler}`
+  throw new TypeError(`The handler must be a function, and is ${what}`)
+}
+
+/**
+ * For code between a worker and a handler. It means that the batch was not worked, or not finished, because the
+ * work is stopping. Its items come again, and none of them has failed.
+ */
+export class GivenUp extends Error {}
+
+/** What a handler said about single items while it worked. */
+export type Marks = {
+  readonly dead: ReadonlyMap<string, string>
+  readonly back: ReadonlySet<string>
+}
+
 /** What went wrong; none of it ends the work. */
 export type Trouble =
   /** The handler threw: its items come again, or are dead-lettered. */
@@ -46,10 +98,28 @@ export type ManyTrouble =
   | { readonly kind: 'queue'; readonly queue: string; readonly error: unknown }
   | { readonly kind: 'look'; readonly error: unknown }
 
-// What a worker needs from queues, and everything else that it touches. The engine provides it, and so does the
-// client, which bundles this folder: so the folder imports only what the two share.
+/** How a worker works. */
+export type Settings = {
+  readonly batchSize: number
+  readonly lockTtlSeconds: number
+  /** Infinity if only the queue's own limit applies. */
+  readonly deliveriesMax: number
+  readonly retry: Retry
+  readonly locks: number
+  readonly competing: boolean
+}
 
-export type PoppedItem = Omit<Item, 'value'>
+export type Retry = {
+  /** By the number of deliveries; the last delay also holds for all later ones. */
+  readonly delaysMs: readonly number[]
+  readonly jitter: number
+  readonly overtake: boolean
+}
+
+/** Whether other items go on while failed ones wait. */
+export const passesBy = ({ competing, retry }: Settings): boolean => competing || retry.overtake
+
+type PoppedItem = Omit<Item, 'value'>
 
 export type Popped =
   | {
@@ -98,14 +168,6 @@ export type Verbs = {
   deadLetter(queue: string, request: Settle & { readonly reason: string }): Promise<unknown>
 }
 
-export type Clock = {
-  nowMs(): number
-  /** Ends early when the signal comes, and never rejects. */
-  sleep(ms: number, signal?: AbortSignal): Promise<void>
-  /** In place of a sleep while no lock is held: a test's clock moves on, and nobody waits. */
-  skip?(ms: number, signal?: AbortSignal): Promise<void>
-}
-
 export type Edge = {
   readonly queues: Verbs
   readonly clock: Clock
@@ -115,66 +177,6 @@ export type Edge = {
   readonly report: (trouble: Trouble) => void
   /** The error of a request that has no answer after so long. */
   readonly late: (ms: number) => Error
-}
-
-/**
- * Does the work for a batch. If it returns, the items are acknowledged; if it throws, all of them go back.
- * It can also fail single items: by what it returns, or by the context.
- */
-export type Handler<T = unknown> = (
-  items: readonly Item<T>[],
-  context: HandlerContext,
-) => HandlerResult | Promise<HandlerResult>
-
-/** Nothing, or the ids of items that should come again; all others are done. */
-// biome-ignore lint/suspicious/noConfusingVoidType: a handler that returns nothing is the usual one.
-export type HandlerResult = void | undefined | { readonly failed: readonly string[] }
-
-export type HandlerContext = {
-  readonly queue: string
-  /** PushPop extends this lock while the handler works. Keep its id secret: anybody who has it can settle the items. */
-  readonly lock: { readonly id: string }
-  /** Aborted when the lock is lost or the time is nearly over. Stop then: unfinished items come again. */
-  readonly signal: AbortSignal
-  /** The milliseconds until the function's time is nearly over. */
-  remainingMs(): number
-  /** Once the handler returns or throws, the item goes to the dead-letter queue. */
-  deadLetter(item: Item | string, reason: string): void
-  /** Once the handler returns or throws, the item goes back to the queue. */
-  release(item: Item | string): void
-}
-
-/** In JavaScript no compiler checks it, and a worker without a handler would take items only to fail them. */
-export function checkHandler(handler: unknown): void {
-  if (typeof handler === 'function') return
-  const what = handler === null || handler === undefined ? handler : `of type ${typeof handler}`
-  throw new TypeError(`The handler must be a function, and is ${what}`)
-}
-
-/**
- * For code between a worker and a handler. It means that the batch was not worked, or not finished, because the
- * work is stopping. Its items come again, and none of them has failed.
- */
-export class GivenUp extends Error {}
-
-/** What a handler said about single items while it worked. */
-export type Marks = {
-  readonly dead: ReadonlyMap<string, string>
-  readonly back: ReadonlySet<string>
-}
-
-/** Whether other items go on while failed ones wait. */
-export const passesBy = ({ competing, retry }: Settings): boolean => competing || retry.overtake
-
-/** How a worker works. */
-export type Settings = {
-  readonly batchSize: number
-  readonly lockTtlSeconds: number
-  /** Infinity if only the queue's own limit applies. */
-  readonly deliveriesMax: number
-  readonly retry: Retry
-  readonly locks: number
-  readonly competing: boolean
 }
 
 /** How many items had which outcome, and how often we called the handler. */
@@ -223,11 +225,4 @@ export type Run = {
   foundPlenty(): void
   /** For a run that works many queues and has no time to wait for this one: it should come back after this long. */
   readonly comeBack?: (afterMs: number) => void
-}
-
-export type Retry = {
-  /** By the number of deliveries; the last delay also holds for all later ones. */
-  readonly delaysMs: readonly number[]
-  readonly jitter: number
-  readonly overtake: boolean
 }

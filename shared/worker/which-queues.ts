@@ -11,6 +11,9 @@ import {
 import { type AgainOptions, mayPass, retryOf } from './retries.ts'
 import type { ManyTrouble, Settings } from './run.ts'
 
+// Which queues a worker of many looks at, how it looks at them, and how its work ends: the options, the list of queues
+// and the stop.
+
 /** Either all queues with a prefix, including later ones but not dead-letter queues; or exactly these queues. */
 export type Which = { readonly prefix: string } | { readonly queues: readonly string[] }
 
@@ -81,6 +84,13 @@ export function manySettingsOf(options: ManyOptions): ManySettings {
   }
 }
 
+export function within(name: string, value: number, min: number, max: number): number {
+  if (Number.isInteger(value) && min <= value && value <= max) return value
+  throw new TypeError(
+    `The consumer's ${name} must be an integer from ${min} to ${max}, and is ${value}`,
+  )
+}
+
 export function checkWhich(which: Which): void {
   const { prefix, queues } = (which ?? {}) as {
     readonly prefix?: unknown
@@ -102,66 +112,17 @@ export function checkWhich(which: Which): void {
   }
 }
 
-export function within(name: string, value: number, min: number, max: number): number {
-  if (Number.isInteger(value) && min <= value && value <= max) return value
-  throw new TypeError(
-    `The consumer's ${name} must be an integer from ${min} to ${max}, and is ${value}`,
-  )
+/** A queue as the list shows it. If the count is missing, its record could not be read just now. */
+export type Standing = {
+  readonly queue: string
+  readonly count?: number | undefined
+  readonly lockedCount?: number | undefined
+  readonly waitingCount?: number | undefined
+  /** Waiting items hold back the others of an exclusive queue. */
+  readonly isBlocked?: boolean | undefined
 }
 
-// Looks at the queues with a prefix page by page, round and round. If a page fails, we ask for it again, and then for
-// smaller ones, down to one queue: if its record cannot be read, the list has that queue without a count. So a page
-// that always fails hides only the queue that is to blame. The only state is a place in the list.
-
-/** From 100 queues down to one takes four steps; each page that succeeds doubles the size again. */
-const SMALLER = 4
-
-/** The last three are for one queue alone: if they fail too, the service is in trouble, and the walk begins again. */
-const TRIES_MAX = 8
-
-export function walkList(list: List, prefix: string): () => Promise<Look> {
-  let cursor: string | undefined
-  let limit = QUEUES_PER_PAGE_MAX
-  let failures = 0
-  let failure: unknown
-  const beginAgain = (): void => {
-    cursor = undefined
-    failures = 0
-  }
-  const nextPage = async (): ReturnType<List> => {
-    try {
-      return await list({ prefix, limit, cursor })
-    } catch (error) {
-      failure = error
-      failures += 1
-      // The same page next time: most of what fails works when it is repeated.
-      if (failures > 1) limit = Math.ceil(limit / SMALLER)
-      if (failures === TRIES_MAX) beginAgain()
-      throw error
-    }
-  }
-  return async () => {
-    const isFirst = cursor === undefined
-    try {
-      const page = await nextPage()
-      cursor = page.cursor
-      const isToBlame = failures > 0 && page.queues.every(({ count }) => count === undefined)
-      // We skip the queue, and somebody should know.
-      if (isToBlame && page.queues.length > 0) throw failure
-      failures = 0
-      limit = Math.min(QUEUES_PER_PAGE_MAX, 2 * limit)
-      const standings = page.queues.filter(({ queue }) => !isDeadLetterQueue(queue))
-      return { standings, endsRound: cursor === undefined }
-    } catch (error) {
-      if (isFirst || mayPass(error)) throw error
-      // The service may be refusing the cursor. The first page will show.
-      beginAgain()
-      return { standings: [], endsRound: true }
-    }
-  }
-}
-
-export type PageRequest = {
+type PageRequest = {
   readonly prefix?: string
   readonly ids?: readonly string[]
   readonly limit?: number
@@ -211,14 +172,57 @@ function partsOf(queues: readonly string[]): string[][] {
   return parts
 }
 
-/** A queue as the list shows it. If the count is missing, its record could not be read just now. */
-export type Standing = {
-  readonly queue: string
-  readonly count?: number | undefined
-  readonly lockedCount?: number | undefined
-  readonly waitingCount?: number | undefined
-  /** Waiting items hold back the others of an exclusive queue. */
-  readonly isBlocked?: boolean | undefined
+/** From 100 queues down to one takes four steps; each page that succeeds doubles the size again. */
+const SMALLER = 4
+
+/** The last three are for one queue alone: if they fail too, the service is in trouble, and the walk begins again. */
+const TRIES_MAX = 8
+
+/**
+ * Looks at the queues with a prefix page by page, round and round. If a page fails, we ask for it again, and then for
+ * smaller ones, down to one queue: if its record cannot be read, the list has that queue without a count. So a page
+ * that always fails hides only the queue that is to blame. The only state is a place in the list.
+ */
+function walkList(list: List, prefix: string): () => Promise<Look> {
+  let cursor: string | undefined
+  let limit = QUEUES_PER_PAGE_MAX
+  let failures = 0
+  let failure: unknown
+  const beginAgain = (): void => {
+    cursor = undefined
+    failures = 0
+  }
+  const nextPage = async (): ReturnType<List> => {
+    try {
+      return await list({ prefix, limit, cursor })
+    } catch (error) {
+      failure = error
+      failures += 1
+      // The same page next time: most of what fails works when it is repeated.
+      if (failures > 1) limit = Math.ceil(limit / SMALLER)
+      if (failures === TRIES_MAX) beginAgain()
+      throw error
+    }
+  }
+  return async () => {
+    const isFirst = cursor === undefined
+    try {
+      const page = await nextPage()
+      cursor = page.cursor
+      const isToBlame = failures > 0 && page.queues.every(({ count }) => count === undefined)
+      // We skip the queue, and somebody should know.
+      if (isToBlame && page.queues.length > 0) throw failure
+      failures = 0
+      limit = Math.min(QUEUES_PER_PAGE_MAX, 2 * limit)
+      const standings = page.queues.filter(({ queue }) => !isDeadLetterQueue(queue))
+      return { standings, endsRound: cursor === undefined }
+    } catch (error) {
+      if (isFirst || mayPass(error)) throw error
+      // The service may be refusing the cursor. The first page will show.
+      beginAgain()
+      return { standings: [], endsRound: true }
+    }
+  }
 }
 
 export type Stop = {

@@ -13,7 +13,7 @@ import {
 } from './retries.ts'
 import { type Ending, itemOf, type Popped, passesBy, type Run } from './run.ts'
 
-// A worker takes a lot, works it, and takes the next with the request that acknowledges this one.
+// Works one queue. A worker takes a lot, works it, and takes the next with the request that acknowledges this one.
 //
 //   taking ──items──▶ working ──all done──▶ taking, with `acknowledge`
 //     │                  └────otherwise──▶ settling ──▶ releasing what failed for later ──▶ taking

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { PushRequest } from '../../engine/queues.ts'
-import { prefersAsync } from '../../lambdas/http/answer.ts'
-import { pushEndpoints } from '../../lambdas/http/push.ts'
+import { prefersAsync, pushEndpoints } from '../../lambdas/http/push.ts'
 import { httpHandler } from '../../lambdas/http/stack.ts'
 import { createLog } from '../../lambdas/runtime/log.ts'
 import { json } from './call.ts'

@@ -78,7 +78,7 @@ export const patternMutants: readonly Mutant[] = [
     [change, 'change === undefined || isAsBefore(change, before)', 'change === undefined'],
     test(walkTest, 'same patterns again')),
   mutant('readings-kept-for-ever', '0028: a new queue has new patterns after 30 seconds',
-    ['rate/limiter.ts', 'Math.abs(nowMs - known.startedMs) <= PATTERNS_KEPT_MS', 'PATTERNS_KEPT_MS > 0'],
+    ['rate/limiter.ts', 'Math.abs(nowMs - known.startedMs) <= this.#keptMs', 'this.#keptMs > 0'],
     simulation(40, 'patterned')),
   mutant('shorter-prefix-first', '0028: the longest prefix counts',
     ['rate/core/settings.ts', 'b.prefix.length - a.prefix.length', 'a.prefix.length - b.prefix.length'],

@@ -1,13 +1,11 @@
 import { describe, expect, it } from 'vitest'
+import { CLOCKS_APART_MAX_MS } from '../../../rate/core/bounds.ts'
 import {
-  CLOCKS_APART_MAX_MS,
   FORMER_SECRETS_MAX,
-  SECRET_SETTLES_MS,
-  SECRETS_KEPT_MS,
-} from '../../../rate/core/bounds.ts'
-import {
   firstSecrets,
   rotated,
+  SECRET_SETTLES_MS,
+  SECRETS_KEPT_MS,
   secretsAt,
   type TicketSecrets,
   withoutFormer,

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
-import { SHARDS_MAX } from '../../../rate/core/bounds.ts'
-import { shardOfCaller } from '../../../rate/core/settings.ts'
+import { SHARDS_MAX, shardOfCaller } from '../../../rate/core/settings.ts'
 import { fnv1a } from '../../../shared/system.ts'
 
 /** The figures of gocc-architecture.txt that are about sharding. */

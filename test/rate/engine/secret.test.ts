@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Clock } from '../../../aws/dynamo.ts'
-import { SECRET_SETTLES_MS, SECRETS_KEPT_MS } from '../../../rate/core/bounds.ts'
 import { createRateLimits, createTicketSecrets } from '../../../rate/rate-limits.ts'
+import { SECRET_SETTLES_MS, SECRETS_KEPT_MS } from '../../../rate/secrets.ts'
 import { systemClock } from '../../../shared/system.ts'
 import { createSimulatedClient } from '../../../testing/simulated/simulated-client.ts'
 import { SimulatedStore } from '../../../testing/simulated/simulated-store.ts'
