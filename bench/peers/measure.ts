@@ -3,14 +3,11 @@
 //   node bench/peers/measure.ts NAME {addresses and amounts as JSON}
 
 import { readFileSync } from 'node:fs'
-import { createItems } from '../items.ts'
+import { createItems } from '../fixture.ts'
 import { quantile } from '../load.ts'
-import { bareUpdates } from './bare.ts'
-import { bullmq } from './bullmq.ts'
-import { graphileWorker } from './graphile-worker.ts'
+import { bullmq, graphileWorker, pgBoss } from './others.ts'
 import { type Addresses, AT_ONCE, eachOf, type OnItem, type Peer, type SinglePeer } from './peer.ts'
-import { pgBoss } from './pg-boss.ts'
-import { pushPopEngine, pushPopInMemory, pushPopOverHttp } from './push-pop.ts'
+import { bareUpdates, pushPopEngine, pushPopInMemory, pushPopOverHttp } from './push-pop.ts'
 
 export type Amounts = {
   readonly singly: number

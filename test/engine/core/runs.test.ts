@@ -13,7 +13,7 @@ import { isInS3, longestInS3, sealed, storedIn } from '../../../engine/core/plan
 import { countOf, numbersOf } from '../../../engine/core/ranges.ts'
 import type { Lane, Run } from '../../../engine/core/record.ts'
 import { decodeRuns, encodeLane, encodeRuns } from '../../../engine/core/stored-record.ts'
-import { valueSize } from '../../../testing/simulated/dynamodb/item-size.ts'
+import { valueSize } from '../../../testing/simulated/dynamodb/values.ts'
 import { aLane, anEntry, aRecord, range, tailOf } from './a-record.ts'
 
 const batch = (storage: 'rows' | 's3', count: number): string =>

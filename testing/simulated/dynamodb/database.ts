@@ -1,11 +1,91 @@
-import { type Charge, totalUnits, writeUnits } from './capacity.ts'
+import type { ConsumedCapacity, ReturnConsumedCapacity } from '@aws-sdk/client-dynamodb'
 import { resourceNotFound } from './errors.ts'
 import { expressionsOfProcess } from './expression/expressions.ts'
-import { ItemThrottle, type ThrottleOptions } from './item-throttle.ts'
-import type { Key } from './key.ts'
 import { type Row, Table, type TableShape } from './table.ts'
-import { equals, type Item, type Value } from './value.ts'
-import type { Stored, WritePlan } from './write.ts'
+import { equals, type Item, type Value } from './values.ts'
+import type { Key, Stored, WritePlan } from './writes.ts'
+
+/** What a request costs, in DynamoDB's units. */
+
+const writeUnitBytes = 1024
+const readUnitBytes = 4096
+
+export function writeUnits(oldSize: number, newSize: number): number {
+  return Math.max(1, Math.ceil(Math.max(oldSize, newSize) / writeUnitBytes))
+}
+
+export function readUnits(bytes: number, consistent: boolean): number {
+  return Math.max(1, Math.ceil(bytes / readUnitBytes)) * (consistent ? 1 : 0.5)
+}
+
+export interface Charge {
+  readonly table: number
+  readonly indexes: ReadonlyMap<string, number>
+}
+
+export const noIndexes: ReadonlyMap<string, number> = new Map()
+
+export function totalUnits(charge: Charge): number {
+  let total = charge.table
+  for (const units of charge.indexes.values()) total += units
+  return total
+}
+
+export function addCharges(charges: readonly Charge[]): Charge {
+  let table = 0
+  const indexes = new Map<string, number>()
+  for (const charge of charges) {
+    table += charge.table
+    for (const [name, units] of charge.indexes) indexes.set(name, (indexes.get(name) ?? 0) + units)
+  }
+  return { table, indexes }
+}
+
+export function consumedCapacity(
+  tableName: string,
+  charge: Charge,
+  wanted: ReturnConsumedCapacity | undefined,
+): ConsumedCapacity | undefined {
+  if (wanted === undefined || wanted === 'NONE') return undefined
+  const total = { TableName: tableName, CapacityUnits: totalUnits(charge) }
+  if (wanted === 'TOTAL') return total
+  const table = { CapacityUnits: charge.table }
+  if (charge.indexes.size === 0) return { ...total, Table: table }
+  const indexes: Record<string, { CapacityUnits: number }> = {}
+  for (const [name, units] of charge.indexes) indexes[name] = { CapacityUnits: units }
+  return { ...total, Table: table, GlobalSecondaryIndexes: indexes }
+}
+
+/**
+ * One item takes so many write units a second. A request is admitted while the item's earlier
+ * writes are paid off, whatever it will cost itself; then time pays for it. With a burst of 0 the
+ * writes of an item are spread evenly, with one of 1,000 a second's worth may come at once.
+ */
+export interface ThrottleOptions {
+  readonly writeUnitsPerSecond: number
+  readonly burstUnits: number
+}
+
+export class ItemThrottle {
+  private readonly msPerUnit: number
+  private readonly burstMs: number
+  private readonly nowMs: () => number
+
+  constructor(options: ThrottleOptions, nowMs: () => number) {
+    this.msPerUnit = 1000 / options.writeUnitsPerSecond
+    this.burstMs = options.burstUnits * this.msPerUnit
+    this.nowMs = nowMs
+  }
+
+  admits(row: Row | undefined): boolean {
+    return row === undefined || row.paidUpAtMs - this.burstMs <= this.nowMs()
+  }
+
+  charge(row: Row | undefined, units: number): void {
+    if (row === undefined) return
+    row.paidUpAtMs = Math.max(row.paidUpAtMs, this.nowMs()) + units * this.msPerUnit
+  }
+}
 
 /** Every request works with this: the table, and what the simulation has plugged into it. */
 

@@ -1,15 +1,14 @@
 import type { QueryCommandInput, QueryCommandOutput } from '@aws-sdk/lib-dynamodb'
 import type { TableIndex } from '../../../aws/table.ts'
-import { consumedCapacity, readUnits } from './capacity.ts'
 import type { Database } from './database.ts'
+import { consumedCapacity, readUnits } from './database.ts'
 import { throughputExceeded, validationError } from './errors.ts'
+import { type KeyRange, rangeOf } from './expression/conditions.ts'
 import { checkPlaceholders, readPlaceholders } from './expression/expressions.ts'
 import { metadata } from './item-requests.ts'
-import { readKey, schemaMismatch } from './key.ts'
-import { type KeyRange, rangeOf } from './key-condition.ts'
-import { sortedIndex } from './sorted.ts'
-import { compareEntries, type IndexEntry, type Row } from './table.ts'
-import { compareStrings, type Item, type Value } from './value.ts'
+import { compareEntries, type IndexEntry, type Row, sortedIndex } from './table.ts'
+import { compareStrings, type Item, type Value } from './values.ts'
+import { readKey, schemaMismatch } from './writes.ts'
 
 /** A page ends after the row that passes this. */
 const pageBytesMax = 1024 * 1024

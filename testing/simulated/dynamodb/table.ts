@@ -1,7 +1,17 @@
 import type { TableDefinition, TableIndex } from '../../../aws/table.ts'
-import { itemSize } from './item-size.ts'
-import { sortedIndex } from './sorted.ts'
-import { compare, compareStrings, type Item, type Value } from './value.ts'
+import { compare, compareStrings, type Item, itemSize, type Value } from './values.ts'
+
+/** The first place in a sorted list whose entry is not before what is looked for. */
+export function sortedIndex<T>(list: readonly T[], order: (entry: T) => number): number {
+  let low = 0
+  let high = list.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (order(list[middle] as T) < 0) low = middle + 1
+    else high = middle
+  }
+  return low
+}
 
 /** Rows in key order, their sparse indexes, and the last few versions of each row. */
 

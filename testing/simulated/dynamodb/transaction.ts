@@ -1,6 +1,6 @@
 import type { TransactWriteCommandInput, TransactWriteCommandOutput } from '@aws-sdk/lib-dynamodb'
-import { addCharges, type Charge, consumedCapacity, noIndexes, readUnits } from './capacity.ts'
 import type { Database } from './database.ts'
+import { addCharges, type Charge, consumedCapacity, noIndexes, readUnits } from './database.ts'
 import {
   type CancellationReason,
   conditionFailedMessage,
@@ -13,7 +13,7 @@ import {
   validationError,
 } from './errors.ts'
 import { metadata } from './item-requests.ts'
-import { itemSize, textBytes } from './item-size.ts'
+import { itemSize, textBytes } from './values.ts'
 import {
   type PreparedWrite,
   planWrite,
@@ -22,7 +22,7 @@ import {
   preparePut,
   prepareUpdate,
   type WritePlan,
-} from './write.ts'
+} from './writes.ts'
 
 const actionsMax = 100
 const payloadBytesMax = 4 * 1024 * 1024

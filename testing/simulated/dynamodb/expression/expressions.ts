@@ -1,9 +1,8 @@
 import { validationError } from '../errors.ts'
-import { type KeyClause, parseKeyCondition } from '../key-condition.ts'
-import { ingest, type Value } from '../value.ts'
-import { type Condition, parseCondition } from './condition.ts'
+import { ingest, type Value } from '../values.ts'
+import { type Condition, type KeyClause, parseCondition, parseKeyCondition } from './conditions.ts'
 import { type Names, Parser, type ValueCheck, type Values } from './parser.ts'
-import { parseUpdate, type Update } from './update.ts'
+import { parseUpdate, type Update } from './updates.ts'
 
 /** Each expression is parsed once for each set of names it is used with. */
 
