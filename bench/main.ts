@@ -14,7 +14,7 @@ import { rateLimits } from './scenarios/rate-limits.ts'
 import { patterns, sweep } from './scenarios/upkeep.ts'
 
 /** In the order of the table; memory last, because it empties the queue that depth has filled. */
-export const scenarios: readonly Scenario[] = [
+const scenarios: readonly Scenario[] = [
   pushSingle,
   inbox,
   hotQueue,
@@ -66,7 +66,7 @@ const help = `npm run bench [-- OPTIONS]
 `
 
 /** Ends the process if there is nothing to run: the list and the help were asked for, or something unknown. */
-export function readCommand(args: readonly string[]) {
+function readCommand(args: readonly string[]) {
   const options = parsed(args)
   if (options.list || options.help) {
     console.log(options.list ? listed() : `${help}\nScenarios:\n${listed()}`)
@@ -101,7 +101,7 @@ const listed = (): string =>
   scenarios.map(({ name, title }) => `  ${name.padEnd(18)}${title}`).join('\n')
 
 /** One line that changes on a terminal; elsewhere one line a scenario. */
-export function createProgress(output: NodeJS.WriteStream) {
+function createProgress(output: NodeJS.WriteStream) {
   const live = output.isTTY === true
   let title = ''
   let shownMs = 0

@@ -6,7 +6,7 @@ import { prices } from '../lib/prices.ts'
 const million = 1_000_000
 const { Push, Housekeep } = functionSettings
 
-export type Usage = {
+type Usage = {
   readonly writeUnits: number
   readonly readUnits: number
   readonly s3Puts: number

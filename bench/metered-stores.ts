@@ -28,17 +28,17 @@ export const verbOf = (command: Command): string =>
   command.constructor.name.replace(/(Item|Object|ObjectsV2)?Command$/, '').toLowerCase()
 
 const conditional = new Set(['put', 'update', 'delete'])
-export const isConditional = (verb: string): boolean => conditional.has(verb)
-export const isWrite = (verb: string): boolean => conditional.has(verb) || /write$/.test(verb)
+const isConditional = (verb: string): boolean => conditional.has(verb)
+const isWrite = (verb: string): boolean => conditional.has(verb) || /write$/.test(verb)
 
 /** The same command with another input; the caller's own object stays as it is. */
-export function withInput<C extends Command>(command: C, input: object): C {
+function withInput<C extends Command>(command: C, input: object): C {
   const Constructor = command.constructor as new (input: object) => C
   return new Constructor(input)
 }
 
 /** `q#`, `s#`, `b#`, `i#`: the kind of row a command is about, from the first key it names. */
-export function rowKindOf(input: Input): string {
+function rowKindOf(input: Input): string {
   const [entry] = input.TransactItems ?? []
   if (entry !== undefined) return rowKindOf(Object.values(entry)[0] ?? {})
   const rows = [input.Key, input.Item, input.ExpressionAttributeValues]
@@ -88,11 +88,11 @@ const throttles = new Set([
   'RequestLimitExceeded',
   'ThrottlingException',
 ])
-export const isThrottled = (error: unknown): boolean =>
+const isThrottled = (error: unknown): boolean =>
   error instanceof Error && throttles.has(error.name)
 
 /** The command's input, asking for what counting needs. */
-export function askForOldRow(input: Input): Input {
+function askForOldRow(input: Input): Input {
   if (input.TransactItems === undefined) {
     return { ...input, ReturnValuesOnConditionCheckFailure: 'ALL_OLD' }
   }
@@ -102,14 +102,14 @@ export function askForOldRow(input: Input): Input {
   return { ...input, TransactItems: entries }
 }
 
-export const refusedWriteUnits = (input: Input, error: WriteError): number =>
+const refusedWriteUnits = (input: Input, error: WriteError): number =>
   writeUnits(sizeTouched(input, error.Item), 0)
 
 /**
  * A transaction is billed double because it prepares and commits; one that is cancelled in its
  * first half is counted once, which favours algorithms that use them (here: the sources').
  */
-export function cancelledWriteUnits(input: Input, error: WriteError): number {
+function cancelledWriteUnits(input: Input, error: WriteError): number {
   let units = 0
   for (const [i, entry] of (input.TransactItems ?? []).entries()) {
     const reason = error.CancellationReasons?.[i]
@@ -127,7 +127,7 @@ function sizeTouched(input: Input, oldRow: OldRow | undefined): number {
 }
 
 /** Leaves the exception as the caller would have got it. */
-export function hideOldRow(input: Input, error: WriteError): void {
+function hideOldRow(input: Input, error: WriteError): void {
   if (input.ReturnValuesOnConditionCheckFailure !== 'ALL_OLD') delete error.Item
   for (const [i, entry] of (input.TransactItems ?? []).entries()) {
     const asked = Object.values(entry)[0]?.ReturnValuesOnConditionCheckFailure === 'ALL_OLD'

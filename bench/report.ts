@@ -20,7 +20,7 @@ export type Row = {
   readonly point?: Point
 }
 
-export type Bound = { readonly atLeast: number } | { readonly atMost: number }
+type Bound = { readonly atLeast: number } | { readonly atMost: number }
 
 export type Algorithm = 'bare' | 'pushpop' | 'sources' | 'message'
 export type Point = {
@@ -57,7 +57,7 @@ export function rowsOf(name: string) {
   }
 }
 
-export function formatNumber(value: number): string {
+function formatNumber(value: number): string {
   if (!Number.isFinite(value)) return '–'
   const size = Math.abs(value)
   if (size >= 1000) return Math.round(value).toLocaleString('en')
@@ -66,19 +66,19 @@ export function formatNumber(value: number): string {
   return String(Number(value.toFixed(3)))
 }
 
-export function formatBound(bound: Bound | undefined): string {
+function formatBound(bound: Bound | undefined): string {
   if (bound === undefined) return ''
   return 'atLeast' in bound ? `≥ ${formatNumber(bound.atLeast)}` : `≤ ${formatNumber(bound.atMost)}`
 }
 
-export function formatVerdict({ value, bar, aim, pass }: Row): string {
+function formatVerdict({ value, bar, aim, pass }: Row): string {
   if (bar !== undefined && !pass) return 'FAIL'
   if (aim !== undefined && reaches(value, aim)) return 'aim'
   return bar === undefined ? '' : 'pass'
 }
 
 /** Rows under the name of their bar, in the order in which they came. */
-export function byName(rows: readonly Row[]): ReadonlyMap<string, readonly Row[]> {
+function byName(rows: readonly Row[]): ReadonlyMap<string, readonly Row[]> {
   const groups = new Map<string, Row[]>()
   for (const row of rows) {
     const group = groups.get(row.name)
@@ -91,7 +91,7 @@ export function byName(rows: readonly Row[]): ReadonlyMap<string, readonly Row[]
 // Rows that were measured for several things: a line for each metric, a column for each thing.
 
 /** The lines of a table, the headings first; none where no row has a column. */
-export function matrixOf(rows: readonly Row[]): readonly (readonly string[])[] {
+function matrixOf(rows: readonly Row[]): readonly (readonly string[])[] {
   const inColumns = rows.filter(({ column }) => column !== undefined)
   if (inColumns.length === 0) return []
   const columns = [...new Set(inColumns.map(({ column }) => column ?? ''))]

@@ -1,51 +1,11 @@
+// `npm run client-types` writes client/api-types.ts, what goes over the wire as TypeScript, from docs/openapi.json;
+// with `--check` it only says whether the file is as that page would have it. It understands the part of JSON Schema
+// that the page is made of, and refuses the rest: people would believe a type that says less than the page.
+
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeOrCheck } from './written-file.ts'
-
-/**
- * The same schema in which an object that has all fields of a named one is that one and its own fields. The page
- * cannot say so: no further field is allowed in the named one.
- */
-export function extending(schema: Schema, named: Readonly<Record<string, Schema>>): Schema {
-  const inside = (one: Schema): Schema => extending(one, named)
-  const { anyOf, oneOf, items, properties } = schema
-  const copy: Schema = {
-    ...schema,
-    ...(anyOf && { anyOf: anyOf.map(inside) }),
-    ...(oneOf && { oneOf: oneOf.map(inside) }),
-    ...(items && { items: inside(items) }),
-    ...(properties && { properties: mapped(properties, inside) }),
-  }
-  const [name, base] = largestIn(schema, named) ?? []
-  if (name === undefined || base === undefined) return copy
-  const own = Object.entries(copy.properties ?? {}).filter(([field]) => !(field in fieldsOf(base)))
-  const { description: _, ...rest } = copy
-  const ref = { $ref: `#/components/schemas/${name}` }
-  return { allOf: [ref, { ...rest, properties: Object.fromEntries(own) }] }
-}
-
-function largestIn(schema: Schema, named: Readonly<Record<string, Schema>>) {
-  const size = (base: Schema): number => Object.keys(fieldsOf(base)).length
-  return Object.entries(named)
-    .filter(([, base]) => base.properties !== undefined && hasAllOf(schema, base))
-    .filter(([, base]) => size(base) < size(schema))
-    .sort(([, one], [, other]) => size(other) - size(one))[0]
-}
-
-const fieldsOf = ({ properties = {} }: Schema) => properties
-
-const hasAllOf = (schema: Schema, base: Schema): boolean =>
-  Object.keys(fieldsOf(base)).every((field) => fieldIn(schema, field) === fieldIn(base, field))
-
-const fieldIn = (schema: Schema, field: string): string =>
-  JSON.stringify([fieldsOf(schema)[field], schema.required?.includes(field) ?? false])
-
-const mapped = (properties: Readonly<Record<string, Schema>>, to: (one: Schema) => Schema) =>
-  Object.fromEntries(Object.entries(properties).map(([name, one]) => [name, to(one)]))
-
-// TypeScript from the part of JSON Schema that docs/openapi.json is made of. What it does not
-// understand it refuses: a type that says less than the page would be believed.
 
 export type Schema = {
   readonly $ref?: string
@@ -75,7 +35,7 @@ type Operation = {
   readonly requestBody?: Content
   readonly responses: { readonly 200: Partial<Content>; readonly 202?: Content }
 }
-export type OpenApi = {
+type OpenApi = {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
 }
@@ -180,8 +140,46 @@ const union = (members: readonly string[]): string => [...new Set(members)].join
 
 const inBrackets = (type: string): string => (/ [|&] /.test(type) ? `(${type})` : type)
 
-// `npm run client-types` writes client/api-types.ts, what goes over the wire as TypeScript, from
-// docs/openapi.json; with `--check` it only says whether the file is as that page would have it.
+/**
+ * The same schema in which an object that has all fields of a named one is that one and its own fields. The page
+ * cannot say so: no further field is allowed in the named one.
+ */
+function extending(schema: Schema, named: Readonly<Record<string, Schema>>): Schema {
+  const inside = (one: Schema): Schema => extending(one, named)
+  const { anyOf, oneOf, items, properties } = schema
+  const copy: Schema = {
+    ...schema,
+    ...(anyOf && { anyOf: anyOf.map(inside) }),
+    ...(oneOf && { oneOf: oneOf.map(inside) }),
+    ...(items && { items: inside(items) }),
+    ...(properties && { properties: mapped(properties, inside) }),
+  }
+  const [name, base] = largestIn(schema, named) ?? []
+  if (name === undefined || base === undefined) return copy
+  const own = Object.entries(copy.properties ?? {}).filter(([field]) => !(field in fieldsOf(base)))
+  const { description: _, ...rest } = copy
+  const ref = { $ref: `#/components/schemas/${name}` }
+  return { allOf: [ref, { ...rest, properties: Object.fromEntries(own) }] }
+}
+
+function largestIn(schema: Schema, named: Readonly<Record<string, Schema>>) {
+  const size = (base: Schema): number => Object.keys(fieldsOf(base)).length
+  return Object.entries(named)
+    .filter(([, base]) => base.properties !== undefined && hasAllOf(schema, base))
+    .filter(([, base]) => size(base) < size(schema))
+    .sort(([, one], [, other]) => size(other) - size(one))[0]
+}
+
+const fieldsOf = ({ properties = {} }: Schema) => properties
+
+const hasAllOf = (schema: Schema, base: Schema): boolean =>
+  Object.keys(fieldsOf(base)).every((field) => fieldIn(schema, field) === fieldIn(base, field))
+
+const fieldIn = (schema: Schema, field: string): string =>
+  JSON.stringify([fieldsOf(schema)[field], schema.required?.includes(field) ?? false])
+
+const mapped = (properties: Readonly<Record<string, Schema>>, to: (one: Schema) => Schema) =>
+  Object.fromEntries(Object.entries(properties).map(([name, one]) => [name, to(one)]))
 
 if (import.meta.main) {
   const page = join(import.meta.dirname, '../docs/openapi.json')

@@ -5,7 +5,7 @@ import { StartError } from '../local/start-error.ts'
 import { type LocalStack, startLocalStack } from '../local/start-local-stack.ts'
 
 /** In the events of this project: the lock that an earlier pop made, which no file can know. */
-export const SOME_LOCK = 'AAAAAAAAAAA'
+const SOME_LOCK = 'AAAAAAAAAAA'
 
 export const withLock = (event: unknown, lockId: string | undefined): unknown =>
   lockId === undefined
@@ -18,20 +18,20 @@ export function lockIn(payload: string): string | undefined {
   return /\\"locked\\":true,\\"lock_id\\":\\"([A-Za-z0-9_-]{11})\\"/.exec(payload)?.[1]
 }
 
-export type Step = {
+type Step = {
   /** Its logical id in the template. */
   readonly functionId: string
   readonly file: string
   readonly event: unknown
 }
 
-export type Arguments = {
+type Arguments = {
   readonly steps: readonly Step[]
   /** Keeps the data there; without it every call begins with nothing. */
   readonly directory: string | undefined
 }
 
-export const usage = [
+const usage = [
   'Runs functions of the synthesised stack on embedded stores, one after the other.',
   '',
   '  npm run invoke -- Push events/push.json [Pop events/pop.json …] [--data DIR]',
@@ -41,7 +41,7 @@ export const usage = [
   'A lock id AAAAAAAAAAA in an event stands for the lock that an earlier pop of the same call made.',
 ].join('\n')
 
-export function readArguments(args: readonly string[]): Arguments | 'help' {
+function readArguments(args: readonly string[]): Arguments | 'help' {
   const words: string[] = []
   let directory: string | undefined
   for (let at = 0; at < args.length; at += 1) {

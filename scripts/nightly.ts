@@ -8,7 +8,7 @@ import { parseArgs, stripVTControlCharacters } from 'node:util'
 /** A proof ends with this code where the machine lacks what the proof needs; it has said what. */
 export const SKIPPED = 77
 
-export type Proof = {
+type Proof = {
   readonly name: string
   /** From the root of the repository, with its arguments. */
   readonly command: readonly string[]

@@ -1,3 +1,6 @@
+// docs/openapi.json, made from the routes, the schemas that check the requests, and what those cannot say.
+// `npm run openapi` writes it; with `--check` it only says whether the file is as the schemas would have it.
+
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type ConversionConfig, toJsonSchema } from '@valibot/to-json-schema'
@@ -8,8 +11,7 @@ import { itemToPush } from '../lambdas/http/push.ts'
 import { type Route, routes } from '../lambdas/http/routes.ts'
 import * as answers from '../lambdas/http/schemas/answers.ts'
 import { described } from '../lambdas/http/schemas/fields.ts'
-import * as rateAnswers from '../lambdas/http/schemas/more-answers.ts'
-import * as scheduleAnswers from '../lambdas/http/schemas/more-answers.ts'
+import * as moreAnswers from '../lambdas/http/schemas/more-answers.ts'
 import { limitAnswer, limitInput, sourceAnswer } from '../lambdas/http/schemas/settings.ts'
 import {
   type Accepted,
@@ -20,72 +22,13 @@ import {
 } from './openapi/operations.ts'
 import { printJson, writeOrCheck } from './written-file.ts'
 
-// A schema that several requests or answers share is in the document once, under its name.
-
-const named: Readonly<Record<string, v.GenericSchema>> = {
-  Error: described(answers.error, 'Every error of the service.'),
-  ItemToPush: itemToPush,
-  Pushed: answers.pushed,
-  ItemDetails: answers.itemDetails,
-  PoppedItems: answers.poppedItems,
-  Configuration: answers.configuration,
-  ConfigurationSource: sourceAnswer(),
-  Limit: limitAnswer(),
-  LimitInput: limitInput(),
-  QueuePatterns: answers.queuePatterns,
-  Schedule: scheduleAnswers.scheduleChanged,
-  ScheduleWithItem: scheduleAnswers.schedule,
-  RateConfiguration: rateAnswers.rateConfiguration,
-  RatePatterns: rateAnswers.ratePatterns,
-  RateWindow: rateAnswers.rateWindow,
-}
-
 type Json = Readonly<Record<string, unknown>>
 
-const conversion: ConversionConfig = { target: 'draft-2020-12', errorMode: 'throw' }
-
-function converted(schema: v.GenericSchema): Json {
-  const { $schema: _, ...rest } = toJsonSchema(schema, conversion) as Record<string, unknown>
-  return rest
-}
-
-/** A schema without its description: each place may describe the same values in its own words. */
-const essence = ({ description: _, ...rest }: Json): string => JSON.stringify(rest)
-
-const names = new Map(
-  Object.entries(named).map(([name, schema]) => [essence(converted(schema)), name]),
-)
-
-/** The schema as the document has it: with the names of shared schemas, here and anywhere inside. */
-export const schemaOf = (schema: v.GenericSchema): Json => withNames(converted(schema)) as Json
-
-export const sharedSchemas: Json = Object.fromEntries(
-  Object.entries(named).map(([name, schema]) => [name, withNamesInside(converted(schema))]),
-)
-
-function withNames(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map(withNames)
-  const schema = value as Json
-  const name = names.get(essence(schema))
-  if (name === undefined) return withNamesInside(schema)
-  const { description } = schema
-  return { $ref: `#/components/schemas/${name}`, ...(description !== undefined && { description }) }
-}
-
-function withNamesInside(schema: Json): Json {
-  return Object.fromEntries(Object.entries(schema).map(([name, value]) => [name, withNames(value)]))
-}
-
-// docs/openapi.json, made from the routes and the schemas that check the requests.
-
-type Json_document = Readonly<Record<string, unknown>>
-
-export function openApiDocument(): Json_document {
-  const paths: Record<string, Record<string, Json_document>> = {}
+export function openApiDocument(): Json {
+  const paths: Record<string, Record<string, Json>> = {}
   for (const route of routes as readonly Route[]) {
     paths[route.path] ??= {}
-    const methods = paths[route.path] as Record<string, Json_document>
+    const methods = paths[route.path] as Record<string, Json>
     methods[route.method.toLowerCase()] = operationOf(route)
   }
   return {
@@ -194,7 +137,7 @@ const scheduleName = {
   schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,100}$' },
 }
 
-function operationOf({ path, duty, operationId }: Route): Json_document {
+function operationOf({ path, duty, operationId }: Route): Json {
   const operation = operations[operationId as OperationId]
   const { tag, summary, description, call } = operation
   const parameters = [
@@ -244,14 +187,14 @@ const headers = {
   },
 }
 
-function queryParameters({ parameters }: Call): Json_document[] {
+function queryParameters({ parameters }: Call): Json[] {
   return Object.entries(parameters?.entries ?? {}).map(([name, entry]) => {
     const { description, ...schema } = schemaOf(entry as v.GenericSchema)
     return { name, in: 'query', description, schema }
   })
 }
 
-function requestBody({ kind, schema, or }: BodyCall): Json_document {
+function requestBody({ kind, schema, or }: BodyCall): Json {
   const main = schemaOf(schema)
   return {
     required: kind === 'required',
@@ -265,16 +208,16 @@ function requestBody({ kind, schema, or }: BodyCall): Json_document {
 
 const requestIdHeader = { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } }
 
-function accepted(operation: Operation, { says, answer, header }: Accepted): Json_document {
+function accepted(operation: Operation, { says, answer, header }: Accepted): Json {
   // Only a push that succeeded can say that it had succeeded before.
   const { hasReplays: _, ...onlyAccepted } = operation
   const made = success(onlyAccepted, answer)
-  const headers = made.headers as Json_document
+  const headers = made.headers as Json
   const $ref = `#/components/headers/${header.replace('-', '')}`
   return { ...made, description: says, headers: { ...headers, [header]: { $ref } } }
 }
 
-function success(operation: Operation, answer: v.GenericSchema | undefined): Json_document {
+function success(operation: Operation, answer: v.GenericSchema | undefined): Json {
   const { summary, hasEtag, hasReplays, hasRateLimit } = operation
   return {
     description: summary,
@@ -294,7 +237,7 @@ function success(operation: Operation, answer: v.GenericSchema | undefined): Jso
 }
 
 /** Errors by status, as OpenAPI has them. */
-function failures(operation: Operation): Json_document {
+function failures(operation: Operation): Json {
   const byStatus = new Map<number, HttpErrorCode[]>()
   for (const code of errorsOf(operation)) {
     const { status } = errorTable[code]
@@ -308,7 +251,7 @@ export const errorsOf = ({ errors }: Operation): HttpErrorCode[] => [
   ...new Set<HttpErrorCode>([...errors, ...commonErrors]),
 ]
 
-function failure(codes: readonly HttpErrorCode[]): Json_document {
+function failure(codes: readonly HttpErrorCode[]): Json {
   const retries = codes.some(
     (code) => errorTable[code].retryAfter !== undefined || code === 'QUEUE_LOCKED',
   )
@@ -330,6 +273,60 @@ const responses = {
     description: 'An error that may pass.',
     headers: { ...requestIdHeader, 'Retry-After': { $ref: '#/components/headers/RetryAfter' } },
   },
+}
+
+/** What several requests or answers share is in the document once, under its name. */
+const named: Readonly<Record<string, v.GenericSchema>> = {
+  Error: described(answers.error, 'Every error of the service.'),
+  ItemToPush: itemToPush,
+  Pushed: answers.pushed,
+  ItemDetails: answers.itemDetails,
+  PoppedItems: answers.poppedItems,
+  Configuration: answers.configuration,
+  ConfigurationSource: sourceAnswer(),
+  Limit: limitAnswer(),
+  LimitInput: limitInput(),
+  QueuePatterns: answers.queuePatterns,
+  Schedule: moreAnswers.scheduleChanged,
+  ScheduleWithItem: moreAnswers.schedule,
+  RateConfiguration: moreAnswers.rateConfiguration,
+  RatePatterns: moreAnswers.ratePatterns,
+  RateWindow: moreAnswers.rateWindow,
+}
+
+const conversion: ConversionConfig = { target: 'draft-2020-12', errorMode: 'throw' }
+
+function converted(schema: v.GenericSchema): Json {
+  const { $schema: _, ...rest } = toJsonSchema(schema, conversion) as Record<string, unknown>
+  return rest
+}
+
+/** A schema without its description: each place may describe the same values in its own words. */
+const essence = ({ description: _, ...rest }: Json): string => JSON.stringify(rest)
+
+const names = new Map(
+  Object.entries(named).map(([name, schema]) => [essence(converted(schema)), name]),
+)
+
+/** The schema as the document has it: with the names of shared schemas, here and anywhere inside. */
+const schemaOf = (schema: v.GenericSchema): Json => withNames(converted(schema)) as Json
+
+const sharedSchemas: Json = Object.fromEntries(
+  Object.entries(named).map(([name, schema]) => [name, withNamesInside(converted(schema))]),
+)
+
+function withNames(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(withNames)
+  const schema = value as Json
+  const name = names.get(essence(schema))
+  if (name === undefined) return withNamesInside(schema)
+  const { description } = schema
+  return { $ref: `#/components/schemas/${name}`, ...(description !== undefined && { description }) }
+}
+
+function withNamesInside(schema: Json): Json {
+  return Object.fromEntries(Object.entries(schema).map(([name, value]) => [name, withNames(value)]))
 }
 
 if (import.meta.main) {

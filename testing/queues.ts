@@ -8,13 +8,13 @@ import { storeEnvironment, storesElsewhere } from '../local/stores/store-environ
 import { type Clock, inWholeMs, systemClock } from '../shared/system.ts'
 import { type Embedded, type EmbeddedOptions, startEmbedded } from './embedded.ts'
 
-export type MovableClock = Clock & { move(ms: number): void }
+type MovableClock = Clock & { move(ms: number): void }
 
 /**
  * The system's time, and as much later as a test has moved it. It runs on between moves, and its sleeps are
  * real: code that pauses for a moment before it tries again does so here too.
  */
-export function movableClock(): MovableClock {
+function movableClock(): MovableClock {
   let movedMs = 0
   const clock = inWholeMs({
     nowMs: () => systemClock.nowMs() + movedMs,
@@ -49,7 +49,7 @@ export type FakeContextOptions = {
 }
 
 const logLevels = ['debug', 'info', 'warn', 'error'] as const
-export type LogLevel = (typeof logLevels)[number]
+type LogLevel = (typeof logLevels)[number]
 
 const logLevelOf = ({ PUSHPOP_LOG_LEVEL: wanted }: NodeJS.ProcessEnv): LogLevel =>
   logLevels.find((known) => known === wanted?.toLowerCase()) ?? 'warn'
@@ -86,7 +86,7 @@ export function fakeContext({
   }
 }
 
-export type TestedHandler<Run> = (event: ConsumerEvent, context: FakeContext) => Promise<Run>
+type TestedHandler<Run> = (event: ConsumerEvent, context: FakeContext) => Promise<Run>
 type ConsumerEvent = { readonly 'detail-type': string; readonly detail: { readonly queue: string } }
 
 export type Wake = <Run>(queue: string, handler: TestedHandler<Run>) => Promise<Run>
@@ -95,7 +95,7 @@ export type Wake = <Run>(queue: string, handler: TestedHandler<Run>) => Promise<
  * Calls handlers as EventBridge does. Where a run only waits for the retry of what failed, the time moves on at once,
  * unless another run is at work: nobody would have extended its lock meanwhile.
  */
-export function wakeOn(time: MovableClock, logLevel: LogLevel | undefined): Wake {
+function wakeOn(time: MovableClock, logLevel: LogLevel | undefined): Wake {
   let atWork = 0
   let skippedMs = 0
   const clock: Clock = {

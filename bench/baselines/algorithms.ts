@@ -45,7 +45,7 @@ type Table = Pick<CreateTableCommandInput, 'GlobalSecondaryIndexes'> & {
   readonly keys: readonly string[]
 }
 
-export const keySchema = (names: readonly string[]) =>
+const keySchema = (names: readonly string[]) =>
   names.map((AttributeName, i) => ({
     AttributeName,
     KeyType: i === 0 ? ('HASH' as const) : ('RANGE' as const),

@@ -15,7 +15,7 @@ export type Amounts = {
   readonly tenants: number
   readonly idleSeconds: number
 }
-export type Speed = { readonly perSecond: number; readonly p50Ms: number; readonly p99Ms: number }
+type Speed = { readonly perSecond: number; readonly p50Ms: number; readonly p99Ms: number }
 type Singly = { readonly push: Speed; readonly take: Speed }
 type InBulk = { readonly pushBulk: Speed; readonly takeBulk: Speed }
 export type Measured = Singly & InBulk & Partial<Rest>

@@ -96,11 +96,11 @@ type Client = {
   end(): Promise<void>
 }
 
-export const databaseUrl = (postgres: Addresses['postgres']): string =>
+const databaseUrl = (postgres: Addresses['postgres']): string =>
   `postgres://bench@127.0.0.1:${postgres?.port}/postgres`
 
 /** Transactions so far: each statement outside of one counts as one. */
-export const commitsOf = (connectionString: string): Promise<number> =>
+const commitsOf = (connectionString: string): Promise<number> =>
   connected(connectionString, async (client) => {
     const { rows } = await client.query(
       'SELECT xact_commit AS count FROM pg_stat_database WHERE datname = current_database()',
@@ -112,7 +112,7 @@ export const commitsOf = (connectionString: string): Promise<number> =>
  * As autovacuum would: with the statistics of an empty table, pg-boss takes 100 jobs of thousands at a twentieth of
  * its rate.
  */
-export const vacuum = (connectionString: string): Promise<void> =>
+const vacuum = (connectionString: string): Promise<void> =>
   connected(connectionString, async (client) => {
     await client.query('VACUUM ANALYZE')
   })

@@ -21,7 +21,7 @@ import { atMost, type Row, rowsOf } from '../report.ts'
 // An item's whole life in bulk: pushed, popped, acknowledged, with the housekeeping its queue asks
 // for, and what all of it costs by list prices.
 
-export type LifePlan = {
+type LifePlan = {
   readonly perPush: number
   /** Pushed before the first pop; then as much again after each time that it is popped. */
   readonly depth: number
@@ -33,7 +33,7 @@ export type LifePlan = {
   readonly isMixed?: boolean
 }
 
-export type Life = {
+type Life = {
   readonly worthOfWriteUnits: number
   readonly dollarsPerMillion: number
   /** The cost of the store alone, without gateway and Lambda. */

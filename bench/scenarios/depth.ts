@@ -12,9 +12,9 @@ import { atLeast, atMost, type Row, rowsOf } from '../report.ts'
 
 const made = new WeakMap<Bench, Promise<string>>()
 
-export const deepItems = (bench: Bench): number => bench.count(1_000_000)
+const deepItems = (bench: Bench): number => bench.count(1_000_000)
 
-export function deepQueue(bench: Bench): Promise<string> {
+function deepQueue(bench: Bench): Promise<string> {
   const queue = made.get(bench) ?? make(bench)
   made.set(bench, queue)
   return queue
@@ -107,7 +107,7 @@ async function measure(bench: Bench, queue: string, label: string): Promise<Meas
 }
 
 /** The largest that a queue's record was after any write. */
-export function trackRecord(queue: string) {
+function trackRecord(queue: string) {
   let largest = 0
   return {
     onRow(row: Readonly<Record<string, unknown>>) {

@@ -15,13 +15,13 @@ import { startStack } from './local-stack.ts'
 // PostgreSQL and Redis in a temporary folder, with the settings they come with for data that must last:
 // PostgreSQL waits for the disk at each commit, Redis appends to its file and flushes it every second.
 
-export type Servers = {
+type Servers = {
   readonly postgres: { readonly port: number; readonly pid: number }
   readonly redis: { readonly port: number; readonly pid: number }
   stop(): Promise<void>
 }
 
-export type Programs = {
+type Programs = {
   readonly initdb: string
   readonly postgres: string
   readonly redis: string
@@ -32,7 +32,7 @@ const DEBIAN = '/usr/lib/postgresql'
 const PATIENCE_MS = 15_000
 
 /** The programs' paths, or the name of a missing one. */
-export function findPrograms(): Programs | { readonly missing: string } {
+function findPrograms(): Programs | { readonly missing: string } {
   const versions = existsSync(DEBIAN) ? readdirSync(DEBIAN).sort().reverse() : []
   const folders = [
     ...(process.env.PATH ?? '').split(delimiter),
@@ -46,7 +46,7 @@ export function findPrograms(): Programs | { readonly missing: string } {
   return { initdb, postgres, redis }
 }
 
-export async function startServers({ initdb, postgres, redis }: Programs): Promise<Servers> {
+async function startServers({ initdb, postgres, redis }: Programs): Promise<Servers> {
   const folder = mkdtempSync(join(tmpdir(), 'pushpop-peers-'))
   const data = join(folder, 'postgres')
   mkdirSync(data)

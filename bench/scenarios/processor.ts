@@ -28,7 +28,7 @@ import { type Command, type Input, type Sender, type StoredRow, verbOf } from '.
 import { atMost, type Row, rowsOf } from '../report.ts'
 
 /** Milliseconds of CPU that this process used meanwhile. */
-export async function cpuMs(action: () => Promise<unknown>): Promise<number> {
+async function cpuMs(action: () => Promise<unknown>): Promise<number> {
   const before = process.cpuUsage()
   await action()
   const { user, system } = process.cpuUsage(before)

@@ -21,11 +21,11 @@ type FlexibleLimiter = {
   consume(key: string): Promise<boolean>
 }
 
-export const createFlexibleTable = (dynamodb: DynamoDBClient, name: string): Promise<unknown> =>
+const createFlexibleTable = (dynamodb: DynamoDBClient, name: string): Promise<unknown> =>
   createTable(dynamodb, name, { attributes: { key: 'S' }, keys: ['key'] })
 
 /** `remembers`: with its option to block a caller in memory once the points are used up. */
-export function openFlexible(
+function openFlexible(
   bench: Bench,
   tableName: string,
   options: { readonly points: number; readonly seconds: number; readonly remembers: boolean },

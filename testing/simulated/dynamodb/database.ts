@@ -25,7 +25,7 @@ export interface Charge {
 
 export const noIndexes: ReadonlyMap<string, number> = new Map()
 
-export function totalUnits(charge: Charge): number {
+function totalUnits(charge: Charge): number {
   let total = charge.table
   for (const units of charge.indexes.values()) total += units
   return total
@@ -61,12 +61,12 @@ export function consumedCapacity(
  * writes are paid off, whatever it will cost itself; then time pays for it. With a burst of 0 the
  * writes of an item are spread evenly, with one of 1,000 a second's worth may come at once.
  */
-export interface ThrottleOptions {
+interface ThrottleOptions {
   readonly writeUnitsPerSecond: number
   readonly burstUnits: number
 }
 
-export class ItemThrottle {
+class ItemThrottle {
   private readonly msPerUnit: number
   private readonly burstMs: number
   private readonly nowMs: () => number

@@ -27,7 +27,7 @@ function toRaw(value: Value): AttributeValue {
   }
 }
 
-export function toRawItem(item: Item): Record<string, AttributeValue> {
+function toRawItem(item: Item): Record<string, AttributeValue> {
   const raw: Record<string, AttributeValue> = {}
   for (const name of Object.keys(item)) raw[name] = toRaw(item[name] as Value)
   return raw

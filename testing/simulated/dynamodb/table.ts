@@ -122,7 +122,7 @@ export function compareEntries(entry: IndexEntry, range: Value, pk: string, sk: 
   )
 }
 
-export interface History {
+interface History {
   readonly versionsMax: number
   readonly keepMs: number
   readonly nowMs: () => number

@@ -31,7 +31,7 @@ export function readKey(key: Readonly<Record<string, unknown>> | undefined): Key
   return { pk, sk }
 }
 
-export function keyOfItem(item: Item): Key {
+function keyOfItem(item: Item): Key {
   const { pk, sk } = item
   return { pk: keyAttribute('pk', pk), sk: keyAttribute('sk', sk) }
 }
@@ -77,7 +77,7 @@ export function schemaMismatch(): Error {
 }
 
 /** An index key may be missing (the index is sparse) but not of another type, nor empty, nor too long. */
-export function checkIndexKeys(shape: TableShape, item: Item): void {
+function checkIndexKeys(shape: TableShape, item: Item): void {
   for (const index of shape.indexes) {
     for (const { name, type } of [index.partitionKey, index.sortKey]) {
       const value = item[name]

@@ -183,7 +183,7 @@ function requireOrdered(parser: Parser, { value: name }: Operand, operator: stri
   })
 }
 
-export function requireBounds(parser: Parser, low: string, high: string): void {
+function requireBounds(parser: Parser, low: string, high: string): void {
   parser.checks.push((values) => {
     const order = compare(values[low] as Value, values[high] as Value)
     if (order === undefined || order > 0) {

@@ -71,7 +71,7 @@ export class Expressions {
  */
 export const expressionsOfProcess = new Expressions()
 
-export interface Placeholders {
+interface Placeholders {
   readonly names: Names
   readonly values: Values
 }

@@ -52,11 +52,11 @@ WITHOUT WORK WRAPPED WRITE YEAR ZONE`
 
 const reserved: ReadonlySet<string> = new Set(words.trim().split(/\s+/))
 
-export function isReservedWord(word: string): boolean {
+function isReservedWord(word: string): boolean {
   return reserved.has(word.toUpperCase())
 }
 
-export type Token =
+type Token =
   | { readonly kind: 'name'; readonly text: string } // #alias
   | { readonly kind: 'value'; readonly text: string } // :value
   | { readonly kind: 'word'; readonly text: string } // attribute, keyword or function
@@ -74,7 +74,7 @@ const pattern =
 const known = new Map<string, readonly Token[]>()
 const KNOWN_MAX = 4096
 
-export function tokenize(expression: string, what: string): readonly Token[] {
+function tokenize(expression: string, what: string): readonly Token[] {
   const again = known.get(expression)
   if (again !== undefined) return again
   const tokens = read(expression, what)
