@@ -1,3 +1,6 @@
+// DynamoDB and S3 on this machine, for a test file or a benchmark: the stores, the SDK's clients for them, and a
+// table with the keys and indexes that PushPop needs.
+
 import {
   CreateTableCommand,
   type CreateTableCommandInput,
@@ -16,56 +19,6 @@ import {
   storesElsewhere,
 } from '../local/stores/store-environment.ts'
 import { REGION } from '../local/template/identities.ts'
-
-function createTableInput(name: string): CreateTableCommandInput {
-  const { partitionKey, sortKey, indexes } = tableDefinition
-  const keys = [partitionKey, sortKey, ...indexes.flatMap((i) => [i.partitionKey, i.sortKey])]
-  const typeByName = new Map(keys.map((key) => [key.name, key.type]))
-  return {
-    TableName: name,
-    BillingMode: 'PAY_PER_REQUEST',
-    AttributeDefinitions: [...typeByName].map(([AttributeName, AttributeType]) => ({
-      AttributeName,
-      AttributeType,
-    })),
-    KeySchema: keySchema(partitionKey, sortKey),
-    GlobalSecondaryIndexes: indexes.map((index) => ({
-      IndexName: index.name,
-      KeySchema: keySchema(index.partitionKey, index.sortKey),
-      Projection: { ProjectionType: 'KEYS_ONLY' },
-    })),
-  }
-}
-
-function keySchema(partitionKey: TableKey, sortKey: TableKey) {
-  return [
-    { AttributeName: partitionKey.name, KeyType: 'HASH' as const },
-    { AttributeName: sortKey.name, KeyType: 'RANGE' as const },
-  ]
-}
-
-export async function createTable(dynamodb: DynamoDBClient, name: string): Promise<void> {
-  await dynamodb.send(new CreateTableCommand(createTableInput(name)))
-  await waitUntilTableExists(
-    { client: dynamodb, minDelay: 1, maxDelay: 1, maxWaitTime: 30 },
-    { TableName: name },
-  )
-  await enableTimeToLive(dynamodb, name)
-}
-
-async function enableTimeToLive(dynamodb: DynamoDBClient, name: string): Promise<void> {
-  const specification = { AttributeName: tableDefinition.timeToLiveAttribute, Enabled: true }
-  try {
-    await dynamodb.send(
-      new UpdateTimeToLiveCommand({ TableName: name, TimeToLiveSpecification: specification }),
-    )
-  } catch (error) {
-    // Not every emulator supports this, and nothing relies on rows disappearing by themselves.
-    if (!(error instanceof Error) || error.name !== 'UnknownOperationException') throw error
-  }
-}
-
-// DynamoDB and S3 on this machine, for a test file or a benchmark.
 
 export type { StoreEndpoints }
 
@@ -160,4 +113,52 @@ export function connectEmbedded(endpoints: StoreEndpoints): Connections {
       s3.destroy()
     },
   }
+}
+
+async function createTable(dynamodb: DynamoDBClient, name: string): Promise<void> {
+  await dynamodb.send(new CreateTableCommand(createTableInput(name)))
+  await waitUntilTableExists(
+    { client: dynamodb, minDelay: 1, maxDelay: 1, maxWaitTime: 30 },
+    { TableName: name },
+  )
+  await enableTimeToLive(dynamodb, name)
+}
+
+async function enableTimeToLive(dynamodb: DynamoDBClient, name: string): Promise<void> {
+  const specification = { AttributeName: tableDefinition.timeToLiveAttribute, Enabled: true }
+  try {
+    await dynamodb.send(
+      new UpdateTimeToLiveCommand({ TableName: name, TimeToLiveSpecification: specification }),
+    )
+  } catch (error) {
+    // Not every emulator supports this, and nothing relies on rows disappearing by themselves.
+    if (!(error instanceof Error) || error.name !== 'UnknownOperationException') throw error
+  }
+}
+
+function createTableInput(name: string): CreateTableCommandInput {
+  const { partitionKey, sortKey, indexes } = tableDefinition
+  const keys = [partitionKey, sortKey, ...indexes.flatMap((i) => [i.partitionKey, i.sortKey])]
+  const typeByName = new Map(keys.map((key) => [key.name, key.type]))
+  return {
+    TableName: name,
+    BillingMode: 'PAY_PER_REQUEST',
+    AttributeDefinitions: [...typeByName].map(([AttributeName, AttributeType]) => ({
+      AttributeName,
+      AttributeType,
+    })),
+    KeySchema: keySchema(partitionKey, sortKey),
+    GlobalSecondaryIndexes: indexes.map((index) => ({
+      IndexName: index.name,
+      KeySchema: keySchema(index.partitionKey, index.sortKey),
+      Projection: { ProjectionType: 'KEYS_ONLY' },
+    })),
+  }
+}
+
+function keySchema(partitionKey: TableKey, sortKey: TableKey) {
+  return [
+    { AttributeName: partitionKey.name, KeyType: 'HASH' as const },
+    { AttributeName: sortKey.name, KeyType: 'RANGE' as const },
+  ]
 }

@@ -1,3 +1,6 @@
+// The network between a writer and the simulated store: the `send` of the SDK's clients on one side, `apply` of the
+// store on the other, and the errors of a network that answers in place of the store, as the SDK reports them.
+
 import {
   InternalServerError,
   RequestLimitExceeded,
@@ -32,13 +35,6 @@ interface SimulatedClient {
   readonly s3: ObjectSender
 }
 
-/** Applies at once and answers: the network of tests that are not about the network. */
-export const perfectNetwork: Network = {
-  async deliver(_request, apply) {
-    return apply()
-  },
-}
-
 interface Command {
   readonly input: object
 }
@@ -61,42 +57,12 @@ export function createSimulatedClient(
   }
 }
 
-/**
- * A network's answers in place of the store, as the SDK reports them. After a "definite" fault the
- * store has not carried out the request; after the others the caller cannot know.
- */
-
-// Definite: DynamoDB and S3 refuse before they do anything.
-
-export const throttling = errorOf(
-  ThrottlingException,
-  'Throughput exceeds the current capacity of your table or index.',
-)
-
-export const requestLimitExceeded = errorOf(
-  RequestLimitExceeded,
-  'Throughput exceeds the current throughput limit for your account.',
-)
-
-export const slowDown = () => s3Error('SlowDown', 503, 'Please reduce your request rate.')
-
-// Unknown outcome: the request may have been carried out, or may still be.
-
-export const internalServerError = errorOf(InternalServerError, 'Internal server error', 500)
-
-export const s3InternalError = () =>
-  s3Error('InternalError', 500, 'We encountered an internal error. Please try again.')
-
-const timeoutError = (message: string, more: object): Error =>
-  withoutStack(() => Object.assign(new Error(message), { name: 'TimeoutError', ...more }))
-
-/** The error of the SDK's HTTP handler when no answer has come in time. */
-export const requestTimeout = (afterMs = 3000): Error =>
-  timeoutError(`Connection timed out after ${afterMs} ms`, { code: 'ETIMEDOUT' })
-
-/** The connection broke, before or after the request got through. */
-export const connectionReset = (): Error =>
-  timeoutError('read ECONNRESET', { code: 'ECONNRESET', errno: -104, syscall: 'read' })
+/** Applies at once and answers: the network of tests that are not about the network. */
+export const perfectNetwork: Network = {
+  async deliver(_request, apply) {
+    return apply()
+  },
+}
 
 /** A network on which each transaction holds its items for a while, as on AWS; nothing else takes time. */
 export function slowTransactions(
@@ -113,3 +79,35 @@ export function slowTransactions(
     },
   }
 }
+
+// Definite: DynamoDB and S3 refuse before they do anything, and have not carried out the request.
+
+export const throttling = errorOf(
+  ThrottlingException,
+  'Throughput exceeds the current capacity of your table or index.',
+)
+
+export const requestLimitExceeded = errorOf(
+  RequestLimitExceeded,
+  'Throughput exceeds the current throughput limit for your account.',
+)
+
+export const slowDown = () => s3Error('SlowDown', 503, 'Please reduce your request rate.')
+
+// Unknown: the request may have been carried out, or may still be.
+
+export const internalServerError = errorOf(InternalServerError, 'Internal server error', 500)
+
+export const s3InternalError = () =>
+  s3Error('InternalError', 500, 'We encountered an internal error. Please try again.')
+
+const timeoutError = (message: string, more: object): Error =>
+  withoutStack(() => Object.assign(new Error(message), { name: 'TimeoutError', ...more }))
+
+/** The error of the SDK's HTTP handler when no answer has come in time. */
+export const requestTimeout = (afterMs = 3000): Error =>
+  timeoutError(`Connection timed out after ${afterMs} ms`, { code: 'ETIMEDOUT' })
+
+/** The connection broke, before or after the request got through. */
+export const connectionReset = (): Error =>
+  timeoutError('read ECONNRESET', { code: 'ECONNRESET', errno: -104, syscall: 'read' })

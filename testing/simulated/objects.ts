@@ -1,3 +1,5 @@
+// S3 in memory: one bucket of whole objects, copied on the way in and on the way out.
+
 import {
   type DeleteObjectsCommandInput,
   type DeleteObjectsCommandOutput,
@@ -10,8 +12,6 @@ import {
   S3ServiceException,
 } from '@aws-sdk/client-s3'
 import { withoutStack } from './dynamodb/errors.ts'
-
-/** One bucket: whole objects, copied on the way in and on the way out. */
 
 const metadata = Object.freeze({ httpStatusCode: 200, requestId: 'simulated', attempts: 1 })
 const keyBytesMax = 1024

@@ -1,3 +1,7 @@
+// DynamoDB and S3 in memory, one table and one bucket. `apply` carries a request out at once and answers or throws as
+// the SDK would: no time passes, nothing fails by chance, nothing is lost. Delay, loss and failure are the network's
+// (`network.ts`). What no request of PushPop has is refused: to ignore it would be a lie.
+
 import type {
   DeleteObjectsCommandInput,
   GetObjectCommandInput,
@@ -27,12 +31,6 @@ import { query } from './dynamodb/query.ts'
 import { Transactions } from './dynamodb/transaction.ts'
 import type { Item } from './dynamodb/values.ts'
 import { Objects } from './objects.ts'
-
-/**
- * DynamoDB and S3 in memory, one table and one bucket. `apply` carries a request out at once and
- * answers or throws as the SDK would: no time passes, nothing fails by chance, nothing is lost.
- * Delay, loss and failure are the network's (`simulated-client.ts`, `faults.ts`).
- */
 
 export interface SimulatedRequest {
   readonly service: 'dynamodb' | 's3'

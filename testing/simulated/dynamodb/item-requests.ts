@@ -1,3 +1,5 @@
+// The requests about items that their keys name: one at a time, or a batch in which each is done by itself.
+
 import type {
   BatchGetCommandInput,
   BatchGetCommandOutput,
@@ -174,24 +176,6 @@ function prepareRequest(database: Database, request: WriteRequest): PreparedWrit
   throw validationError('Supplied AttributeValue has more than one write request, or none')
 }
 
-function refuseDuplicates(keys: readonly Key[]): void {
-  const seen = new Set(keys.map((key) => JSON.stringify([key.pk, key.sk])))
-  if (seen.size !== keys.length) {
-    throw validationError('Provided list of item keys contains duplicates')
-  }
-}
-
-function oneTable<T>(database: Database, requestItems: Record<string, T> | undefined): T {
-  const [first, ...others] = Object.entries(requestItems ?? {})
-  if (first === undefined) {
-    throw validationError('The requestItems parameter is required for this batch')
-  }
-  const [name, requests] = first
-  database.requireTable(name)
-  if (others.length > 0) database.requireTable(undefined)
-  return requests
-}
-
 export function batchGet(
   database: Database,
   input: BatchGetCommandInput,
@@ -239,4 +223,22 @@ export function batchGet(
   const capacity = consumedCapacity(name, charge, input.ReturnConsumedCapacity)
   if (capacity !== undefined) output.ConsumedCapacity = [capacity]
   return output
+}
+
+function oneTable<T>(database: Database, requestItems: Record<string, T> | undefined): T {
+  const [first, ...others] = Object.entries(requestItems ?? {})
+  if (first === undefined) {
+    throw validationError('The requestItems parameter is required for this batch')
+  }
+  const [name, requests] = first
+  database.requireTable(name)
+  if (others.length > 0) database.requireTable(undefined)
+  return requests
+}
+
+function refuseDuplicates(keys: readonly Key[]): void {
+  const seen = new Set(keys.map((key) => JSON.stringify([key.pk, key.sk])))
+  if (seen.size !== keys.length) {
+    throw validationError('Provided list of item keys contains duplicates')
+  }
 }

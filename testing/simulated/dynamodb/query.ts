@@ -1,3 +1,5 @@
+// Query: a stretch of one partition, of the table or of an index, a page at a time.
+
 import type { QueryCommandInput, QueryCommandOutput } from '@aws-sdk/lib-dynamodb'
 import type { TableIndex } from '../../../aws/table.ts'
 import type { Database } from './database.ts'

@@ -1,19 +1,7 @@
+// Rows in key order, their sparse indexes, and the last few versions of each row.
+
 import type { TableDefinition, TableIndex } from '../../../aws/table.ts'
 import { compare, compareStrings, type Item, itemSize, type Value } from './values.ts'
-
-/** The first place in a sorted list whose entry is not before what is looked for. */
-export function sortedIndex<T>(list: readonly T[], order: (entry: T) => number): number {
-  let low = 0
-  let high = list.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (order(list[middle] as T) < 0) low = middle + 1
-    else high = middle
-  }
-  return low
-}
-
-/** Rows in key order, their sparse indexes, and the last few versions of each row. */
 
 export interface TableShape extends Pick<TableDefinition, 'indexes' | 'timeToLiveAttribute'> {
   readonly name: string
@@ -346,4 +334,16 @@ function unmoved(shape: TableIndex, old: Item | undefined, item: Item | undefine
 
 function unitsOf(image: Item | undefined): number {
   return image === undefined ? 0 : Math.ceil(itemSize(image) / 1024)
+}
+
+/** The first place in a sorted list whose entry is not before what is looked for. */
+export function sortedIndex<T>(list: readonly T[], order: (entry: T) => number): number {
+  let low = 0
+  let high = list.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (order(list[middle] as T) < 0) low = middle + 1
+    else high = middle
+  }
+  return low
 }

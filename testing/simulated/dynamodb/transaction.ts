@@ -1,3 +1,5 @@
+// TransactWriteItems: all or nothing, once for each token.
+
 import type { TransactWriteCommandInput, TransactWriteCommandOutput } from '@aws-sdk/lib-dynamodb'
 import type { Database } from './database.ts'
 import { addCharges, type Charge, consumedCapacity, noIndexes, readUnits } from './database.ts'

@@ -1,3 +1,5 @@
+// Attribute values: what may be one, which are equal, how they are ordered, and how DynamoDB measures them.
+
 import { validationError } from './errors.ts'
 
 /**
@@ -171,11 +173,6 @@ function byCodePoint(unit: number): number {
   return unit <= 0xdfff ? unit + 0x10000 : unit
 }
 
-/**
- * How DynamoDB measures an item: UTF-8 bytes of names and strings, two decimal digits to a byte
- * for numbers, 3 bytes for a container and 1 for each of its entries.
- */
-
 const containerBytes = 3
 export const entryBytes = 1
 
@@ -213,7 +210,10 @@ function mapEntriesSize(map: Item): number {
   return size
 }
 
-/** At the top of an item the names count, the entries do not. */
+/**
+ * UTF-8 bytes of names and strings, two decimal digits to a byte for numbers, 3 bytes for a container and 1 for each of
+ * its entries. At the top of an item the names count, the entries do not.
+ */
 export function itemSize(item: Item): number {
   let size = 0
   for (const name of Object.keys(item)) size += attributeSize(name, item[name] as Value)

@@ -1,8 +1,9 @@
+// ConditionExpression, read into closures as each part of it is parsed; and what of KeyConditionExpression PushPop uses
+// (DynamoDB knows more): one value of the hash key, and at most one stretch of the sort key.
+
 import { validationError } from '../errors.ts'
 import { compare, equals, type Item, isList, isMap, typeOf, type Value } from '../values.ts'
 import { compilePath, type Parser, type Path, samePath, type Values } from './parser.ts'
-
-/** ConditionExpression: read into closures, as each part of it is parsed. */
 
 export type Condition = (item: Item, values: Values) => boolean
 
@@ -223,11 +224,6 @@ const comparisons = {
 type Comparator = keyof typeof comparisons
 
 const isComparator = (text: string): text is Comparator => Object.hasOwn(comparisons, text)
-
-/**
- * KeyConditionExpression: one value of the hash key, and at most one stretch of the sort key. Those that
- * PushPop asks for: DynamoDB knows more.
- */
 
 export interface KeyRange {
   readonly hash: Value

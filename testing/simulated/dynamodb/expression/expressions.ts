@@ -1,10 +1,11 @@
+// The three kinds of expression, each parsed once for each set of names that it is used with; and the placeholders that
+// come with them.
+
 import { validationError } from '../errors.ts'
 import { ingest, type Value } from '../values.ts'
 import { type Condition, type KeyClause, parseCondition, parseKeyCondition } from './conditions.ts'
 import { type Names, Parser, type ValueCheck, type Values } from './parser.ts'
 import { parseUpdate, type Update } from './updates.ts'
-
-/** Each expression is parsed once for each set of names it is used with. */
 
 export interface Parsed<T> {
   readonly meaning: T

@@ -1,3 +1,6 @@
+// UpdateExpression. The actions are arranged as a tree of paths, so that an update copies each container on the way
+// once, shares the rest, and knows by how much the item grew without measuring it again.
+
 import { validationError } from '../errors.ts'
 import {
   attributeSize,
@@ -18,12 +21,6 @@ import {
   samePath,
   type Values,
 } from './parser.ts'
-
-/**
- * UpdateExpression. The actions are arranged as a tree of paths, so that an update copies each
- * container on the way once, shares the rest, and knows by how much the item grew without
- * measuring it again.
- */
 
 type Evaluate = (item: Item, values: Values) => Value
 
