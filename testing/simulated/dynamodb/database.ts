@@ -9,7 +9,6 @@
 
 import type { ConsumedCapacity, ReturnConsumedCapacity } from '@aws-sdk/client-dynamodb'
 import { resourceNotFound } from './errors.ts'
-import { expressionsOfProcess } from './expression/expressions.ts'
 import { type Row, Table, type TableShape } from './table.ts'
 import { equals, type Item, type Value } from './values.ts'
 import type { Key, Stored, WritePlan } from './writes.ts'
@@ -79,7 +78,6 @@ const nothing: Stored = Object.freeze({ item: undefined, size: 0 })
 export class Database {
   readonly shape: TableShape
   readonly table: Table
-  readonly expressions = expressionsOfProcess
   readonly meter: Meter = { writeUnits: 0, readUnits: 0, throttled: 0 }
   readonly nowMs: () => number
   /** Items that a transaction holds. */

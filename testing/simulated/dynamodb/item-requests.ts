@@ -61,21 +61,21 @@ export function getItem(database: Database, input: GetCommandInput): GetCommandO
 export function putItem(database: Database, input: PutCommandInput): PutCommandOutput {
   database.requireTable(input.TableName)
   requireReturnValues(input.ReturnValues, ['NONE'])
-  const prepared = preparePut(input, database.shape, database.expressions)
+  const prepared = preparePut(input, database.shape)
   return write(database, input, prepared)
 }
 
 export function updateItem(database: Database, input: UpdateCommandInput): UpdateCommandOutput {
   database.requireTable(input.TableName)
   requireReturnValues(input.ReturnValues, ['NONE', 'ALL_NEW'])
-  const prepared = prepareUpdate(input, database.expressions)
+  const prepared = prepareUpdate(input)
   return write(database, input, prepared)
 }
 
 export function deleteItem(database: Database, input: DeleteCommandInput): DeleteCommandOutput {
   database.requireTable(input.TableName)
   requireReturnValues(input.ReturnValues, ['NONE', 'ALL_OLD'])
-  const prepared = prepareDelete(input, database.expressions)
+  const prepared = prepareDelete(input)
   return write(database, input, prepared)
 }
 
@@ -168,10 +168,10 @@ export function batchWrite(
 function prepareRequest(database: Database, request: WriteRequest): PreparedWrite {
   const { PutRequest, DeleteRequest } = request
   if (PutRequest !== undefined && DeleteRequest === undefined) {
-    return preparePut({ Item: PutRequest.Item }, database.shape, database.expressions)
+    return preparePut({ Item: PutRequest.Item }, database.shape)
   }
   if (DeleteRequest !== undefined && PutRequest === undefined) {
-    return prepareDelete({ Key: DeleteRequest.Key }, database.expressions)
+    return prepareDelete({ Key: DeleteRequest.Key })
   }
   throw validationError('Supplied AttributeValue has more than one write request, or none')
 }

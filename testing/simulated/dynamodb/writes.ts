@@ -5,7 +5,7 @@ import { itemError, validationError } from './errors.ts'
 import type { Condition } from './expression/conditions.ts'
 import {
   checkPlaceholders,
-  type Expressions,
+  expressions,
   type Parsed,
   readPlaceholders,
 } from './expression/expressions.ts'
@@ -52,7 +52,6 @@ const emptyItem: Item = Object.freeze({})
 export function preparePut(
   input: WriteInput & { readonly Item?: Record<string, unknown> | undefined },
   shape: TableShape,
-  expressions: Expressions,
 ): PreparedWrite {
   if (input.Item === undefined) throw validationError('The parameter Item is required')
   const item = ingestItem(input.Item)
@@ -62,27 +61,27 @@ export function preparePut(
   if (size > itemBytesMax) {
     throw validationError('Item size has exceeded the maximum allowed size')
   }
-  return prepare(input, key, { kind: 'put', item, size }, expressions)
+  return prepare(input, key, { kind: 'put', item, size })
 }
 
 interface KeyedInput extends WriteInput {
   readonly Key?: Record<string, unknown> | undefined
 }
 
-export function prepareDelete(input: KeyedInput, expressions: Expressions): PreparedWrite {
-  return prepare(input, readKey(input.Key), { kind: 'delete' }, expressions)
+export function prepareDelete(input: KeyedInput): PreparedWrite {
+  return prepare(input, readKey(input.Key), { kind: 'delete' })
 }
 
-export function prepareCheck(input: KeyedInput, expressions: Expressions): PreparedWrite {
+export function prepareCheck(input: KeyedInput): PreparedWrite {
   if (input.ConditionExpression === undefined) {
     throw validationError('The parameter ConditionExpression is required')
   }
-  return prepare(input, readKey(input.Key), { kind: 'check' }, expressions)
+  return prepare(input, readKey(input.Key), { kind: 'check' })
 }
 
-export function prepareUpdate(input: KeyedInput, expressions: Expressions): PreparedWrite {
+export function prepareUpdate(input: KeyedInput): PreparedWrite {
   const key = readKey(input.Key)
-  const { condition, names, values } = readCondition(input, expressions)
+  const { condition, names, values } = readCondition(input)
   const expression = input.UpdateExpression
   const parsed = expression === undefined ? undefined : expressions.update.get(expression, names)
   refuseStrayPlaceholders(input, condition !== undefined || parsed !== undefined)
@@ -100,19 +99,14 @@ export function prepareUpdate(input: KeyedInput, expressions: Expressions): Prep
   return { key, condition, values, change, returnsItemOnFailure: returnsOnFailure(input) }
 }
 
-function prepare(
-  input: WriteInput,
-  key: Key,
-  change: Change,
-  expressions: Expressions,
-): PreparedWrite {
-  const { condition, names, values } = readCondition(input, expressions)
+function prepare(input: WriteInput, key: Key, change: Change): PreparedWrite {
+  const { condition, names, values } = readCondition(input)
   refuseStrayPlaceholders(input, condition !== undefined)
   checkPlaceholders({ names, values }, [condition])
   return { key, condition, values, change, returnsItemOnFailure: returnsOnFailure(input) }
 }
 
-function readCondition(input: WriteInput, expressions: Expressions) {
+function readCondition(input: WriteInput) {
   const { names, values } = readPlaceholders(input)
   const expression = input.ConditionExpression
   const condition =

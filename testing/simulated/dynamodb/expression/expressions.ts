@@ -57,20 +57,15 @@ function namesKey(names: Names): string {
   return key
 }
 
-export class Expressions {
-  readonly condition: ParseCache<Condition> = new ParseCache('ConditionExpression', parseCondition)
-  readonly keyCondition: ParseCache<readonly KeyClause[]> = new ParseCache(
-    'KeyConditionExpression',
-    parseKeyCondition,
-  )
-  readonly update: ParseCache<Update> = new ParseCache('UpdateExpression', parseUpdate)
-}
-
 /**
  * All stores of a process share these: an expression's meaning depends only on its text and names, and a process may
  * simulate thousands of stores.
  */
-export const expressionsOfProcess = new Expressions()
+export const expressions = {
+  condition: new ParseCache<Condition>('ConditionExpression', parseCondition),
+  keyCondition: new ParseCache<readonly KeyClause[]>('KeyConditionExpression', parseKeyCondition),
+  update: new ParseCache<Update>('UpdateExpression', parseUpdate),
+}
 
 interface Placeholders {
   readonly names: Names
