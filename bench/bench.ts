@@ -3,12 +3,10 @@
 import { randomBytes } from 'node:crypto'
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { type Embedded, startEmbedded } from '../testing/embedded.ts'
-import type { Sender, Row as StoredRow } from './metering/commands.ts'
-import { createDelay, type Delay } from './metering/delay.ts'
-import { createMeter, type Meter, type Reading } from './metering/meter.ts'
-import { meterDynamodb } from './metering/metered-dynamodb.ts'
-import { meterS3 } from './metering/metered-s3.ts'
-import type { Row } from './rows.ts'
+import { createMeter, type Meter, type Reading } from './meter.ts'
+import type { Sender, StoredRow } from './metered-stores.ts'
+import { createDelay, type Delay, meterDynamodb, meterS3 } from './metered-stores.ts'
+import type { Row } from './report.ts'
 
 export const DYNAMODB_LATENCY_MS = 5
 export const S3_LATENCY_MS = 20

@@ -3,7 +3,7 @@
 
 import { connectEmbedded, type StoreEndpoints } from '../testing/embedded.ts'
 import { openStore } from './bench.ts'
-import { openQueues } from './engine.ts'
+import { openQueues } from './fixture.ts'
 
 export type DrainRequest = StoreEndpoints & { readonly queue: string; readonly items: number }
 export type DrainReport =

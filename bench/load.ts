@@ -1,6 +1,6 @@
 // Several workers, each doing one thing after another for a while.
 
-export type Load = {
+type Load = {
   readonly workers: number
   readonly warmUpSeconds: number
   readonly seconds: number

@@ -1,13 +1,135 @@
-// npm run bench [-- --only NAME,NAME] [--quick] [--explain] [--json FILE] [--write-docs] [--list]
-
 import { writeFile } from 'node:fs/promises'
+import { parseArgs } from 'node:util'
 import { type Bench, type Scenario, startBench } from './bench.ts'
-import { readCommand } from './command.ts'
-import { breakdown } from './report/breakdown.ts'
-import { createProgress } from './report/progress.ts'
-import { textTable } from './report/table.ts'
-import { writeDocs } from './report/write-docs.ts'
-import type { Row } from './rows.ts'
+import { breakdown, type Row, textTable, writeDocs } from './report.ts'
+import { bulk100, bulk1000, inbox } from './scenarios/bulk.ts'
+import { depth, memory, recordSize, scheduled } from './scenarios/depth.ts'
+import { hotQueue, linger, throttled } from './scenarios/hot-queue.ts'
+import { http, lateness } from './scenarios/local-stack.ts'
+import { peers } from './scenarios/peers.ts'
+import { consumers, largeItems, popAcknowledge } from './scenarios/pops.ts'
+import { coldStart, cpu, handlerCpu } from './scenarios/processor.ts'
+import { keyed, largePush, pushSingle, transactions } from './scenarios/pushes.ts'
+import { rateLimits } from './scenarios/rate-limits.ts'
+import { patterns, sweep } from './scenarios/upkeep.ts'
+
+/** In the order of the table; memory last, because it empties the queue that depth has filled. */
+const scenarios: readonly Scenario[] = [
+  pushSingle,
+  inbox,
+  hotQueue,
+  throttled,
+  keyed,
+  linger,
+  transactions,
+  popAcknowledge,
+  consumers,
+  bulk100,
+  bulk1000,
+  largePush,
+  largeItems,
+  depth,
+  recordSize,
+  scheduled,
+  sweep,
+  patterns,
+  cpu,
+  handlerCpu,
+  coldStart,
+  http,
+  lateness,
+  peers,
+  rateLimits,
+  memory,
+]
+
+// Reads the arguments of `npm run bench`.
+
+const declared = {
+  only: { type: 'string' },
+  quick: { type: 'boolean', default: false },
+  explain: { type: 'boolean', default: false },
+  json: { type: 'string' },
+  'write-docs': { type: 'boolean', default: false },
+  list: { type: 'boolean', default: false },
+  help: { type: 'boolean', default: false },
+} as const
+
+const help = `npm run bench [-- OPTIONS]
+
+  --only NAME,NAME  these scenarios alone
+  --quick           a tenth of the items: figures to look at, not to compare
+  --explain         which requests cost what
+  --json FILE       writes the rows into FILE as well
+  --write-docs      writes docs/benchmark.md and its chart
+  --list            lists the scenarios, and runs none
+`
+
+/** Ends the process if there is nothing to run: the list and the help were asked for, or something unknown. */
+function readCommand(args: readonly string[]) {
+  const options = parsed(args)
+  if (options.list || options.help) {
+    console.log(options.list ? listed() : `${help}\nScenarios:\n${listed()}`)
+    process.exit(0)
+  }
+  const only = options.only?.split(',')
+  const unknown = only?.find((name) => !scenarios.some((known) => known.name === name))
+  if (unknown !== undefined) {
+    const names = scenarios.map(({ name }) => name).join(', ')
+    refuse(`Cannot run the scenario "${unknown}" because there are only: ${names}`)
+  }
+  const wanted: readonly Scenario[] = scenarios.filter(({ name }) => only?.includes(name) ?? true)
+  return { options, wanted }
+}
+
+function parsed(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], options: declared }).values
+  } catch (error) {
+    // Its first sentence says what is wrong; the others are about arguments by position.
+    const [reason] = (error as Error).message.split('. ')
+    return refuse(`Cannot run the benchmark: ${reason}; --help shows the options`)
+  }
+}
+
+function refuse(sentence: string): never {
+  console.error(sentence)
+  process.exit(2)
+}
+
+const listed = (): string =>
+  scenarios.map(({ name, title }) => `  ${name.padEnd(18)}${title}`).join('\n')
+
+/** One line that changes on a terminal; elsewhere one line a scenario. */
+function createProgress(output: NodeJS.WriteStream) {
+  const live = output.isTTY === true
+  let title = ''
+  let shownMs = 0
+
+  function show(text: string) {
+    const width = (output.columns ?? 80) - 1
+    output.write(`\r\x1b[2K${text.slice(0, width)}`)
+  }
+  return {
+    start(name: string, place: string) {
+      title = `${place} ${name}`
+      shownMs = 0
+      if (live) show(title)
+    },
+    update(text: string) {
+      const nowMs = performance.now()
+      if (!live || nowMs - shownMs < 100) return
+      shownMs = nowMs
+      show(`${title} · ${text}`)
+    },
+    finish(outcome: string) {
+      if (live) output.write('\r\x1b[2K')
+      output.write(`${title} · ${outcome}\n`)
+    },
+  }
+}
+
+// npm run bench [-- --only NAME,NAME] [--quick] [--explain] [--json FILE] [--write-docs] [--list]
 
 const { options, wanted } = readCommand(process.argv.slice(2))
 

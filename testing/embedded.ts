@@ -1,8 +1,16 @@
-// DynamoDB and S3 on this machine, for a test file or a benchmark.
+// DynamoDB and S3 on this machine, for a test file or a benchmark: the stores, the SDK's clients for them, and a
+// table with the keys and indexes that PushPop needs.
 
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import {
+  CreateTableCommand,
+  type CreateTableCommandInput,
+  DynamoDBClient,
+  UpdateTimeToLiveCommand,
+  waitUntilTableExists,
+} from '@aws-sdk/client-dynamodb'
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3'
 import { createRequestHandler } from '../aws/connections.ts'
+import { type TableKey, tableDefinition } from '../aws/table.ts'
 import { dynoxideOf, type Platform } from '../local/stores/dynoxide-binary.ts'
 import { startHost } from '../local/stores/start-host.ts'
 import {
@@ -11,7 +19,6 @@ import {
   storesElsewhere,
 } from '../local/stores/store-environment.ts'
 import { REGION } from '../local/template/identities.ts'
-import { createTable } from './create-table.ts'
 
 export type { StoreEndpoints }
 
@@ -106,4 +113,52 @@ export function connectEmbedded(endpoints: StoreEndpoints): Connections {
       s3.destroy()
     },
   }
+}
+
+async function createTable(dynamodb: DynamoDBClient, name: string): Promise<void> {
+  await dynamodb.send(new CreateTableCommand(createTableInput(name)))
+  await waitUntilTableExists(
+    { client: dynamodb, minDelay: 1, maxDelay: 1, maxWaitTime: 30 },
+    { TableName: name },
+  )
+  await enableTimeToLive(dynamodb, name)
+}
+
+async function enableTimeToLive(dynamodb: DynamoDBClient, name: string): Promise<void> {
+  const specification = { AttributeName: tableDefinition.timeToLiveAttribute, Enabled: true }
+  try {
+    await dynamodb.send(
+      new UpdateTimeToLiveCommand({ TableName: name, TimeToLiveSpecification: specification }),
+    )
+  } catch (error) {
+    // Not every emulator supports this, and nothing relies on rows disappearing by themselves.
+    if (!(error instanceof Error) || error.name !== 'UnknownOperationException') throw error
+  }
+}
+
+function createTableInput(name: string): CreateTableCommandInput {
+  const { partitionKey, sortKey, indexes } = tableDefinition
+  const keys = [partitionKey, sortKey, ...indexes.flatMap((i) => [i.partitionKey, i.sortKey])]
+  const typeByName = new Map(keys.map((key) => [key.name, key.type]))
+  return {
+    TableName: name,
+    BillingMode: 'PAY_PER_REQUEST',
+    AttributeDefinitions: [...typeByName].map(([AttributeName, AttributeType]) => ({
+      AttributeName,
+      AttributeType,
+    })),
+    KeySchema: keySchema(partitionKey, sortKey),
+    GlobalSecondaryIndexes: indexes.map((index) => ({
+      IndexName: index.name,
+      KeySchema: keySchema(index.partitionKey, index.sortKey),
+      Projection: { ProjectionType: 'KEYS_ONLY' },
+    })),
+  }
+}
+
+function keySchema(partitionKey: TableKey, sortKey: TableKey) {
+  return [
+    { AttributeName: partitionKey.name, KeyType: 'HASH' as const },
+    { AttributeName: sortKey.name, KeyType: 'RANGE' as const },
+  ]
 }

@@ -17,5 +17,11 @@ export {
   type StoreEndpoints,
   startEmbedded,
 } from './embedded.ts'
-export { type FakeContext, type FakeContextOptions, fakeContext } from './fake-context.ts'
-export { startQueues, type TestQueues, type TestQueuesOptions } from './queues.ts'
+export {
+  type FakeContext,
+  type FakeContextOptions,
+  fakeContext,
+  startQueues,
+  type TestQueues,
+  type TestQueuesOptions,
+} from './queues.ts'

@@ -1,14 +1,15 @@
+// What a test of code around PushPop needs: queues on embedded stores, handlers that are called as AWS calls them, and
+// a time that all of them share and the test moves.
+
 import { randomUUID } from 'node:crypto'
 import { DeleteTableCommand } from '@aws-sdk/client-dynamodb'
 import { createQueues } from '../engine/checked-queues.ts'
+import { TIMES_END_MS } from '../engine/core/item.ts'
 import type { Queues, QueuesOptions, SweepReport } from '../engine/queues.ts'
 import { deleteBucket } from '../local/stores/foreign-s3.ts'
 import { storeEnvironment, storesElsewhere } from '../local/stores/store-environment.ts'
-import type { Clock } from '../shared/system.ts'
-import { movableClock } from './clock.ts'
+import { type Clock, inWholeMs, systemClock } from '../shared/system.ts'
 import { type Embedded, type EmbeddedOptions, startEmbedded } from './embedded.ts'
-import type { LogLevel } from './fake-context.ts'
-import { type TestedHandler, wakeOn } from './wake.ts'
 
 type Tuning = Omit<QueuesOptions, 'tableName' | 'bucketName' | 'dynamodb' | 's3' | 'clock'>
 
@@ -130,4 +131,117 @@ async function swept(queues: Queues): Promise<SweepReport> {
     }
   }
   return sum
+}
+
+export type FakeContextOptions = {
+  readonly functionName?: string | undefined
+  /** The function's timeout, from which the remaining time counts down. Default: 60. */
+  readonly timeoutSeconds?: number | undefined
+  readonly memoryMb?: number | undefined
+  /** `store.clock` of `startQueues`: a handler of `consumer(…)` then uses the test's time. */
+  readonly clock?: Clock | undefined
+  /**
+   * Which log lines a handler of `consumer(…)` writes: `info` shows the line of each run, with its metrics, as on AWS;
+   * `warn` only what failed, and why. Default: `PUSHPOP_LOG_LEVEL`, or else `warn`.
+   */
+  readonly logLevel?: LogLevel | undefined
+}
+
+const logLevels = ['debug', 'info', 'warn', 'error'] as const
+type LogLevel = (typeof logLevels)[number]
+
+const logLevelOf = ({ PUSHPOP_LOG_LEVEL: wanted }: NodeJS.ProcessEnv): LogLevel =>
+  logLevels.find((known) => known === wanted?.toLowerCase()) ?? 'warn'
+
+/** It has what Lambda's own has, and fits `Context` of `@types/aws-lambda`. */
+export type FakeContext = ReturnType<typeof fakeContext>
+
+/** The context of one invocation, for a handler that a test calls. */
+export function fakeContext({
+  functionName = 'test',
+  timeoutSeconds = 60,
+  memoryMb = 256,
+  clock = systemClock,
+  logLevel = logLevelOf(process.env),
+}: FakeContextOptions = {}) {
+  const endsAtMs = performance.now() + 1_000 * timeoutSeconds
+  const arn = `arn:aws:lambda:us-east-1:123456789012:function:${functionName}`
+  return {
+    functionName,
+    functionVersion: '$LATEST',
+    invokedFunctionArn: arn,
+    memoryLimitInMB: String(memoryMb),
+    awsRequestId: randomUUID(),
+    logGroupName: `/aws/lambda/${functionName}`,
+    logStreamName: 'test',
+    callbackWaitsForEmptyEventLoop: true,
+    getRemainingTimeInMillis: () => Math.max(0, Math.round(endsAtMs - performance.now())),
+    /** Only old handlers call these, and Lambda ignores them for those that return a promise. */
+    done() {},
+    fail() {},
+    succeed() {},
+    clock,
+    logLevel,
+  }
+}
+
+type TestedHandler<Run> = (event: ConsumerEvent, context: FakeContext) => Promise<Run>
+type ConsumerEvent = { readonly 'detail-type': string; readonly detail: { readonly queue: string } }
+
+/**
+ * Calls handlers as EventBridge does. Where a run only waits for the retry of what failed, the time moves on at once,
+ * unless another run is at work: nobody would have extended its lock meanwhile.
+ */
+function wakeOn(time: MovableClock, logLevel: LogLevel | undefined): TestQueues['wake'] {
+  let atWork = 0
+  let skippedMs = 0
+  const clock: Clock = {
+    nowMs: time.nowMs,
+    sleep: time.sleep,
+    async skip(ms, signal) {
+      if (atWork > 1) return time.sleep(ms, signal)
+      time.move(ms)
+      skippedMs += ms
+    },
+  }
+  return async (queue, handler) => {
+    const context = fakeContext({ clock, logLevel })
+    const beforeMs = skippedMs
+    // Without this, a handler that always fails would be tried for a minute.
+    const getRemainingTimeInMillis = () =>
+      Math.max(0, context.getRemainingTimeInMillis() - (skippedMs - beforeMs))
+    atWork += 1
+    try {
+      const event = { 'detail-type': 'Items Available', detail: { queue } }
+      return await handler(event, { ...context, getRemainingTimeInMillis })
+    } finally {
+      atWork -= 1
+    }
+  }
+}
+
+type MovableClock = Clock & { move(ms: number): void }
+
+/**
+ * The system's time, and as much later as a test has moved it. It runs on between moves, and its sleeps are
+ * real: code that pauses for a moment before it tries again does so here too.
+ */
+function movableClock(): MovableClock {
+  let movedMs = 0
+  const clock = inWholeMs({
+    nowMs: () => systemClock.nowMs() + movedMs,
+    sleep: systemClock.sleep,
+  })
+  const refusal = (ms: number): string | undefined => {
+    if (!(ms >= 0)) return 'time only goes on'
+    return clock.nowMs() + ms < TIMES_END_MS ? undefined : "PushPop's times end on 2059-05-25"
+  }
+  return {
+    ...clock,
+    move(ms) {
+      const why = refusal(ms)
+      if (why !== undefined) throw new RangeError(`Cannot move the time by ${ms} ms because ${why}`)
+      movedMs += ms
+    },
+  }
 }

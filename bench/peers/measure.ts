@@ -3,14 +3,11 @@
 //   node bench/peers/measure.ts NAME {addresses and amounts as JSON}
 
 import { readFileSync } from 'node:fs'
-import { createItems } from '../items.ts'
+import { createItems } from '../fixture.ts'
 import { quantile } from '../load.ts'
-import { bareUpdates } from './bare.ts'
-import { bullmq } from './bullmq.ts'
-import { graphileWorker } from './graphile-worker.ts'
+import { bullmq, graphileWorker, pgBoss } from './others.ts'
 import { type Addresses, AT_ONCE, eachOf, type OnItem, type Peer, type SinglePeer } from './peer.ts'
-import { pgBoss } from './pg-boss.ts'
-import { pushPopEngine, pushPopInMemory, pushPopOverHttp } from './push-pop.ts'
+import { bareUpdates, pushPopEngine, pushPopInMemory, pushPopOverHttp } from './push-pop.ts'
 
 export type Amounts = {
   readonly singly: number
@@ -18,7 +15,7 @@ export type Amounts = {
   readonly tenants: number
   readonly idleSeconds: number
 }
-export type Speed = { readonly perSecond: number; readonly p50Ms: number; readonly p99Ms: number }
+type Speed = { readonly perSecond: number; readonly p50Ms: number; readonly p99Ms: number }
 type Singly = { readonly push: Speed; readonly take: Speed }
 type InBulk = { readonly pushBulk: Speed; readonly takeBulk: Speed }
 export type Measured = Singly & InBulk & Partial<Rest>

@@ -1,3 +1,8 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+
 // What we have each of the compared queues do, following its own documentation.
 
 /** Called with each item that a consumer was handed, in the order in which it got them. */
@@ -71,3 +76,23 @@ export async function eachOf<T>(
     }),
   )
 }
+
+// The peers' packages are not dependencies of ours: the first run installs them into a separate folder.
+
+const folder = join(import.meta.dirname, 'packages')
+
+export function installPackages(): void {
+  if (existsSync(join(folder, 'node_modules/pg-boss'))) return
+  execFileSync(
+    'npm',
+    ['install', '--no-package-lock', '--no-audit', '--no-fund', '--ignore-scripts'],
+    {
+      cwd: folder,
+      stdio: ['ignore', 'ignore', 'inherit'],
+      shell: process.platform === 'win32',
+    },
+  )
+}
+
+/** We name what we use of each package beside its use: their own types are not installed with ours. */
+export const load = createRequire(join(folder, 'package.json')) as <T>(name: string) => T

@@ -1,18 +1,20 @@
+import {
+  bareUpdate,
+  createBareItem,
+  createMessageQueue,
+  createMessageTable,
+  createSourcesQueue,
+} from '../baselines/algorithms.ts'
+import { type Bench, DYNAMODB_LATENCY_MS, type Scenario, type Store } from '../bench.ts'
+import { createItems, type ItemGenerator, openFixture, openQueues, unlessBusy } from '../fixture.ts'
+import { joinResults, type LoadResult, runLoad } from '../load.ts'
+import { difference, type Reading, sum, type Tally, total } from '../meter.ts'
+import { type Algorithm, atLeast, atMost, type Row, rowsOf } from '../report.ts'
+import { type SimulatedResult, simulateProducers } from '../simulated-producers.ts'
+
 // 1, 8 and 32 producers push to one queue as fast as they can. All run in this process: they share
 // the machine, but no memory of the queue. How late its waits end shows whether the
 // process keeps up; where that is more than a millisecond, the machine is the limit.
-
-import { bareUpdate, createBareItem } from '../baselines/bare-update.ts'
-import { createMessageQueue, createMessageTable } from '../baselines/message-queue.ts'
-import { createSourcesQueue } from '../baselines/sources-queue.ts'
-import { type Bench, DYNAMODB_LATENCY_MS, type Scenario, type Store } from '../bench.ts'
-import { openQueues } from '../engine.ts'
-import { openFixture, unlessBusy } from '../fixture.ts'
-import { createItems, type ItemGenerator } from '../items.ts'
-import { joinResults, type LoadResult, runLoad } from '../load.ts'
-import { difference, type Reading, sum, type Tally, total } from '../metering/meter.ts'
-import { type Algorithm, atLeast, atMost, type Row, rowsOf } from '../rows.ts'
-import { simulateProducers } from '../simulated/producers.ts'
 
 const BYTES = 200
 const PRODUCERS = [1, 8, 32] as const
@@ -234,3 +236,109 @@ const contestants: readonly Contestant[] = [
     },
   },
 ]
+
+// Up to 128 producers on one queue of a store that takes 1,000 write units a second for an item,
+// as a partition of DynamoDB does and the embedded store does not; on simulated time.
+
+const PRODUCERS_throttled = [8, 32, 64, 128]
+/** More producers may cost something; the collapse that we saw in a model left a fifth of the rate. */
+const NO_COLLAPSE = 0.6
+/** A second's worth may come at once; the warm-up uses it up. */
+const throttle = { writeUnitsPerSecond: 1000, burstUnits: 1000 }
+
+export const throttled: Scenario = {
+  name: 'throttled',
+  title: 'up to 128 producers, an item throttled at 1,000 units/s (simulated time)',
+  async run(bench) {
+    const seconds = bench.quick ? 4 : 10
+    const results: SimulatedResult[] = []
+    for (const producers of PRODUCERS_throttled) {
+      bench.progress(`${producers} producers`)
+      const result = await simulateProducers({ producers, seconds, itemBytes: 200, throttle })
+      bench.explain(`${producers} producers, throttled`, result.reading, result.done)
+      results.push(result)
+    }
+    const rates = results.map(({ perSecond }) => perSecond)
+    const most = rates.at(-1) as number
+    const { bar } = rowsOf(this.title)
+    return [
+      bar('128: pushes a simulated second', most, atLeast(200), { aim: atLeast(300) }),
+      bar('128: share of the best rate from 8 up', most / Math.max(...rates), atLeast(NO_COLLAPSE)),
+      ...PRODUCERS.flatMap((producers, i) =>
+        detailRows_throttled(this.title, producers, results[i] as SimulatedResult),
+      ),
+    ]
+  },
+}
+
+function detailRows_throttled(title: string, producers: number, result: SimulatedResult) {
+  const { info } = rowsOf(title)
+  const { writeUnits, failedWrites, throttled: throttledRequests } = total(result.reading)
+  const each = (metric: string, sum: number) => info(`${producers}: ${metric}`, sum / result.done)
+  return [
+    info(`${producers}: pushes a simulated second`, result.perSecond),
+    info(`${producers}: p99 of a push, ms`, result.p99Ms),
+    each('WRU a push', writeUnits),
+    each('failed writes a push', failedWrites),
+    each('throttled requests a push', throttledRequests),
+    each('told to come back, share of pushes', result.gaveWay),
+    each('seals given up, a push', result.backgroundErrors),
+  ]
+}
+
+// 32 callers in one process push to one queue, each its next item when it has its answer: each push by itself,
+// and with linger. The item is throttled as DynamoDB throttles one; on simulated time.
+
+const throttle_linger = { writeUnitsPerSecond: 1000, burstUnits: 1000 }
+
+const ways = [
+  { name: 'linger', linger: true },
+  { name: 'linger of 5 ms', linger: { waitMs: 5 } },
+] as const
+
+export const linger: Scenario = {
+  name: 'linger',
+  title: '32 callers in one process, an item throttled at 1,000 units/s (simulated time)',
+  async run(bench) {
+    const seconds = bench.quick ? 4 : 10
+    const simulate = (producers: number, linger: boolean | object) => {
+      bench.progress(`${producers} callers, linger: ${JSON.stringify(linger)}`)
+      const load = { producers, seconds, itemBytes: 200, throttle_linger, oneProcess: { linger } }
+      return simulateProducers(load)
+    }
+    const { bar, info } = rowsOf(this.title)
+    const without = await simulate(32, false)
+    const rows: Row[] = [...figures(info, 'each push by itself', without)]
+    for (const { name, linger } of ways) {
+      const lingering = await simulate(32, linger)
+      bench.explain(`32 callers, ${name}`, lingering.reading, lingering.done)
+      const times = lingering.perSecond / without.perSecond
+      const metric = `${name}: times the items a second of each by itself`
+      if (linger === true) {
+        const { writeUnits } = total(lingering.reading)
+        rows.unshift(
+          bar(metric, times, atLeast(10), { aim: atLeast(20) }),
+          bar(`${name}: WRU an item`, writeUnits / lingering.done, atMost(0.25)),
+        )
+      } else rows.push(info(metric, times))
+      rows.push(...figures(info, name, lingering))
+    }
+    // The callers above wait for two requests of 5 ms: no batching gives them more than 3,200 items a second.
+    const many = await simulate(512, true)
+    rows.push(...figures(info, 'linger, 512 callers', many))
+    return rows
+  },
+}
+
+type Info = ReturnType<typeof rowsOf>['info']
+
+function figures(info: Info, name: string, result: SimulatedResult): Row[] {
+  const { done, perSecond, p99Ms, reading } = result
+  const { writeUnits, requests } = total(reading)
+  return [
+    info(`${name}: items a simulated second`, perSecond),
+    info(`${name}: p99 of a push, ms`, p99Ms),
+    info(`${name}: WRU an item, all in`, writeUnits / done),
+    info(`${name}: requests an item`, requests / done),
+  ]
+}

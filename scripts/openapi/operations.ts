@@ -27,27 +27,16 @@ import {
 } from '../../lambdas/http/manage.ts'
 import { popCall } from '../../lambdas/http/pop.ts'
 import { pushCall } from '../../lambdas/http/push.ts'
-import {
-  configureRateCall,
-  configureRatePatternsCall,
-  decideRateCall,
-  rateConfigurationCall,
-  rateStateCall,
-  ticketCall,
-  unconfigureRateCall,
-} from '../../lambdas/http/rate.ts'
 import type { routes } from '../../lambdas/http/routes.ts'
 import * as answers from '../../lambdas/http/schemas/answers.ts'
-import * as byIdAnswers from '../../lambdas/http/schemas/answers.ts'
-import * as laterAnswers from '../../lambdas/http/schemas/more-answers.ts'
-import * as rateAnswers from '../../lambdas/http/schemas/more-answers.ts'
-import * as scheduleAnswers from '../../lambdas/http/schemas/more-answers.ts'
+import * as moreAnswers from '../../lambdas/http/schemas/more-answers.ts'
 import {
   acknowledgeCall,
   deadLetterCall,
   extendLockCall,
   releaseCall,
 } from '../../lambdas/http/settle.ts'
+import { rateOperations, store } from './rate-operations.ts'
 
 export type OperationId = (typeof routes)[number]['operationId']
 
@@ -84,7 +73,6 @@ export const commonErrors = [
   'INTERNAL',
 ] as const satisfies readonly HttpErrorCode[]
 
-const store = ['STORE_UNAVAILABLE', 'FORMAT_UNKNOWN'] as const
 const queue = ['INVALID_QUEUE_ID', 'BUSY', ...store] as const
 const segments = ['SEGMENT_UNAVAILABLE'] as const
 const lock = ['INVALID_LOCK_ID', 'LOCK_NOT_FOUND', 'LOCK_EXPIRED'] as const
@@ -203,7 +191,7 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
     description:
       'Items that were pushed with `delay_seconds` or `deliver_at` and have not joined their queue yet.',
     call: scheduledCall,
-    answer: laterAnswers.scheduledPage,
+    answer: moreAnswers.scheduledPage,
     errors: [...queue, ...segments],
   },
   configuration: {
@@ -263,7 +251,7 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
       'By their ids, with a result for each; nothing is searched for. Items that a pop has locked stay; ' +
       'a repetition after a lost answer says `gone`, which is true (docs/time.md).',
     call: cancelCall,
-    answer: byIdAnswers.cancelled,
+    answer: answers.cancelled,
     errors: [...queue, 'TOO_MANY_LOCKS'],
   },
   move: {
@@ -274,7 +262,7 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
       'and get new ids. In another queue they count towards its capacity. With `deliver_at` ahead they are ' +
       'scheduled until then (docs/time.md).',
     call: moveCall,
-    answer: byIdAnswers.moved,
+    answer: answers.moved,
     errors: [
       ...queue,
       ...segments,
@@ -289,7 +277,7 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
     summary: 'The schedules of a queue',
     description: 'All of them, by name, without their items: `GET` of one shows its item.',
     call: schedulesCall,
-    answer: scheduleAnswers.schedules,
+    answer: moreAnswers.schedules,
     errors: queue,
   },
   schedule: {
@@ -297,7 +285,7 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
     summary: 'A schedule and its item',
     description: 'When it is due next, and when it was due last.',
     call: scheduleCall,
-    answer: scheduleAnswers.schedule,
+    answer: moreAnswers.schedule,
     hasEtag: true,
     errors: [...queue, 'SCHEDULE_NOT_FOUND'],
   },
@@ -309,7 +297,7 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
       'schedule whole; times that stay the same go on, and to put the same again changes nothing. ' +
       'At most 100 a queue.',
     call: putScheduleCall,
-    answer: scheduleAnswers.schedule,
+    answer: moreAnswers.schedule,
     hasEtag: true,
     errors: [
       ...queue,
@@ -326,7 +314,7 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
     description:
       'The items that it has pushed stay. To delete a schedule that does not exist is no error.',
     call: deleteScheduleCall,
-    answer: scheduleAnswers.scheduleDeleted,
+    answer: moreAnswers.scheduleDeleted,
     errors: [...queue, 'VERSION_MISMATCH'],
   },
   runSchedule: {
@@ -342,7 +330,7 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
     summary: 'Pause a schedule',
     description: 'It pushes nothing until it is resumed.',
     call: scheduleActionCall,
-    answer: scheduleAnswers.scheduleChanged,
+    answer: moreAnswers.scheduleChanged,
     hasEtag: true,
     errors: [...queue, 'SCHEDULE_NOT_FOUND'],
   },
@@ -351,7 +339,7 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
     summary: 'Resume a schedule',
     description: '`missed` decides about occurrences that were due meanwhile.',
     call: scheduleActionCall,
-    answer: scheduleAnswers.scheduleChanged,
+    answer: moreAnswers.scheduleChanged,
     hasEtag: true,
     errors: [...queue, 'SCHEDULE_NOT_FOUND'],
   },
@@ -380,99 +368,7 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
     answer: answers.queueList,
     errors: store,
   },
-  decideRate: {
-    tag: 'Rate limits',
-    summary: 'Ask for a turn',
-    description:
-      '200: go. 202: a turn is promised, with a ticket. 429: no. With `canWait` a place in a coming ' +
-      'window, in order of arrival: the call is held until its turn if that comes within ' +
-      '`maxWaitMs` and within the time for which the service holds calls (by default 2 s), and ' +
-      'answered 202 at once if it does not. `RateLimit` and `RateLimit-Policy` are ' +
-      'those of draft-ietf-httpapi-ratelimit-headers-10.',
-    call: decideRateCall,
-    answer: rateAnswers.rateAllowed,
-    accepted: {
-      says: 'A turn is promised',
-      answer: rateAnswers.rateTicketed,
-      header: 'Retry-After',
-    },
-    hasRateLimit: true,
-    errors: [...store, 'BUSY', 'OVERRIDE_REFUSED'],
-  },
-  rateState: {
-    tag: 'Rate limits',
-    summary: 'The state of a rate limit',
-    description:
-      'The limit, where it comes from, how much of it is left, and who waits. Changes nothing.',
-    call: rateStateCall,
-    answer: rateAnswers.rateState,
-    errors: store,
-  },
-  verifyTicket: {
-    tag: 'Rate limits',
-    summary: 'The state of a ticket',
-    description: 'Decided by the ticket and the clock; asking does not use it up.',
-    call: ticketCall,
-    answer: rateAnswers.ticketState,
-    errors: [...store, 'TICKET_NOT_FOUND'],
-  },
-  giveUpTicket: {
-    tag: 'Rate limits',
-    summary: 'Give a promised turn up',
-    description: 'Another caller gets it only if nobody waits behind it: no promised turn moves.',
-    call: ticketCall,
-    answer: rateAnswers.ticketGivenUp,
-    errors: [...store, 'TICKET_NOT_FOUND'],
-  },
-  rateConfiguration: {
-    tag: 'Rate limits',
-    summary: 'The configuration that applies to a rate limit',
-    description:
-      'Its own, or that of the longest prefix, or the default. The `ETag` is the revision of its ' +
-      'own; `"0"` where it has none.',
-    call: rateConfigurationCall,
-    answer: rateAnswers.rateConfiguration,
-    hasEtag: true,
-    errors: store,
-  },
-  configureRate: {
-    tag: 'Rate limits',
-    summary: 'Give a rate limit its own configuration',
-    description:
-      'A setting that you leave out has its default. Turns that were promised stay as they are.',
-    call: configureRateCall,
-    answer: rateAnswers.rateConfiguration,
-    hasEtag: true,
-    errors: [...store, 'BUSY', 'VERSION_MISMATCH'],
-  },
-  unconfigureRate: {
-    tag: 'Rate limits',
-    summary: 'Remove a rate limit’s own configuration',
-    description: 'That of its prefix, or the default, applies again; the answer shows it.',
-    call: unconfigureRateCall,
-    answer: rateAnswers.rateConfiguration,
-    hasEtag: true,
-    errors: [...store, 'BUSY', 'VERSION_MISMATCH'],
-  },
-  ratePatterns: {
-    tag: 'Rate limits',
-    summary: 'The configurations of prefixes',
-    description:
-      'In the order in which they apply: the longest prefix first. The `ETag` is the revision of all of them.',
-    call: rateConfigurationCall,
-    answer: rateAnswers.ratePatterns,
-    hasEtag: true,
-    errors: store,
-  },
-  configureRatePatterns: {
-    tag: 'Rate limits',
-    summary: 'Replace the configurations of prefixes',
-    description: 'All at once. They take effect within half a minute.',
-    call: configureRatePatternsCall,
-    answer: rateAnswers.ratePatterns,
-    hasEtag: true,
-    errors: [...store, 'BUSY', 'VERSION_MISMATCH'],
-  },
+  ...rateOperations,
   health: {
     tag: 'Service',
     summary: 'Whether the service is up',

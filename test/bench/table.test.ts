@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { markdownTable, textTable } from '../../bench/report/table.ts'
-import { rowsOf } from '../../bench/rows.ts'
+import { markdownTable, rowsOf, textTable } from '../../bench/report.ts'
 
 const { info } = rowsOf('peers')
 const rows = [

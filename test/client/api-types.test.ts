@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { apiTypes, type Schema, typeOf } from '../../scripts/client-types/api-types.ts'
+import { apiTypes, type Schema, typeOf } from '../../scripts/client-types.ts'
 
 test('client/api-types.ts is what docs/openapi.json says', () => {
   const script = join(import.meta.dirname, '../../scripts/client-types.ts')

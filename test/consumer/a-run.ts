@@ -17,8 +17,8 @@ import {
   type Which,
 } from '../../shared/worker/which-queues.ts'
 import { seeded } from '../../testing/random.ts'
-import { createSimulatedClient } from '../../testing/simulated/simulated-client.ts'
-import { SimulatedStore } from '../../testing/simulated/simulated-store.ts'
+import { createSimulatedClient } from '../../testing/simulated/network.ts'
+import { SimulatedStore } from '../../testing/simulated/store.ts'
 import { Scheduler } from '../proofs/world/harness/scheduler.ts'
 
 export const QUEUE = 'orders'

@@ -2,9 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { Dynamo } from '../../aws/dynamo.ts'
 import { LEASE_MS, RENEW_MS, Watch } from '../../engine/upkeep/wake.ts'
 import { seeded } from '../../testing/random.ts'
-import { requestTimeout } from '../../testing/simulated/faults.ts'
-import { createSimulatedClient } from '../../testing/simulated/simulated-client.ts'
-import { SimulatedStore } from '../../testing/simulated/simulated-store.ts'
+import { createSimulatedClient, requestTimeout } from '../../testing/simulated/network.ts'
+import { SimulatedStore } from '../../testing/simulated/store.ts'
 import { ManualClock } from './manual-clock.ts'
 
 // Every order in which the requests of a few processes can reach the store, each request answered, lost

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { isPatient } from '../../engine/core/record.ts'
 import type { PopRequest, PushItem, Queues } from '../../engine/queues.ts'
-import { throttling } from '../../testing/simulated/faults.ts'
+import { throttling } from '../../testing/simulated/network.ts'
 import { openSimulated } from './stage.ts'
 import { bulky, expectCode, lockItems, named, popItems, push, textsOf } from './traffic.ts'
 import { losingRaces } from './wire.ts'

@@ -1,7 +1,7 @@
 import { DeleteCommand } from '@aws-sdk/lib-dynamodb'
 import { describe, expect, it } from 'vitest'
 import type { PushItem } from '../../engine/queues.ts'
-import { transactionCanceledByConflict } from '../../testing/simulated/faults.ts'
+import { transactionCanceledByConflict } from '../../testing/simulated/network.ts'
 import { type EngineOnWire, openSimulated, type Stage } from './stage.ts'
 import { codeOf, expectCode, named, popItems, push } from './traffic.ts'
 import { throttled } from './wire.ts'

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Queues } from '../../engine/queues.ts'
-import { transactionCanceledByConflict } from '../../testing/simulated/faults.ts'
+import { transactionCanceledByConflict } from '../../testing/simulated/network.ts'
 import '../support/engine-loaded.ts'
 import { openSimulated } from './stage.ts'
 import { lockItems, named, popItems, push } from './traffic.ts'

@@ -4,7 +4,7 @@ import {
   requestTimeout,
   throttling,
   transactionCanceledByConflict,
-} from '../../testing/simulated/faults.ts'
+} from '../../testing/simulated/network.ts'
 import { openSimulated, type Stage } from './stage.ts'
 import { bulky, codeOf, drain, popItems, push, pushOneByOne } from './traffic.ts'
 

@@ -12,14 +12,11 @@ import {
 } from '../../engine/queues.ts'
 import { type Embedded, startEmbedded, startQueues, type TestQueues } from '../../testing/index.ts'
 import { seeded } from '../../testing/random.ts'
-import { announcedLines } from '../../testing/simulated/announcements.ts'
-import { itemSize } from '../../testing/simulated/dynamodb/item-size.ts'
-import type { Item } from '../../testing/simulated/dynamodb/value.ts'
-import { createSimulatedClient } from '../../testing/simulated/simulated-client.ts'
-import {
-  SimulatedStore,
-  type SimulatedStoreOptions,
-} from '../../testing/simulated/simulated-store.ts'
+import type { Item } from '../../testing/simulated/dynamodb/values.ts'
+import { itemSize } from '../../testing/simulated/dynamodb/values.ts'
+import { createSimulatedClient } from '../../testing/simulated/network.ts'
+import { SimulatedStore, type SimulatedStoreOptions } from '../../testing/simulated/store.ts'
+import { announcedLines } from '../support/announcements.ts'
 import { ManualClock } from './manual-clock.ts'
 import { type Steering, Wire } from './wire.ts'
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { simulateProducers } from '../../bench/simulated/producers.ts'
+import { simulateProducers } from '../../bench/simulated-producers.ts'
 import { deadLetterQueueOf } from '../../shared/bounds.ts'
 import { openSimulated } from './stage.ts'
 import { lockItems, named, push } from './traffic.ts'

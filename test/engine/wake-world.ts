@@ -6,8 +6,8 @@ import { createQueues, type Queues } from '../../engine/queues.ts'
 import type { Random } from '../../shared/system.ts'
 import { seeded } from '../../testing/random.ts'
 import type { Change } from '../../testing/simulated/dynamodb/database.ts'
-import { createSimulatedClient } from '../../testing/simulated/simulated-client.ts'
-import { SimulatedStore } from '../../testing/simulated/simulated-store.ts'
+import { createSimulatedClient } from '../../testing/simulated/network.ts'
+import { SimulatedStore } from '../../testing/simulated/store.ts'
 import { createVirtualTime, type VirtualTime } from '../../testing/simulated/virtual-time.ts'
 
 const REQUEST_MS = 5

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { invokeCommand } from '../../scripts/invoke/invoke-command.ts'
+import { invokeCommand } from '../../scripts/invoke.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 let folder: string

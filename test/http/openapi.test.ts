@@ -6,9 +6,9 @@ import { errorTable } from '../../lambdas/http/answer.ts'
 import type { Endpoint } from '../../lambdas/http/endpoint.ts'
 import { type Route, routes } from '../../lambdas/http/routes.ts'
 import type { RateLimits } from '../../rate/rate-limits.ts'
-import { errorsOf, openApiDocument } from '../../scripts/openapi/document.ts'
 import { type OperationId, operations } from '../../scripts/openapi/operations.ts'
-import { printJson } from '../../scripts/openapi/print-json.ts'
+import { errorsOf, openApiDocument } from '../../scripts/openapi.ts'
+import { printJson } from '../../scripts/written-file.ts'
 import { endpointsOn } from './service.ts'
 
 const root = join(import.meta.dirname, '../..')

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { InboxMessage } from '../../engine/queues.ts'
 import type { FunctionName } from '../../lambdas/runtime/names.ts'
-import { requestTimeout } from '../../testing/simulated/faults.ts'
+import { requestTimeout } from '../../testing/simulated/network.ts'
 import { message, messages, refused as refusedMessage } from '../engine/messages.ts'
 import { type EngineOnWire, onSimulated, openSimulated, type Stage } from '../engine/stage.ts'
 import {

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { reachedDeclarations } from '../../scripts/build-package/reached-declarations.ts'
+import { reachedDeclarations } from '../../scripts/build-package/declarations.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 /** What is left of these files, as the compiler writes them, if `a` is the entry. */

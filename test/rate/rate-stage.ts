@@ -1,8 +1,8 @@
 import type { Clock, Row } from '../../aws/dynamo.ts'
 import { createRateLimits, type RateLimits } from '../../rate/rate-limits.ts'
 import { seeded } from '../../testing/random.ts'
-import { createSimulatedClient } from '../../testing/simulated/simulated-client.ts'
-import { SimulatedStore } from '../../testing/simulated/simulated-store.ts'
+import { createSimulatedClient } from '../../testing/simulated/network.ts'
+import { SimulatedStore } from '../../testing/simulated/store.ts'
 import { ManualClock } from '../engine/manual-clock.ts'
 import { type Steering, Wire } from '../engine/wire.ts'
 

@@ -4,8 +4,8 @@ import type { ObjectPort } from '../../aws/objects.ts'
 import { decodeNote } from '../../engine/core/repeated-pushes.ts'
 import { createLog, Tally, withTally } from '../../lambdas/runtime/log.ts'
 import { createQueuesOn } from '../../lambdas/runtime/services.ts'
-import { createSimulatedClient } from '../../testing/simulated/simulated-client.ts'
-import { SimulatedStore } from '../../testing/simulated/simulated-store.ts'
+import { createSimulatedClient } from '../../testing/simulated/network.ts'
+import { SimulatedStore } from '../../testing/simulated/store.ts'
 
 /** The services on a simulated store, whose requests can be looked at, and refused. */
 function open({

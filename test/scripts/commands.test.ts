@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect, it } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
-import { proofsOf } from '../../scripts/nightly/proofs.ts'
+import { proofsOf } from '../../scripts/nightly.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const read = (path: string) => readFileSync(join(root, path), 'utf8')

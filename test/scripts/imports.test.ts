@@ -3,8 +3,8 @@ import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import { checkImports } from '../../scripts/imports/check-imports.ts'
 import { rooms } from '../../scripts/imports/rooms.ts'
+import { checkImports } from '../../scripts/imports.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 

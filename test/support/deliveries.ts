@@ -1,7 +1,7 @@
 // Rules that a queue's deliveries keep whatever the clock did to its locks. Where locks expire or processes
 // die, no sequential model can say which answer was right, but these rules still hold.
 
-import { sortedIndex } from '../../testing/simulated/dynamodb/sorted.ts'
+import { sortedIndex } from '../../testing/simulated/dynamodb/table.ts'
 
 export type PushEvent = {
   readonly items: readonly { readonly name: string; readonly priority: number }[]

@@ -200,7 +200,7 @@ describe('Queues for a test', () => {
     const lambdas = join(import.meta.dirname, '../../lambdas')
     const code = `
       import { createServices } from '${lambdas}/runtime/services.ts'
-      import { logOf } from '${lambdas}/runtime/environment.ts'
+      import { logOf } from '${lambdas}/runtime/log.ts'
       const popped = await createServices(process.env, logOf(process.env)).pop('${queue}', { count: 4 })
       console.log(popped.items.map(({ text }) => text.length).join())`
     const args = ['--input-type=module', '-e', code]

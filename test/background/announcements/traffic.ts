@@ -3,8 +3,8 @@ import { decodeRecord, type StoredRecord } from '../../../engine/core/stored-rec
 import { createQueues, type Queues } from '../../../engine/queues.ts'
 import { QueueError } from '../../../shared/errors.ts'
 import { seeded } from '../../../testing/random.ts'
-import { createSimulatedClient } from '../../../testing/simulated/simulated-client.ts'
-import { SimulatedStore } from '../../../testing/simulated/simulated-store.ts'
+import { createSimulatedClient } from '../../../testing/simulated/network.ts'
+import { SimulatedStore } from '../../../testing/simulated/store.ts'
 import { naiveTransitions } from '../../engine/core/naive-transitions.ts'
 import { ManualClock } from '../../engine/manual-clock.ts'
 

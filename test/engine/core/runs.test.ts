@@ -16,7 +16,7 @@ import {
   storedIn,
 } from '../../../engine/core/runs.ts'
 import { decodeRuns, encodeLane, encodeRuns } from '../../../engine/core/stored-record.ts'
-import { valueSize } from '../../../testing/simulated/dynamodb/item-size.ts'
+import { valueSize } from '../../../testing/simulated/dynamodb/values.ts'
 import { aLane, anEntry, aRecord, range, tailOf } from './a-record.ts'
 
 const batch = (storage: 'rows' | 's3', count: number): string =>

@@ -8,7 +8,7 @@ import {
   noteName,
   type StoredRecord,
 } from '../../../engine/core/stored-record.ts'
-import { SimulatedStore } from '../../../testing/simulated/simulated-store.ts'
+import { SimulatedStore } from '../../../testing/simulated/store.ts'
 
 export type Built = ReturnType<Expression['build']>
 

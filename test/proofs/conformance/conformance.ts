@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Network } from '../../../testing/simulated/simulated-client.ts'
+import type { Network } from '../../../testing/simulated/network.ts'
 import { excuseOf } from './excuses.ts'
 import { outcomeOf, Place } from './place.ts'
 import { type OpenStore, openSimulated, openStore, type StoreName, storeNames } from './stores.ts'

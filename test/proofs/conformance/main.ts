@@ -6,7 +6,7 @@
 // account. A case that differs by an excuse is expected to fail (excuses.ts).
 
 import { parseArgs } from 'node:util'
-import { SKIPPED } from '../../../scripts/nightly/proofs.ts'
+import { SKIPPED } from '../../../scripts/nightly.ts'
 import { programOnPath } from '../../support/programs.ts'
 import { type Engine, got, type Key, type Started, start } from './engines/engine.ts'
 import { dynamodbLocal, elasticmq, minio } from './engines/engines.ts'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Random } from '../../../testing/random.ts'
-import { itemSize } from '../../../testing/simulated/dynamodb/item-size.ts'
-import type { Item } from '../../../testing/simulated/dynamodb/value.ts'
+import type { Item } from '../../../testing/simulated/dynamodb/values.ts'
+import { itemSize } from '../../../testing/simulated/dynamodb/values.ts'
 import { type Attributes, Place } from './place.ts'
 import { type OpenStore, openStore, realStore } from './stores.ts'
 

@@ -11,8 +11,8 @@ import {
   type Network,
   type ObjectSender,
   perfectNetwork,
-} from '../../../testing/simulated/simulated-client.ts'
-import { SimulatedStore } from '../../../testing/simulated/simulated-store.ts'
+} from '../../../testing/simulated/network.ts'
+import { SimulatedStore } from '../../../testing/simulated/store.ts'
 
 /** The stores that have to agree: all run the same cases through the same commands. */
 

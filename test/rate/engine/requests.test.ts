@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { itemSize } from '../../../testing/simulated/dynamodb/item-size.ts'
-import type { Item } from '../../../testing/simulated/dynamodb/value.ts'
+import type { Item } from '../../../testing/simulated/dynamodb/values.ts'
+import { itemSize } from '../../../testing/simulated/dynamodb/values.ts'
 import { counted, kinds, onRates, openSimulatedStage } from '../rate-stage.ts'
 
 /** What a decision costs, in requests: the bars of the issue, by one process and by many. */

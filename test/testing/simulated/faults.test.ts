@@ -9,7 +9,9 @@ import { PutCommand } from '@aws-sdk/lib-dynamodb'
 import { describe, expect, test } from 'vitest'
 import {
   connectionReset,
+  createSimulatedClient,
   internalServerError,
+  type Network,
   provisionedThroughputExceeded,
   requestTimeout,
   s3InternalError,
@@ -17,9 +19,8 @@ import {
   throttling,
   transactionCanceledByConflict,
   transactionConflict,
-} from '../../../testing/simulated/faults.ts'
-import { createSimulatedClient, type Network } from '../../../testing/simulated/simulated-client.ts'
-import { SimulatedStore } from '../../../testing/simulated/simulated-store.ts'
+} from '../../../testing/simulated/network.ts'
+import { SimulatedStore } from '../../../testing/simulated/store.ts'
 
 const put = (n: number) =>
   new PutCommand({ TableName: 'simulated', Item: { pk: 'q#a', sk: 'queue', n } })

@@ -17,8 +17,8 @@ import type {
   DatabaseOptions,
   StaleTarget,
 } from '../../../testing/simulated/dynamodb/database.ts'
-import { createSimulatedClient } from '../../../testing/simulated/simulated-client.ts'
-import { SimulatedStore } from '../../../testing/simulated/simulated-store.ts'
+import { createSimulatedClient } from '../../../testing/simulated/network.ts'
+import { SimulatedStore } from '../../../testing/simulated/store.ts'
 import { outcomeOf, text } from '../../proofs/conformance/place.ts'
 
 /** The simulated store's own features: time, old versions, a throttle, a stream. */

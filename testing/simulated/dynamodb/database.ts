@@ -1,13 +1,17 @@
-import { type Charge, totalUnits, writeUnits } from './capacity.ts'
-import { resourceNotFound } from './errors.ts'
-import { expressionsOfProcess } from './expression/expressions.ts'
-import { ItemThrottle, type ThrottleOptions } from './item-throttle.ts'
-import type { Key } from './key.ts'
-import { type Row, Table, type TableShape } from './table.ts'
-import { equals, type Item, type Value } from './value.ts'
-import type { Stored, WritePlan } from './write.ts'
+// Every request works with this: the table, who may read and write it just now, and what that costs. It is where the
+// simulation plugs in whatever AWS does late or only sometimes:
+//
+//   transaction   holds its items between its two steps (other writes are refused), and reads see its writes later
+//   plain write   a transaction that meets it shortly afterwards is cancelled
+//   read          may be stale, if it is not consistent; of several rows each is read at a time of its own
+//   index         follows the table later, in the order of an item's writes
+//   throttle      an item, or whatever is named, has no units left
 
-/** Every request works with this: the table, and what the simulation has plugged into it. */
+import type { ConsumedCapacity, ReturnConsumedCapacity } from '@aws-sdk/client-dynamodb'
+import { resourceNotFound } from './errors.ts'
+import { type Row, Table, type TableShape } from './table.ts'
+import { equals, type Item, type Value } from './values.ts'
+import type { Key, Stored, WritePlan } from './writes.ts'
 
 export interface Change {
   readonly pk: string
@@ -74,7 +78,6 @@ const nothing: Stored = Object.freeze({ item: undefined, size: 0 })
 export class Database {
   readonly shape: TableShape
   readonly table: Table
-  readonly expressions = expressionsOfProcess
   readonly meter: Meter = { writeUnits: 0, readUnits: 0, throttled: 0 }
   readonly nowMs: () => number
   /** Items that a transaction holds. */
@@ -192,7 +195,7 @@ export class Database {
     const { item: oldItem, size: oldSize } = old
     const before = { item: oldItem, size: oldSize }
     const units = writeUnits(oldSize, next.size) * times
-    const moved = next === old ? noUnits : this.table.write(key.pk, key.sk, next.item, next.size)
+    const moved = next === old ? noIndexes : this.table.write(key.pk, key.sk, next.item, next.size)
     const charge = { table: units, indexes: moved }
     this.chargeWrite(key, charge)
     const shownAtMs = times === 2 && next !== old ? this.settleLater(key, before) : undefined
@@ -215,7 +218,7 @@ export class Database {
 
   chargeRefused(key: Key, current: Stored, times: 1 | 2): void {
     const units = writeUnits(current.size, 0) * times
-    this.chargeWrite(key, { table: units, indexes: noUnits })
+    this.chargeWrite(key, { table: units, indexes: noIndexes })
   }
 
   chargeRead(units: number): void {
@@ -237,8 +240,87 @@ export class Database {
 
 const nameOf = ({ pk, sk }: Key): string => JSON.stringify([pk, sk])
 
-const noUnits: ReadonlyMap<string, number> = new Map()
-
 function sameItem(a: Item | undefined, b: Item | undefined): boolean {
   return a === b || (a !== undefined && b !== undefined && equals(a, b))
+}
+
+/**
+ * One item takes so many write units a second. A request is admitted while the item's earlier
+ * writes are paid off, whatever it will cost itself; then time pays for it. With a burst of 0 the
+ * writes of an item are spread evenly, with one of 1,000 a second's worth may come at once.
+ */
+interface ThrottleOptions {
+  readonly writeUnitsPerSecond: number
+  readonly burstUnits: number
+}
+
+class ItemThrottle {
+  private readonly msPerUnit: number
+  private readonly burstMs: number
+  private readonly nowMs: () => number
+
+  constructor(options: ThrottleOptions, nowMs: () => number) {
+    this.msPerUnit = 1000 / options.writeUnitsPerSecond
+    this.burstMs = options.burstUnits * this.msPerUnit
+    this.nowMs = nowMs
+  }
+
+  admits(row: Row | undefined): boolean {
+    return row === undefined || row.paidUpAtMs - this.burstMs <= this.nowMs()
+  }
+
+  charge(row: Row | undefined, units: number): void {
+    if (row === undefined) return
+    row.paidUpAtMs = Math.max(row.paidUpAtMs, this.nowMs()) + units * this.msPerUnit
+  }
+}
+
+const writeUnitBytes = 1024
+const readUnitBytes = 4096
+
+export function writeUnits(oldSize: number, newSize: number): number {
+  return Math.max(1, Math.ceil(Math.max(oldSize, newSize) / writeUnitBytes))
+}
+
+export function readUnits(bytes: number, consistent: boolean): number {
+  return Math.max(1, Math.ceil(bytes / readUnitBytes)) * (consistent ? 1 : 0.5)
+}
+
+export interface Charge {
+  readonly table: number
+  readonly indexes: ReadonlyMap<string, number>
+}
+
+/** Units of no index. */
+export const noIndexes: ReadonlyMap<string, number> = new Map()
+
+function totalUnits(charge: Charge): number {
+  let total = charge.table
+  for (const units of charge.indexes.values()) total += units
+  return total
+}
+
+export function addCharges(charges: readonly Charge[]): Charge {
+  let table = 0
+  const indexes = new Map<string, number>()
+  for (const charge of charges) {
+    table += charge.table
+    for (const [name, units] of charge.indexes) indexes.set(name, (indexes.get(name) ?? 0) + units)
+  }
+  return { table, indexes }
+}
+
+export function consumedCapacity(
+  tableName: string,
+  charge: Charge,
+  wanted: ReturnConsumedCapacity | undefined,
+): ConsumedCapacity | undefined {
+  if (wanted === undefined || wanted === 'NONE') return undefined
+  const total = { TableName: tableName, CapacityUnits: totalUnits(charge) }
+  if (wanted === 'TOTAL') return total
+  const table = { CapacityUnits: charge.table }
+  if (charge.indexes.size === 0) return { ...total, Table: table }
+  const indexes: Record<string, { CapacityUnits: number }> = {}
+  for (const [name, units] of charge.indexes) indexes[name] = { CapacityUnits: units }
+  return { ...total, Table: table, GlobalSecondaryIndexes: indexes }
 }

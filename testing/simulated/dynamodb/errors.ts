@@ -1,3 +1,5 @@
+// The errors with which DynamoDB itself answers. They are definite: nothing was written.
+
 import {
   type AttributeValue,
   ConditionalCheckFailedException,
@@ -9,10 +11,6 @@ import {
   TransactionConflictException,
   TransactionInProgressException,
 } from '@aws-sdk/client-dynamodb'
-import { toRawItem } from './raw-item.ts'
-import type { Item } from './value.ts'
-
-/** The errors DynamoDB itself answers with: definite, nothing was written. */
 
 const noMetadata = { httpStatusCode: 400, requestId: 'simulated', attempts: 1 }
 
@@ -69,28 +67,19 @@ export const conditionFailedMessage = 'The conditional request failed'
 
 const conditionalCheckFailed = errorOf(ConditionalCheckFailedException, conditionFailedMessage)
 
+/** Of its values errors know nothing, because what checks values throws errors. */
+type StoredItem = Readonly<Record<string, unknown>>
+
 /** `Item` is made when it is first looked at, as raw attribute values, as the SDK leaves it. */
-export function conditionFailed(item: Item | undefined): ConditionalCheckFailedException {
+export function conditionFailed(item: StoredItem | undefined): ConditionalCheckFailedException {
   const error = conditionalCheckFailed()
   if (item !== undefined) defineRawItem(error, item)
   return error
 }
 
-function defineRawItem(target: object, item: Item): void {
-  let raw: Record<string, AttributeValue> | undefined
-  Object.defineProperty(target, 'Item', {
-    configurable: true,
-    enumerable: true,
-    get() {
-      raw ??= toRawItem(item)
-      return raw
-    },
-  })
-}
-
 export type CancellationReason =
   | { readonly Code: 'None' }
-  | { readonly Code: string; readonly Message: string; readonly item?: Item | undefined }
+  | { readonly Code: string; readonly Message: string; readonly item?: StoredItem | undefined }
 
 export function transactionCanceled(
   reasons: readonly CancellationReason[],
@@ -146,3 +135,37 @@ export const transactionCanceledByConflict = (
   transactionCanceled(
     Array.from({ length: itemCount }, (_, i) => (i === at ? conflictReason : { Code: 'None' })),
   )
+
+function defineRawItem(target: object, item: StoredItem): void {
+  let raw: Record<string, AttributeValue> | undefined
+  Object.defineProperty(target, 'Item', {
+    configurable: true,
+    enumerable: true,
+    get() {
+      raw ??= toRawItem(item)
+      return raw
+    },
+  })
+}
+
+function toRawItem(item: StoredItem): Record<string, AttributeValue> {
+  const raw: Record<string, AttributeValue> = {}
+  for (const name of Object.keys(item)) raw[name] = toRaw(item[name])
+  return raw
+}
+
+function toRaw(value: unknown): AttributeValue {
+  switch (typeof value) {
+    case 'string':
+      return { S: value }
+    case 'number':
+      return { N: value.toString() }
+    case 'boolean':
+      return { BOOL: value }
+    default:
+      if (value === null) return { NULL: true }
+      if (Array.isArray(value)) return { L: value.map(toRaw) }
+      if (value instanceof Uint8Array) return { B: value }
+      return { M: toRawItem(value as StoredItem) }
+  }
+}

@@ -1,15 +1,15 @@
+// Query: a stretch of one partition, of the table or of an index, a page at a time.
+
 import type { QueryCommandInput, QueryCommandOutput } from '@aws-sdk/lib-dynamodb'
 import type { TableIndex } from '../../../aws/table.ts'
-import { consumedCapacity, readUnits } from './capacity.ts'
-import type { Database } from './database.ts'
+import { consumedCapacity, type Database, readUnits } from './database.ts'
 import { throughputExceeded, validationError } from './errors.ts'
-import { checkPlaceholders, readPlaceholders } from './expression/expressions.ts'
+import { type KeyRange, rangeOf } from './expression/conditions.ts'
+import { checkPlaceholders, expressions, readPlaceholders } from './expression/expressions.ts'
 import { metadata } from './item-requests.ts'
-import { readKey, schemaMismatch } from './key.ts'
-import { type KeyRange, rangeOf } from './key-condition.ts'
-import { sortedIndex } from './sorted.ts'
-import { compareEntries, type IndexEntry, type Row } from './table.ts'
-import { compareStrings, type Item, type Value } from './value.ts'
+import { compareEntries, type IndexEntry, type Row, sortedIndex } from './table.ts'
+import { compareStrings, type Item, type Value } from './values.ts'
+import { readKey, schemaMismatch } from './writes.ts'
 
 /** A page ends after the row that passes this. */
 const pageBytesMax = 1024 * 1024
@@ -38,7 +38,7 @@ export function query(
   const index = readIndex(database, input)
   const hashName = index?.partitionKey.name ?? 'pk'
   const rangeName = index?.sortKey.name ?? 'sk'
-  const range = readRange(database, input, hashName, rangeName)
+  const range = readRange(input, hashName, rangeName)
   requireKeyTypes(range, index)
   const consistent = input.ConsistentRead === true
   const target = { pk: range.hash, sk: undefined, index: index?.name }
@@ -85,12 +85,7 @@ function readIndex(database: Database, input: QueryCommandInput): TableIndex | u
   return index
 }
 
-function readRange(
-  database: Database,
-  input: QueryCommandInput,
-  hashName: string,
-  rangeName: string,
-): KeyRange {
+function readRange(input: QueryCommandInput, hashName: string, rangeName: string): KeyRange {
   const placeholders = readPlaceholders(input)
   const { names, values } = placeholders
   if (input.KeyConditionExpression === undefined) {
@@ -98,7 +93,7 @@ function readRange(
       'Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.',
     )
   }
-  const keys = database.expressions.keyCondition.get(input.KeyConditionExpression, names)
+  const keys = expressions.keyCondition.get(input.KeyConditionExpression, names)
   checkPlaceholders(placeholders, [keys])
   return rangeOf(keys.meaning, values, hashName, rangeName)
 }

@@ -1,9 +1,7 @@
-import type { TableDefinition, TableIndex } from '../../../aws/table.ts'
-import { itemSize } from './item-size.ts'
-import { sortedIndex } from './sorted.ts'
-import { compare, compareStrings, type Item, type Value } from './value.ts'
+// Rows in key order, their sparse indexes, and the last few versions of each row.
 
-/** Rows in key order, their sparse indexes, and the last few versions of each row. */
+import type { TableDefinition, TableIndex } from '../../../aws/table.ts'
+import { compare, compareStrings, type Item, itemSize, type Value } from './values.ts'
 
 export interface TableShape extends Pick<TableDefinition, 'indexes' | 'timeToLiveAttribute'> {
   readonly name: string
@@ -112,7 +110,7 @@ export function compareEntries(entry: IndexEntry, range: Value, pk: string, sk: 
   )
 }
 
-export interface History {
+interface History {
   readonly versionsMax: number
   readonly keepMs: number
   readonly nowMs: () => number
@@ -336,4 +334,16 @@ function unmoved(shape: TableIndex, old: Item | undefined, item: Item | undefine
 
 function unitsOf(image: Item | undefined): number {
   return image === undefined ? 0 : Math.ceil(itemSize(image) / 1024)
+}
+
+/** The first place in a sorted list whose entry is not before what is looked for. */
+export function sortedIndex<T>(list: readonly T[], order: (entry: T) => number): number {
+  let low = 0
+  let high = list.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (order(list[middle] as T) < 0) low = middle + 1
+    else high = middle
+  }
+  return low
 }

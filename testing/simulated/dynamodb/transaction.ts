@@ -1,6 +1,8 @@
+// TransactWriteItems: all or nothing, once for each token.
+
 import type { TransactWriteCommandInput, TransactWriteCommandOutput } from '@aws-sdk/lib-dynamodb'
-import { addCharges, type Charge, consumedCapacity, noIndexes, readUnits } from './capacity.ts'
-import type { Database } from './database.ts'
+
+import { addCharges, type Charge, consumedCapacity, noIndexes, readUnits } from './database.ts'
 import {
   type CancellationReason,
   conditionFailedMessage,
@@ -13,7 +15,7 @@ import {
   validationError,
 } from './errors.ts'
 import { metadata } from './item-requests.ts'
-import { itemSize, textBytes } from './item-size.ts'
+import { itemSize, textBytes } from './values.ts'
 import {
   type PreparedWrite,
   planWrite,
@@ -22,7 +24,7 @@ import {
   preparePut,
   prepareUpdate,
   type WritePlan,
-} from './write.ts'
+} from './writes.ts'
 
 const actionsMax = 100
 const payloadBytesMax = 4 * 1024 * 1024
@@ -216,15 +218,15 @@ function prepareAction(database: Database, action: Action): PreparedWrite {
     throw validationError('TransactItems can only contain one of Check, Put, Update or Delete')
   }
   const { Put, Update, Delete, ConditionCheck } = action
-  const { shape, expressions } = database
+  const { shape } = database
   database.requireTable((Put ?? Update ?? Delete ?? ConditionCheck)?.TableName)
-  if (Put !== undefined) return preparePut(Put, shape, expressions)
-  if (Delete !== undefined) return prepareDelete(Delete, expressions)
-  if (ConditionCheck !== undefined) return prepareCheck(ConditionCheck, expressions)
+  if (Put !== undefined) return preparePut(Put, shape)
+  if (Delete !== undefined) return prepareDelete(Delete)
+  if (ConditionCheck !== undefined) return prepareCheck(ConditionCheck)
   if (Update?.UpdateExpression === undefined) {
     throw validationError('The parameter UpdateExpression is required')
   }
-  return prepareUpdate(Update, expressions)
+  return prepareUpdate(Update)
 }
 
 function refuseSameItem(prepared: readonly PreparedWrite[]): void {

@@ -8,7 +8,7 @@ import {
 } from '../../../../engine/core/later.ts'
 import { isPatient } from '../../../../engine/core/record.ts'
 import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
-import type { Item } from '../../../../testing/simulated/dynamodb/value.ts'
+import type { Item } from '../../../../testing/simulated/dynamodb/values.ts'
 import { getOrMake } from '../harness/get-or-make.ts'
 import { noteScheduled } from './check-arrival.ts'
 import { checkJoined } from './check-due.ts'

@@ -1,6 +1,6 @@
 import { queueOfRecordKey } from '../../../../engine/core/keys.ts'
 import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
-import type { SimulatedRequest } from '../../../../testing/simulated/simulated-store.ts'
+import type { SimulatedRequest } from '../../../../testing/simulated/store.ts'
 import { featuresIn, featuresOf } from '../harness/crossings.ts'
 import { noteAvailability } from './availability.ts'
 import { checkChange } from './check-change.ts'

@@ -2,7 +2,7 @@ import { type BatchReference, decodeReference } from '../../../../engine/core/it
 import { batchObjectKey, batchPartKey, parseChunkSortKey } from '../../../../engine/core/keys.ts'
 import { unpack } from '../../../../engine/requests/segment-rows.ts'
 import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
-import type { Item } from '../../../../testing/simulated/dynamodb/value.ts'
+import type { Item } from '../../../../testing/simulated/dynamodb/values.ts'
 import { getOrMake } from '../harness/get-or-make.ts'
 import type { Model } from './model.ts'
 

@@ -1,7 +1,7 @@
 import type { QueueRecord } from '../../../../engine/core/record.ts'
 import type { StoredRecord } from '../../../../engine/core/stored-record.ts'
 import { decodeRecord } from '../../../../engine/core/stored-record.ts'
-import type { Item } from '../../../../testing/simulated/dynamodb/value.ts'
+import type { Item } from '../../../../testing/simulated/dynamodb/values.ts'
 import type { Command } from '../actors/callers/command.ts'
 import type { Operation } from '../actors/callers/operation.ts'
 import { getOrMake } from '../harness/get-or-make.ts'

@@ -1,6 +1,6 @@
 import { Random } from '../../../../testing/random.ts'
 import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
-import { SimulatedStore } from '../../../../testing/simulated/simulated-store.ts'
+import { SimulatedStore } from '../../../../testing/simulated/store.ts'
 import type { Profile } from '../actors/callers/profile.ts'
 import { Writer } from '../actors/callers/writer.ts'
 import { Model } from '../checkers/model.ts'

@@ -1,6 +1,6 @@
 import type { Random } from '../../../../testing/random.ts'
-import * as errors from '../../../../testing/simulated/faults.ts'
-import type { SimulatedRequest } from '../../../../testing/simulated/simulated-store.ts'
+import * as errors from '../../../../testing/simulated/network.ts'
+import type { SimulatedRequest } from '../../../../testing/simulated/store.ts'
 
 /** How often each kind may happen: most per request, staleness per read; a world draws one of these odds. */
 // biome-ignore format: a table

@@ -1,10 +1,7 @@
 import type { Random } from '../../../../testing/random.ts'
-import { requestTimeout } from '../../../../testing/simulated/faults.ts'
-import type {
-  DocumentSender,
-  ObjectSender,
-} from '../../../../testing/simulated/simulated-client.ts'
-import type { SimulatedRequest } from '../../../../testing/simulated/simulated-store.ts'
+import type { DocumentSender, ObjectSender } from '../../../../testing/simulated/network.ts'
+import { requestTimeout } from '../../../../testing/simulated/network.ts'
+import type { SimulatedRequest } from '../../../../testing/simulated/store.ts'
 import { currentOperation } from '../actors/callers/operation.ts'
 import { heardLateMs, hearsLate, isWrite, planRequest } from './faults.ts'
 import { show } from './history.ts'

@@ -1,5 +1,5 @@
 import '../../../support/engine-loaded.ts'
-import { Heap } from '../../../../testing/simulated/heap.ts'
+import { Heap } from '../../../../testing/simulated/virtual-time.ts'
 
 /**
  * Virtual time. Every request, answer and sleep is an event; ties are broken by the seed. After an

@@ -1,10 +1,7 @@
 import type { LingerOptions } from '../../../../engine/index.ts'
 import type { Random } from '../../../../testing/random.ts'
 import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
-import type {
-  SimulatedRequest,
-  SimulatedStore,
-} from '../../../../testing/simulated/simulated-store.ts'
+import type { SimulatedRequest, SimulatedStore } from '../../../../testing/simulated/store.ts'
 import type { Operation } from '../actors/callers/operation.ts'
 import type { Crossings } from './crossings.ts'
 import type { FaultOdds } from './faults.ts'

@@ -1,11 +1,11 @@
-import { validationError } from '../errors.ts'
-import { type KeyClause, parseKeyCondition } from '../key-condition.ts'
-import { ingest, type Value } from '../value.ts'
-import { type Condition, parseCondition } from './condition.ts'
-import { type Names, Parser, type ValueCheck, type Values } from './parser.ts'
-import { parseUpdate, type Update } from './update.ts'
+// The three kinds of expression, each parsed once for each set of names that it is used with; and the placeholders that
+// come with them.
 
-/** Each expression is parsed once for each set of names it is used with. */
+import { validationError } from '../errors.ts'
+import { ingest, type Value } from '../values.ts'
+import { type Condition, type KeyClause, parseCondition, parseKeyCondition } from './conditions.ts'
+import { type Names, Parser, type ValueCheck, type Values } from './parser.ts'
+import { parseUpdate, type Update } from './updates.ts'
 
 export interface Parsed<T> {
   readonly meaning: T
@@ -57,22 +57,17 @@ function namesKey(names: Names): string {
   return key
 }
 
-export class Expressions {
-  readonly condition: ParseCache<Condition> = new ParseCache('ConditionExpression', parseCondition)
-  readonly keyCondition: ParseCache<readonly KeyClause[]> = new ParseCache(
-    'KeyConditionExpression',
-    parseKeyCondition,
-  )
-  readonly update: ParseCache<Update> = new ParseCache('UpdateExpression', parseUpdate)
-}
-
 /**
  * All stores of a process share these: an expression's meaning depends only on its text and names, and a process may
  * simulate thousands of stores.
  */
-export const expressionsOfProcess = new Expressions()
+export const expressions = {
+  condition: new ParseCache<Condition>('ConditionExpression', parseCondition),
+  keyCondition: new ParseCache<readonly KeyClause[]>('KeyConditionExpression', parseKeyCondition),
+  update: new ParseCache<Update>('UpdateExpression', parseUpdate),
+}
 
-export interface Placeholders {
+interface Placeholders {
   readonly names: Names
   readonly values: Values
 }

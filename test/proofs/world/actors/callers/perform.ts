@@ -1,7 +1,7 @@
 import { TransactWriteCommand } from '@aws-sdk/lib-dynamodb'
 import type { Queues } from '../../../../../engine/queues.ts'
 import { QueueError } from '../../../../../shared/errors.ts'
-import type { DocumentSender } from '../../../../../testing/simulated/simulated-client.ts'
+import type { DocumentSender } from '../../../../../testing/simulated/network.ts'
 import type { Command, CommandOf } from './command.ts'
 
 export type Service = {

@@ -1,7 +1,7 @@
 import type { Key } from '../../../../../aws/table.ts'
 import { patternsKey } from '../../../../../rate/core/row.ts'
 import { createRateLimits, type RateLimits } from '../../../../../rate/rate-limits.ts'
-import type { DocumentSender } from '../../../../../testing/simulated/simulated-client.ts'
+import type { DocumentSender } from '../../../../../testing/simulated/network.ts'
 import type { RateCall, RateCommand } from '../../checkers/rate/rate-call.ts'
 import type { RateRows } from '../../checkers/rate/rows.ts'
 import type { Joining } from '../../harness/actor.ts'

@@ -1,7 +1,7 @@
 import type { Turn } from '../../../../../rate/core/epoch.ts'
 import type { PatternInput, SettingsInput } from '../../../../../rate/core/settings.ts'
 import type { AdmitRequest } from '../../../../../rate/rate-limits.ts'
-import type { Item } from '../../../../../testing/simulated/dynamodb/value.ts'
+import type { Item } from '../../../../../testing/simulated/dynamodb/values.ts'
 import type { Operation } from '../../actors/callers/operation.ts'
 
 export type HeldTicket = { readonly key: string; readonly ticket: string; readonly turn: Turn }
