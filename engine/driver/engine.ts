@@ -161,20 +161,27 @@ export async function commitBeside(
   beside: readonly Row[],
 ): Promise<CommittedBeside> {
   const { queue } = change.before
-  const own = {
-    Update: {
-      TableName: engine.dynamo.tableName,
-      Key: recordKey(queue),
-      ...fencedUpdate(change),
-      ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
-    },
-  }
+  const own = recordEntry(engine, queue, fencedUpdate(change))
   return settled(engine, change, async () => {
     engine.memory.delete(queue)
     const items = [own, ...beside] as never
     return sentOf(await engine.dynamo.transact({ TransactItems: items }))
   })
 }
+
+/** An update of a record as an entry of a transaction. If DynamoDB refuses it, it returns the record. */
+export const recordEntry = (
+  { dynamo }: Engine,
+  queue: string,
+  update: ReturnType<typeof fencedUpdate>,
+) => ({
+  Update: {
+    TableName: dynamo.tableName,
+    Key: recordKey(queue),
+    ...update,
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
+  },
+})
 
 type Sent = Written | { readonly kind: 'blocked'; readonly row: Row | undefined }
 

@@ -13,11 +13,13 @@ import { encodeLock } from '../core/stored-record.ts'
 /**
  * An update of a queue's record. Engines of different ages write the same records, because a consumer's engine
  * is as old as its last deployment. So every write, blind or fenced, refuses a record whose format it does not
- * know (docs/formats.md). The record that comes with the refusal says which format it has.
+ * know (docs/formats.md). The record that comes with the refusal says which format it has. `seen`: requires that the
+ * queue has not been forgotten and made again since.
  */
-export function recordUpdate(): Expression {
+export function recordUpdate(seen?: QueueRecord): Expression {
   const update = new Expression()
   update.condition(KNOWN_FORMAT)
+  if (seen !== undefined) update.condition(`born=${update.value(seen.born)}`)
   return update
 }
 
@@ -33,12 +35,11 @@ const HOLD_TRUSTED_MS = 2 * HOLD_MS
 /** A claim. Each condition names the race that it prevents. `pass`: of the queue's pop limit, if it has one. */
 export function claimUpdate(claim: Claim, pass: Pass): ReturnType<Expression['build']> {
   const { seen, priority, count, nowMs, expiresAtMs } = claim
-  const update = recordUpdate()
+  const update = recordUpdate(seen)
   const lane = `L.${update.name(priority)}`
   const lock = update.name(claim.lockId)
   const hold = update.name('hold')
-  // The queue, or the lane, may be another one by now.
-  update.condition(`born=${update.value(seen.born)}`)
+  // The lane may be another one by now.
   update.condition(`${lane}.e=${update.value(claim.epoch)}`)
   // Something may have come back to the front. While `checkAt` is ahead, no lock has expired.
   update.condition(`g=${update.value(seen.returns)}`)
@@ -110,9 +111,8 @@ export function extendUpdate(
   expiresAtMs: number,
   nowMs: number,
 ): ReturnType<Expression['build']> {
-  const update = recordUpdate()
+  const update = recordUpdate(seen)
   const expiry = `K.${update.name(lockId)}.x`
-  update.condition(`born=${update.value(seen.born)}`)
   update.condition(`${expiry}=${update.value(lock.expiresAtMs)}`)
   update.set(expiry, expiresAtMs)
   lowerCheckAt(update, seen, expiresAtMs, nowMs)
@@ -121,16 +121,14 @@ export function extendUpdate(
 }
 
 export function holdUpdate(seen: QueueRecord, untilMs: number): ReturnType<Expression['build']> {
-  const update = recordUpdate()
-  update.condition(`born=${update.value(seen.born)}`)
+  const update = recordUpdate(seen)
   update.set(update.name('hold'), untilMs)
   return update.build()
 }
 
 /** Marks that nothing is free, on condition that nothing was appended and nothing came back since we saw the record. */
 export function dryUpdate(seen: QueueRecord): ReturnType<Expression['build']> {
-  const update = recordUpdate()
-  update.condition(`born=${update.value(seen.born)}`)
+  const update = recordUpdate(seen)
   update.condition(`a=${update.value(seen.appends)}`)
   update.condition(`g=${update.value(seen.returns)}`)
   update.set('dry', 'y')
@@ -176,8 +174,7 @@ export function checkAtUpdate(
   atMs: number,
   nowMs: number,
 ): ReturnType<Expression['build']> {
-  const update = recordUpdate()
-  update.condition(`born=${update.value(seen.born)}`)
+  const update = recordUpdate(seen)
   update.sets.push('born=born')
   lowerCheckAt(update, seen, atMs, nowMs)
   return update.build()
@@ -226,9 +223,8 @@ export function forgetTokensUpdate(
   seen: QueueRecord,
   tokens: number,
 ): ReturnType<Expression['build']> {
-  const update = recordUpdate()
+  const update = recordUpdate(seen)
   const { forgotten } = seen.tokens
-  update.condition(`born=${update.value(seen.born)}`)
   update.condition(forgotten === 0 ? 'attribute_not_exists(ux)' : `ux=${update.value(forgotten)}`)
   for (let index = tokens - 1; index >= 0; index -= 1) update.removes.push(`u[${index}]`)
   update.set('ux', forgotten + tokens)
@@ -247,12 +243,11 @@ export function comesAfter(update: Expression, first: Sequence): void {
 
 /** Notes that the queue has come to this message, which brought nothing. */
 export function passedUpdate(
-  { born }: QueueRecord,
+  seen: QueueRecord,
   sequence: Sequence,
   applied: string,
 ): ReturnType<Expression['build']> {
-  const update = recordUpdate()
-  update.condition(`born=${update.value(born)}`)
+  const update = recordUpdate(seen)
   comesAfter(update, sequence)
   update.set('sn', applied)
   return update.build()

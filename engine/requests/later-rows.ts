@@ -123,8 +123,7 @@ export function takeUpdate(
   taken: Taken,
   beside: (update: Expression) => void = () => {},
 ): ReturnType<Expression['build']> {
-  const update = recordUpdate()
-  update.condition(`born=${update.value(record.born)}`)
+  const update = recordUpdate(record)
   take(update, record.scheduled, taken)
   beside(update)
   return update.build()
@@ -168,23 +167,21 @@ export function scheduleInRows(update: Expression, before: Scheduled, after: Sch
 }
 
 /** Changes nothing, and passes if no scheduled entry was taken out and no row has changed. */
-export function asReadUpdate({ born, scheduled }: QueueRecord): ReturnType<Expression['build']> {
-  const update = recordUpdate()
-  update.condition(`born=${update.value(born)}`)
-  unchanged(update, scheduled.changes)
+export function asReadUpdate(seen: QueueRecord): ReturnType<Expression['build']> {
+  const update = recordUpdate(seen)
+  unchanged(update, seen.scheduled.changes)
   update.sets.push('born=born')
   return update.build()
 }
 
 /** Notes that reads now show the rows of an answered transaction, if nobody has written any since. */
 export function seenUpdate(
-  { born, scheduled }: QueueRecord,
+  seen: QueueRecord,
   unseen: readonly string[],
 ): ReturnType<Expression['build']> {
-  const update = recordUpdate()
-  update.condition(`born=${update.value(born)}`)
-  unchanged(update, scheduled.changes)
-  setUnseen(update, scheduled, unseen)
+  const update = recordUpdate(seen)
+  unchanged(update, seen.scheduled.changes)
+  setUnseen(update, seen.scheduled, unseen)
   return update.build()
 }
 
@@ -210,11 +207,11 @@ export const purgeUpdate = (
 
 /** Notes that the rows of the first purge in the record are deleted. */
 export function forgetPurgedUpdate(
-  { born, scheduled: { purged } }: QueueRecord,
+  seen: QueueRecord,
   mark: string,
 ): ReturnType<Expression['build']> {
-  const update = recordUpdate()
-  update.condition(`born=${update.value(born)}`)
+  const { purged } = seen.scheduled
+  const update = recordUpdate(seen)
   update.condition(`td[0]=${update.value(mark)}`)
   update.condition(`size(td)=${update.value(purged.length)}`)
   update.removes.push(purged.length === 1 ? 'td' : 'td[0]')

@@ -35,6 +35,7 @@ import {
   noteBlockedRows,
   pause,
   readRecord,
+  recordEntry,
   remindAtMs,
   seen,
   tailLimits,
@@ -289,11 +290,8 @@ async function writeWithRows(
   { left, isBrief }: { readonly left: readonly JoiningRow[] } & JoinOptions,
 ): Promise<JoinWritten> {
   const { dynamo } = engine
-  const { tableName: TableName } = dynamo
-  const Key = recordKey(record.queue)
-  const ReturnValuesOnConditionCheckFailure = 'ALL_OLD' as const
-  const own = { Update: { TableName, Key, ...update, ReturnValuesOnConditionCheckFailure } }
-  const rows = left.map((row) => rewritten(TableName, partitionOf(record), row))
+  const own = recordEntry(engine, record.queue, update)
+  const rows = left.map((row) => rewritten(dynamo.tableName, partitionOf(record), row))
   const transacted = await dynamo.transact({ TransactItems: [own, ...rows] }, { isBrief })
   if (transacted.kind === 'unknown') return { kind: 'unknown' }
   if (transacted.kind === 'done') return { kind: 'done', row: undefined, isRead: true }

@@ -10,7 +10,6 @@ import { randomText } from '../../shared/system.ts'
 import { type Append, appendOf, obstacleTo } from '../core/append.ts'
 import type { FencedChange } from '../core/fence.ts'
 import { decodeItem, encodeItem } from '../core/item.ts'
-import { recordKey } from '../core/keys.ts'
 import { INLINE_BYTES_MAX, PUSH_BYTES_MAX } from '../core/limits.ts'
 import { numbersOf, type Ranges, take } from '../core/ranges.ts'
 import {
@@ -30,6 +29,7 @@ import {
   type Engine,
   pause,
   readRecord,
+  recordEntry,
   remindAtMs,
   seen,
   tailLimits,
@@ -61,21 +61,13 @@ export async function moveLanesBeside(
   const addition =
     inline.bytes <= INLINE_BYTES_MAX ? inline : await byReference(engine, to, inline.lanes)
   const limits = tailLimits(engine)
-  const beside = [
-    {
-      Update: {
-        TableName: engine.dynamo.tableName,
-        Key: recordKey(to),
-        ...appendUpdate(addition, limits, {
-          anyway: makeRoom === undefined,
-          pass: 'free',
-          remindAtMs: remindAtMs(engine),
-        }),
-        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-      },
-    },
-  ]
-  const committed = await commitBeside(engine, change, beside).catch(async (error: unknown) => {
+  const update = appendUpdate(addition, limits, {
+    anyway: makeRoom === undefined,
+    pass: 'free',
+    remindAtMs: remindAtMs(engine),
+  })
+  const beside = recordEntry(engine, to, update)
+  const committed = await commitBeside(engine, change, [beside]).catch(async (error: unknown) => {
     await discardUnlessOpen(engine, to, addition, error)
     throw error
   })

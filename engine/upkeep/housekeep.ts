@@ -23,7 +23,6 @@ export async function housekeep(
   return housekeepAll(engine, queue, record, { leavesDead })
 }
 
-/** Dead items could not move, and only a change of the other queue or of S3 can help. */
 const wasStuckLately = (engine: Engine, queue: string): boolean =>
   engine.clock.nowMs() < (engine.stuckUntilMs.get(queue) ?? 0)
 
@@ -31,7 +30,7 @@ const wasStuckLately = (engine: Engine, queue: string): boolean =>
 const DROP_PURGED_MS = 10_000
 
 /**
- * The same for a record that was read. `dropEmpty`: drops every empty lane. `leavesDead`: leaves dead items
+ * Does that for a record that was read. `dropEmpty`: drops every empty lane. `leavesDead`: leaves dead items
  * where they are, because moving them failed a moment ago and a timer is set.
  */
 export async function housekeepAll(

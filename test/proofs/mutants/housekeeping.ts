@@ -120,14 +120,14 @@ const ITEMS_PER_ROUND =`]], test('test/proofs/mutants/left-over.test.ts')),
      'if (lane === undefined) continue'], test(racesTest)),
   mutant('dead-letter-appends-then-settles', '§4 an item is never in both queues',
     [move,
-     'const committed = await commitBeside(engine, change, beside)',
-     `await engine.dynamo.update(recordKey(to), appendUpdate(addition, limits, { anyway: true }))
+     'const committed = await commitBeside(engine, change, [beside])',
+     `await engine.dynamo.update(beside.Update.Key, update)
 const committed = await commitBeside(engine, change, [])`], simulation(300, 'deaths')),
   mutant('dead-letter-settles-then-appends', '§4 an item is never in neither queue',
     [move,
-     'const committed = await commitBeside(engine, change, beside)',
+     'const committed = await commitBeside(engine, change, [beside])',
      `const committed = await commitBeside(engine, change, [])
-if (committed.kind === 'committed') await engine.dynamo.update(recordKey(to), appendUpdate(addition, limits, { anyway: true }))`],
+if (committed.kind === 'committed') await engine.dynamo.update(beside.Update.Key, update)`],
     simulation(300, 'deaths')),
   mutant('forgotten-while-an-ending-is-news', '§7 acknowledge repeated: the first answer again',
     [forget,
