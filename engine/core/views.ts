@@ -32,6 +32,14 @@ import {
 import { longestInS3, type Stored, storedIn } from './runs.ts'
 import { blockedUntilMs, isRetry, isWorkedOn, retriesIn } from './settling.ts'
 
+/*
+ * What others may know of a queue: pages of its items, its counts, and, by events, how it has changed. All of it follows
+ * from one image of the record, or from two: before and after a write. Readers see what is
+ * neither settled nor dead, and nothing of a lock that was acknowledged and waits to be folded.
+ */
+
+// Pages.
+
 /** From the front, in the order of pops, or backwards from the end. */
 export type BrowseOrder = 'oldest' | 'newest'
 
@@ -42,6 +50,8 @@ export type BrowsePlace = {
   readonly sequence: number
 }
 
+const cursorForm = /^(n?)(\d{1,10})\.([A-Za-z0-9_~]{8})\.(\d{1,12})$/
+
 /** A cursor works for one order only: in the other, the next page would repeat items already shown. */
 export const encodeCursor = (
   { priority, epoch, sequence }: BrowsePlace,
@@ -50,8 +60,6 @@ export const encodeCursor = (
   Buffer.from(
     `${order === 'newest' ? 'n' : ''}${priority}.${epoch}.${Math.max(0, sequence)}`,
   ).toString('base64url')
-
-const cursorForm = /^(n?)(\d{1,10})\.([A-Za-z0-9_~]{8})\.(\d{1,12})$/
 
 export function decodeCursor(cursor: string, order: BrowseOrder): BrowsePlace {
   const match = cursorForm.exec(Buffer.from(cursor, 'base64url').toString('latin1'))
@@ -101,6 +109,8 @@ export function lanesFrom(
     }
   })
 }
+
+// Counts and times.
 
 /** The numbers of a lane that readers see: not settled, not dead, and not in an acknowledged lock. */
 export function visibleIn(record: QueueRecord, lane: Lane): Ranges {
@@ -244,6 +254,8 @@ function entryAt(lane: Lane, wanted: number): string | undefined {
   }
   return undefined
 }
+
+// Changes.
 
 /** A change to a queue that others may want to know about. */
 export type Transition =
