@@ -1,5 +1,5 @@
 import type { PushItem } from './check-requests.ts'
-import { entryBytes, isReference, isTimed, spanOf } from './item.ts'
+import { entryBytes, isReference, isTimed, spanOf, spanOfAll } from './item.ts'
 import { itemId } from './keys.ts'
 import { type Later, scheduledBytesAllowed } from './later.ts'
 import {
@@ -223,9 +223,7 @@ export function startsAfterAppend(append: Append, record: QueueRecord): Map<numb
   for (const [priority, entries] of append.lanes) {
     const lane = record.lanes.get(priority)
     if (lane === undefined) continue
-    let span = 0
-    for (const entry of entries) span += spanOf(entry)
-    starts.set(priority, endOf(lane) - span)
+    starts.set(priority, endOf(lane) - spanOfAll(entries))
   }
   return starts
 }
@@ -246,9 +244,7 @@ export function findAppend(append: Append, record: QueueRecord): Map<number, num
     const lane = record.lanes.get(priority)
     const at = lane === undefined ? -1 : indexOfRun(lane.tail, entries)
     if (lane === undefined || at === -1) return undefined
-    let sequence = lane.sealed
-    for (const entry of lane.tail.slice(0, at)) sequence += spanOf(entry)
-    starts.set(priority, sequence)
+    starts.set(priority, lane.sealed + spanOfAll(lane.tail.slice(0, at)))
   }
   return starts
 }

@@ -177,6 +177,12 @@ export function spanOf(entry: string): number {
   return isReference(entry) ? Number.parseInt(entry.slice(10), 36) : 1
 }
 
+export function spanOfAll(entries: readonly string[]): number {
+  let span = 0
+  for (const entry of entries) span += spanOf(entry)
+  return span
+}
+
 // Sizes, and what callers see.
 
 /** What an entry adds to the tail's byte count. */

@@ -1,5 +1,5 @@
 import { type Append, isDeepInBulk } from './append.ts'
-import { entryBytes, spanOf } from './item.ts'
+import { entryBytes, spanOfAll } from './item.ts'
 import { decodeScheduled, dueOf, isDue, type ScheduledEntry, scheduledBytes } from './later.ts'
 import {
   BULK_TAIL_BYTES,
@@ -81,8 +81,7 @@ export function sealed(record: QueueRecord, { tails, notes }: Seal, alone: boole
   let runsHeld = 0
   for (const lane of lanes.values()) runsHeld += lane.runs.length
   for (const { lane, entries } of tails) {
-    let span = 0
-    for (const entry of entries) span += spanOf(entry)
+    const span = spanOfAll(entries)
     const tail = lane.tail.slice(entries.length)
     const others = runsHeld - lane.runs.length
     const runs = runsAfter(lane, entries, runsLeft(others))
