@@ -1,5 +1,5 @@
 import type { PushItem } from './check-requests.ts'
-import { entryBytes, isReference, isTimed, spanOf } from './item.ts'
+import { entryBytes, isReference, isTimed, spanOf, spanOfAll } from './item.ts'
 import { itemId } from './keys.ts'
 import { type Later, scheduledBytesAllowed } from './later.ts'
 import {
@@ -24,6 +24,13 @@ import {
   type Sequence,
 } from './repeated-pushes.ts'
 
+/*
+ * What one append adds to the record, what stands in its way, and where its items came to lie. An append is blind: it
+ * goes to the ends of its lanes, wherever they are by then, if the record still has room; so appends do not lose races
+ * against each other. One with keys, inbox messages or scheduled items depends on a record that we have seen, and passes
+ * only if none of what it brings has come meanwhile. If its answer is lost, its entries and notes tell where it went.
+ */
+
 /** What one append adds to the record, all or nothing. It may bring several pushes. */
 export type Append = {
   /** The entries of each lane. */
@@ -39,6 +46,34 @@ export type Append = {
   readonly timed?: true
   /** What it schedules: in no lane yet, and not counted among its items. Needs a record that we have seen. */
   readonly later?: Later
+}
+
+export function appendOf(
+  lanes: ReadonlyMap<number, readonly string[]>,
+  { timed = false }: { readonly timed?: boolean | undefined } = {},
+): Append {
+  let items = 0
+  let bytes = 0
+  let hasTimed = timed
+  for (const entries of lanes.values()) {
+    for (const entry of entries) {
+      items += spanOf(entry)
+      bytes += entryBytes(entry)
+      hasTimed ||= isTimed(entry)
+    }
+  }
+  return { lanes, items, bytes, ...(hasTimed && { timed: true }) }
+}
+
+/** Adds the notes of its pushes, or the inbox messages that it applies, as conditions. */
+export function withGuards(
+  append: Append,
+  notes: ReadonlyMap<string, string>,
+  sequence: Append['sequence'],
+): Append {
+  let { bytes } = append
+  for (const note of notes.values()) bytes += noteBytes(note)
+  return { ...append, bytes, notes, ...(sequence !== undefined && { sequence }) }
 }
 
 /** Sending such an append again has no further effect. */
@@ -65,41 +100,28 @@ export function isNew(
   return sequence === undefined || !isApplied(sequence.first, record)
 }
 
-/** Adds the notes of its pushes, or the inbox messages that it applies, as conditions. */
-export function withGuards(
-  append: Append,
-  notes: ReadonlyMap<string, string>,
-  sequence: Append['sequence'],
-): Append {
-  let { bytes } = append
-  for (const note of notes.values()) bytes += noteBytes(note)
-  return { ...append, bytes, notes, ...(sequence !== undefined && { sequence }) }
+/** The record with these entries at the ends of its lanes; the update appends them to wherever the ends are by then. */
+export function withAppended(record: QueueRecord, append: Append): QueueRecord {
+  const lanes = new Map(record.lanes)
+  for (const [priority, entries] of append.lanes) {
+    const lane = lanes.get(priority) as Lane
+    lanes.set(priority, { ...lane, tail: [...lane.tail, ...entries] })
+  }
+  return {
+    ...record,
+    lanes,
+    timed: record.timed || append.timed === true,
+    tailBytes: record.tailBytes + append.bytes,
+    appends: record.appends + 1,
+    room: record.room - append.items,
+  }
 }
 
-/** First sequence number in each lane, and the lane's epoch, which together make the items' ids. */
-export type Placed = ReadonlyMap<number, Place>
+// What stopped it, according to the record that refused it.
 
 /** How far a tail may grow: `ROOMY_TAIL`, or `TIGHT_TAIL` while the store throttles. */
 export type TailLimits = { readonly hardBytes: number; readonly stepBytes: number }
 
-export function appendOf(
-  lanes: ReadonlyMap<number, readonly string[]>,
-  { timed = false }: { readonly timed?: boolean | undefined } = {},
-): Append {
-  let items = 0
-  let bytes = 0
-  let hasTimed = timed
-  for (const entries of lanes.values()) {
-    for (const entry of entries) {
-      items += spanOf(entry)
-      bytes += entryBytes(entry)
-      hasTimed ||= isTimed(entry)
-    }
-  }
-  return { lanes, items, bytes, ...(hasTimed && { timed: true }) }
-}
-
-/** What stopped an append, according to the record that refused it. */
 type Obstacle =
   | { readonly kind: 'no-record' }
   | { readonly kind: 'no-lanes'; readonly missing: readonly number[] }
@@ -136,6 +158,22 @@ export function obstacleTo(
  */
 export const tailBytesAllowed = (append: Append, limits: TailLimits): number =>
   Math.max(limits.hardBytes - append.bytes, TAIL_SOFT_BYTES)
+
+// Who seals after it.
+
+/**
+ * Whether a push seals after its append. A lone producer leaves a full tail to its next push, unless the tail
+ * is too large for that push to replace.
+ */
+export const sealsAfter = (
+  record: QueueRecord,
+  bytes: number,
+  limits: TailLimits,
+  alone: boolean,
+): boolean =>
+  alone
+    ? record.tailBytes >= LONE_TAIL_BYTES
+    : crossesSealLine(record.tailBytes, bytes, limits) || crossesBulkLine(record, bytes)
 
 /**
  * Whether this append is the one to seal: it carried the tail over the soft cap, or over a further
@@ -174,19 +212,10 @@ export const isNext = (before: QueueRecord, after: QueueRecord): boolean =>
   after.version === before.version &&
   after.appends === before.appends + 1
 
-/**
- * Whether a push seals after its append. A lone producer leaves a full tail to its next push, unless the tail
- * is too large for that push to replace.
- */
-export const sealsAfter = (
-  record: QueueRecord,
-  bytes: number,
-  limits: TailLimits,
-  alone: boolean,
-): boolean =>
-  alone
-    ? record.tailBytes >= LONE_TAIL_BYTES
-    : crossesSealLine(record.tailBytes, bytes, limits) || crossesBulkLine(record, bytes)
+// Where its items are.
+
+/** First sequence number in each lane, and the lane's epoch, which together make the items' ids. */
+export type Placed = ReadonlyMap<number, Place>
 
 /** The first sequence number that an append got in each lane, read from the record right after it. */
 export function startsAfterAppend(append: Append, record: QueueRecord): Map<number, number> {
@@ -194,9 +223,7 @@ export function startsAfterAppend(append: Append, record: QueueRecord): Map<numb
   for (const [priority, entries] of append.lanes) {
     const lane = record.lanes.get(priority)
     if (lane === undefined) continue
-    let span = 0
-    for (const entry of entries) span += spanOf(entry)
-    starts.set(priority, endOf(lane) - span)
+    starts.set(priority, endOf(lane) - spanOfAll(entries))
   }
   return starts
 }
@@ -210,18 +237,14 @@ export const placedAt = (record: QueueRecord, starts: ReadonlyMap<number, number
     }),
   )
 
-// Where a push finds what it brought, after its answer was lost.
-
-/** By its entries, whose tags show that they are its own. */
+/** After its answer was lost: by its entries, whose tags show that they are its own. */
 export function findAppend(append: Append, record: QueueRecord): Map<number, number> | undefined {
   const starts = new Map<number, number>()
   for (const [priority, entries] of append.lanes) {
     const lane = record.lanes.get(priority)
     const at = lane === undefined ? -1 : indexOfRun(lane.tail, entries)
     if (lane === undefined || at === -1) return undefined
-    let sequence = lane.sealed
-    for (const entry of lane.tail.slice(0, at)) sequence += spanOf(entry)
-    starts.set(priority, sequence)
+    starts.set(priority, lane.sealed + spanOfAll(lane.tail.slice(0, at)))
   }
   return starts
 }

@@ -7,20 +7,20 @@ import { deadIn, itemsIn, type Lock, type QueueRecord, roomIn, type Stretch } fr
 import type { QueueSettings } from './settings.ts'
 import { bury, passFrontier, settle } from './settling.ts'
 
-/**
- * Expired items that one write removes from the queue. A stretch of numbers costs the record nothing, but a pop has to
- * read the items first: five segments of them. Dead ones stay in the record until they have moved, a hundred at a time.
- */
-export const EXPIRED_PER_WRITE = { discarded: 500, dead: 100 }
-/** Lanes that those may be in: at worst some 100 bytes of expression each, beside the rest of the write. */
-export const EXPIRED_LANES_PER_WRITE = 20
-
 /*
  * An item is over once it has expired: from then on, no pop hands it out. The expiry is in its entry, so a pop
  * reads the entries before it hands items out, and removes those that are over in the same write. Nothing removes
  * them earlier: no process runs just because an item expires. A record that is not `timed` holds no such item, so
  * pops do not look.
  */
+
+/**
+ * Expired items that one write removes from the queue. A stretch of numbers costs the record nothing, but a pop has to
+ * read the items first: five segments of them. Dead ones stay in the record until they have moved, a hundred at a time.
+ */
+const EXPIRED_PER_WRITE = { discarded: 500, dead: 100 }
+/** Lanes that those may be in: at worst some 100 bytes of expression each, beside the rest of the write. */
+const EXPIRED_LANES_PER_WRITE = 20
 
 /** The reason that expired items get when we dead-letter them. */
 const REASON = 'expired'
@@ -66,11 +66,37 @@ export function passOverWaiting(
   return isDeadLettered(record) ? bury(freed, over, REASON) : settle(freed, over)
 }
 
+/** Removes expired items from a lock that was just made, and from the queue: only its maker knows of the lock. */
+export function passOverLocked(
+  record: QueueRecord,
+  lockId: string,
+  { over, kept }: Pick<Found, 'over' | 'kept'>,
+  nowMs: number,
+): QueueRecord {
+  const lock = { ...(record.locks.get(lockId) as Lock), stretches: kept }
+  const held = { ...record, locks: new Map(record.locks).set(lockId, lock) }
+  // If nothing is left in the lock, no consumer waits for its end: it ends as if acknowledged.
+  const draft = kept.length > 0 ? held : endLock(held, lockId, 'acknowledged', nowMs)
+  return passOver(draft, over)
+}
+
+// How many one write may pass over.
+
+/** How many items one write may pass over. Only those that become dead count against the bound of dead items. */
+export const passableIn = (record: QueueRecord): number =>
+  isDeadLettered(record)
+    ? Math.min(EXPIRED_PER_WRITE.dead, mayDie(record), roomIn(record))
+    : EXPIRED_PER_WRITE.discarded
+
 /** How many of them one write may pass over: in a lock or dead, each weighs the same. */
 export const passableWaiting = (record: QueueRecord): number =>
   isDeadLettered(record)
     ? Math.min(EXPIRED_PER_WRITE.dead, mayDie(record))
     : EXPIRED_PER_WRITE.discarded
+
+/** How many a write may pass over and lock together: dead and locked items weigh the same. */
+export const togetherIn = (record: QueueRecord): number =>
+  isDeadLettered(record) ? roomIn(record) : Number.POSITIVE_INFINITY
 
 /** How much heavier that makes the record, at most: dead items stay in it until they have moved. */
 export const weightOf = (record: QueueRecord, over: readonly Stretch[]): number =>
@@ -79,15 +105,7 @@ export const weightOf = (record: QueueRecord, over: readonly Stretch[]): number 
 /** How many more items may become dead. */
 const mayDie = (record: QueueRecord): number => Math.max(0, EXPIRED_DEAD_MAX - deadIn(record))
 
-/** How many items one write may pass over. Only those that become dead count against the bound of dead items. */
-export const passableIn = (record: QueueRecord): number =>
-  isDeadLettered(record)
-    ? Math.min(EXPIRED_PER_WRITE.dead, mayDie(record), roomIn(record))
-    : EXPIRED_PER_WRITE.discarded
-
-/** How many a write may pass over and lock together: dead and locked items weigh the same. */
-export const togetherIn = (record: QueueRecord): number =>
-  isDeadLettered(record) ? roomIn(record) : Number.POSITIVE_INFINITY
+// What a pop has read, sorted.
 
 /** The items that a pop found, in the order in which it would take them. */
 export type Found = {
@@ -175,18 +193,4 @@ function put(stretches: Stretch[], priority: number, sequence: number): void {
   } else {
     stretches.push({ priority, from: sequence, to: sequence + 1 })
   }
-}
-
-/** Removes expired items from a lock that was just made, and from the queue: only its maker knows of the lock. */
-export function passOverLocked(
-  record: QueueRecord,
-  lockId: string,
-  { over, kept }: Pick<Found, 'over' | 'kept'>,
-  nowMs: number,
-): QueueRecord {
-  const lock = { ...(record.locks.get(lockId) as Lock), stretches: kept }
-  const held = { ...record, locks: new Map(record.locks).set(lockId, lock) }
-  // If nothing is left in the lock, no consumer waits for its end: it ends as if acknowledged.
-  const draft = kept.length > 0 ? held : endLock(held, lockId, 'acknowledged', nowMs)
-  return passOver(draft, over)
 }

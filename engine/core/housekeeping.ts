@@ -5,6 +5,7 @@ import {
   endOf,
   type Lane,
   lockedIn,
+  noSegments,
   type QueueRecord,
   segmentOf,
   withLane,
@@ -13,10 +14,17 @@ import {
 import { runsAhead, stayingSegments } from './runs.ts'
 import { dropSettledTail } from './settling.ts'
 
+/*
+ * What housekeeping would do for a record: seal, offload to S3, recall from there, trim, and drop what is drained. The
+ * plan follows from the record alone, so that a missed event does no harm, and a run works in two steps: copies and
+ * deletions beside the fence, then pointers under it. Copies stay true whatever happens meanwhile, because a number never
+ * changes its item. So a run that loses a race decides only the pointers again, and moves them as far as the newer record
+ * allows.
+ */
+
 /** Empty lanes a record keeps: making a lane again costs more than its 80 bytes. */
 export const EMPTY_LANES_KEPT = 32
 
-/** What housekeeping would do, derived from the record alone, so that a missed event does no harm. */
 export type HousekeepingPlan = {
   readonly seal: boolean
   readonly offload: readonly LaneSegments[]
@@ -28,6 +36,7 @@ export type HousekeepingPlan = {
   /** Drained lanes to drop. */
   readonly drop: readonly number[]
 }
+
 type LaneSegments = { readonly priority: number; readonly segments: Range }
 
 export function planHousekeeping(record: QueueRecord, dropEmpty = false): HousekeepingPlan {
@@ -51,6 +60,10 @@ export function planHousekeeping(record: QueueRecord, dropEmpty = false): Housek
   return { seal: record.tailBytes >= TAIL_SOFT_BYTES, offload, recall, trim, tails, dead, drop }
 }
 
+function push(list: LaneSegments[], priority: number, segments: Range): void {
+  if (!isEmpty(segments)) list.push({ priority, segments })
+}
+
 export const housekeepingDue = (record: QueueRecord): boolean =>
   isAnythingDue(planHousekeeping(record))
 
@@ -70,26 +83,26 @@ export function toOffload(lane: Lane, bufferSegments: number): Range {
   const firstAllowed = segmentOf(lane, lane.frontier) + bufferSegments + 1
   const from = isEmpty(lane.offloaded) ? firstAllowed : lane.offloaded.to
   const to = Math.min(segmentOf(lane, lane.sealed), segmentOf(lane, endOf(lane)))
-  if (from < firstAllowed || to - from < 2) return nothing
+  if (from < firstAllowed || to - from < 2) return noSegments
   const free = subtract([{ from, to }], stayingSegments(lane))
   const next = isEmpty(lane.offloaded) ? free : free.filter((range) => range.from === from)
-  return next.find((range) => range.to - range.from >= 2) ?? nothing
+  return next.find((range) => range.to - range.from >= 2) ?? noSegments
 }
 
 /** Offloaded segments that the frontier is about to reach, without those that the head has left behind. */
 export function toRecall(lane: Lane, bufferSegments: number): Range {
-  if (isEmpty(lane.offloaded)) return nothing
+  if (isEmpty(lane.offloaded)) return noSegments
   const from = Math.max(lane.recalled, lane.offloaded.from, segmentOf(lane, lane.head))
   const near = segmentOf(lane, lane.frontier) + bufferSegments + 1
   return from < Math.min(near, lane.offloaded.to)
     ? { from, to: Math.min(near, lane.offloaded.to) }
-    : nothing
+    : noSegments
 }
 
 /** Whole segments behind the head: nothing in them can ever be read again. */
 export function toTrim(lane: Lane): Range {
   const to = segmentOf(lane, Math.min(lane.head, lane.sealed))
-  return lane.trimmed < to ? { from: lane.trimmed, to } : nothing
+  return lane.trimmed < to ? { from: lane.trimmed, to } : noSegments
 }
 
 function hasSettledReference(lane: Lane): boolean {
@@ -98,12 +111,9 @@ function hasSettledReference(lane: Lane): boolean {
   return lane.sealed + spanOf(first) <= lane.head
 }
 
-const nothing: Range = { from: 0, to: 0 }
-export const isEmpty = (range: Range): boolean => range.from >= range.to
+const isEmpty = (range: Range): boolean => range.from >= range.to
 
-function push(list: LaneSegments[], priority: number, segments: Range): void {
-  if (!isEmpty(segments)) list.push({ priority, segments })
-}
+// The pointers.
 
 /** The copies and deletions of a housekeeping run, for which the pointers have yet to move. */
 export type LaneWork = {
@@ -121,11 +131,7 @@ export type LaneWork = {
   readonly dropAt?: number | undefined
 }
 
-/**
- * Moves the pointers for finished work, as far as the record (which may be newer than the one the
- * work was planned from) still allows. Copies stay true whatever has happened since, so after losing
- * the fence we decide only this step again.
- */
+/** Moves the pointers for finished work. The record may be newer than the one from which the work was planned. */
 export function movePointers(record: QueueRecord, work: readonly LaneWork[]): QueueRecord {
   let next = record
   for (const done of work) {
@@ -151,7 +157,7 @@ function trimmed(lane: Lane, { trimmed: segments }: LaneWork): Lane {
     ...lane,
     trimmed: segments.to,
     runs: runsAhead(lane),
-    offloaded: isEmpty(left) ? { from: 0, to: 0 } : left,
+    offloaded: isEmpty(left) ? noSegments : left,
     recalled: isEmpty(left) ? 0 : lane.recalled,
   }
 }
@@ -191,6 +197,8 @@ function isDrained(record: QueueRecord, lane: Lane): boolean {
   )
 }
 
+// What nobody reads any more.
+
 /** References at the front of the tail whose items are all settled, with their first numbers. */
 export function settledReferences(lane: Lane): { entry: string; start: number }[] {
   const found: { entry: string; start: number }[] = []
@@ -198,7 +206,7 @@ export function settledReferences(lane: Lane): { entry: string; start: number }[
   for (const entry of lane.tail) {
     const end = start + spanOf(entry)
     if (end > lane.head) break
-    if (entry.startsWith('b')) found.push({ entry, start })
+    if (isReference(entry)) found.push({ entry, start })
     start = end
   }
   return found

@@ -1,32 +1,17 @@
 import { present } from '../../shared/wire.ts'
 import { ENTRY_OVERHEAD_BYTES } from './limits.ts'
 
-/** How many base-36 digits of milliseconds a time has inside a stored text. */
-export const TIME_DIGITS = 8
-/** The first time that needs one digit more: 2059-05-25. */
-export const TIMES_END_MS = 36 ** TIME_DIGITS
-
-/** Readers count the digits: with one more, or a fraction, they would take a part of the time for the text behind it. */
-export function encodeTime(ms: number): string {
-  const whole = Math.max(0, ms)
-  if (!Number.isInteger(whole) || whole >= TIMES_END_MS) {
-    throw new RangeError(
-      `Cannot store the time ${ms} because it is not a whole number of milliseconds, or because PushPop's times end on 2059-05-25: check the clock`,
-    )
-  }
-  return whole.toString(36).padStart(TIME_DIGITS, '0')
-}
-
-/**
- * An entry is one string. Wherever items are stored (tail, chunk, batch, S3) an item is
+/*
+ * The text of an entry, which is one string. Wherever items are stored (tail, chunk, batch, S3) an item is
  *   i <pushed at: 8 base-36 digits of ms> <tag: 4 random characters> <text>
  *   m … as above … <length of reason: 2 base-36 digits> <reason> <text>      (moved: dead-lettered)
  *   m … where the tag begins with a dot, the reason ends with a sentence that tells the item's death, and its times
  *   x … as above … <length of times: 2 base-36 digits> <times> <text>        (format 2: has times of its own)
  * and a tail or chunk may hold, for n items at once, a reference to a batch:
  *   b <r: rows | s: S3> <batch id: 8> <n>.<items a part>.<byte lengths of parts in S3, …>
- * The tag tells a push that lost its answer whether the entry it finds is its own.
+ * The tag tells a push that lost its answer whether the entry it finds is its own. An entry never changes.
  */
+
 export type Item = {
   readonly text: string
   readonly pushedAtMs: number
@@ -74,6 +59,11 @@ export type BatchReference = {
   readonly partBytes: readonly number[]
 }
 
+/** How many base-36 digits of milliseconds a time has inside a stored text. */
+export const TIME_DIGITS = 8
+/** The first time that needs one digit more: 2059-05-25. */
+export const TIMES_END_MS = 36 ** TIME_DIGITS
+
 const TAG_CHARACTERS = 4
 const TEXT_AT = 1 + TIME_DIGITS + TAG_CHARACTERS
 
@@ -88,6 +78,37 @@ export function encodeItem(item: Item, tag: string): string {
   const told = death === undefined ? reason : reason + sentenceOf(death, encodeTimes(item))
   const mark = death === undefined ? tag : DEATH_TOLD + tag.slice(1)
   return `m${time}${mark}${lengthOf(told)}${told}${item.text}`
+}
+
+export function decodeItem(entry: string): Item {
+  const pushedAtMs = Number.parseInt(entry.slice(1, 1 + TIME_DIGITS), 36)
+  if (entry.startsWith('i')) return { text: entry.slice(TEXT_AT), pushedAtMs }
+  const reasonAt = TEXT_AT + 2
+  const textAt = reasonAt + Number.parseInt(entry.slice(TEXT_AT, reasonAt), 36)
+  const told = entry.slice(reasonAt, textAt)
+  if (isTimed(entry)) return { text: entry.slice(textAt), pushedAtMs, ...decodeTimes(told) }
+  const isDeathTold = entry[1 + TIME_DIGITS] === DEATH_TOLD
+  const item = { text: entry.slice(textAt), pushedAtMs }
+  return isDeathTold ? { ...item, ...withDeath(told) } : { ...item, moved: { reason: told } }
+}
+
+export const pushedAtMsOf = (entry: string): number =>
+  Number.parseInt(entry.slice(1, 1 + TIME_DIGITS), 36)
+
+export const tagOf = (entry: string): string => entry.slice(1 + TIME_DIGITS, TEXT_AT)
+
+/** An engine that knows only format 1 must never meet such an entry. */
+export const isTimed = (entry: string): boolean => entry.startsWith('x')
+
+/** Readers count the digits: with one more, or a fraction, they would take a part of the time for the text behind it. */
+export function encodeTime(ms: number): string {
+  const whole = Math.max(0, ms)
+  if (!Number.isInteger(whole) || whole >= TIMES_END_MS) {
+    throw new RangeError(
+      `Cannot store the time ${ms} because it is not a whole number of milliseconds, or because PushPop's times end on 2059-05-25: check the clock`,
+    )
+  }
+  return whole.toString(36).padStart(TIME_DIGITS, '0')
 }
 
 const lengthOf = (text: string): string => text.length.toString(36).padStart(2, '0')
@@ -111,9 +132,6 @@ function decodeTimes(text: string): ItemTimes {
   return present({ dueMs: msOf(due), scheduledId, expiresAtMs: msOf(expires), redrivenMs })
 }
 
-/** An engine that knows only format 1 must never meet such an entry. */
-export const isTimed = (entry: string): boolean => entry.startsWith('x')
-
 /** No tag contains this character. */
 const DEATH_TOLD = '.'
 
@@ -125,18 +143,6 @@ function sentenceOf({ atMs, deliveries }: Death, times: string): string {
 
 const deathForm = / \(delivered (\d+) times, dead-lettered ([^ ,]+)(?:, times ([^ ]+))?\)$/
 
-export function decodeItem(entry: string): Item {
-  const pushedAtMs = Number.parseInt(entry.slice(1, 1 + TIME_DIGITS), 36)
-  if (entry.startsWith('i')) return { text: entry.slice(TEXT_AT), pushedAtMs }
-  const reasonAt = TEXT_AT + 2
-  const textAt = reasonAt + Number.parseInt(entry.slice(TEXT_AT, reasonAt), 36)
-  const told = entry.slice(reasonAt, textAt)
-  if (isTimed(entry)) return { text: entry.slice(textAt), pushedAtMs, ...decodeTimes(told) }
-  const isDeathTold = entry[1 + TIME_DIGITS] === DEATH_TOLD
-  const item = { text: entry.slice(textAt), pushedAtMs }
-  return isDeathTold ? { ...item, ...withDeath(told) } : { ...item, moved: { reason: told } }
-}
-
 function withDeath(told: string): Pick<Item, 'moved'> & ItemTimes {
   const [sentence = '', deliveries, time = '', times = ''] = deathForm.exec(told) ?? []
   if (sentence === '') return { moved: { reason: told } }
@@ -144,23 +150,7 @@ function withDeath(told: string): Pick<Item, 'moved'> & ItemTimes {
   return { ...decodeTimes(times), moved: { reason: told.slice(0, -sentence.length), death } }
 }
 
-/** What we tell callers about a dead-lettered item. */
-export const deadLetterOf = ({ moved }: Item): DeadLetter =>
-  moved === undefined
-    ? {}
-    : present({
-        reason: moved.reason,
-        deadLetteredAtMs: moved.death?.atMs,
-        priorDeliveries: moved.death?.deliveries,
-      })
-
-/** What we tell callers about an item that was pushed for later. */
-export const scheduledOf = ({ scheduledId, dueMs }: Item) => present({ scheduledId, dueMs })
-
-export const pushedAtMsOf = (entry: string): number =>
-  Number.parseInt(entry.slice(1, 1 + TIME_DIGITS), 36)
-
-export const tagOf = (entry: string): string => entry.slice(1 + TIME_DIGITS, TEXT_AT)
+// References.
 
 export const isReference = (entry: string): boolean => entry.startsWith('b')
 
@@ -187,6 +177,14 @@ export function spanOf(entry: string): number {
   return isReference(entry) ? Number.parseInt(entry.slice(10), 36) : 1
 }
 
+export function spanOfAll(entries: readonly string[]): number {
+  let span = 0
+  for (const entry of entries) span += spanOf(entry)
+  return span
+}
+
+// Sizes, and what callers see.
+
 /** What an entry adds to the tail's byte count. */
 export const entryBytes = (entry: string): number => Buffer.byteLength(entry) + ENTRY_OVERHEAD_BYTES
 
@@ -201,3 +199,16 @@ export function escapedBytes(text: string): number {
   }
   return Buffer.byteLength(text) + extra
 }
+
+/** What we tell callers about a dead-lettered item. */
+export const deadLetterOf = ({ moved }: Item): DeadLetter =>
+  moved === undefined
+    ? {}
+    : present({
+        reason: moved.reason,
+        deadLetteredAtMs: moved.death?.atMs,
+        priorDeliveries: moved.death?.deliveries,
+      })
+
+/** What we tell callers about an item that was pushed for later. */
+export const scheduledOf = ({ scheduledId, dueMs }: Item) => present({ scheduledId, dueMs })

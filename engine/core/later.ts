@@ -5,20 +5,6 @@ import { ENTRY_OVERHEAD_BYTES, INLINE_BYTES_MAX, SCHEDULED_SOFT_BYTES } from './
 import { normalised } from './ranges.ts'
 import type { Scheduled } from './record.ts'
 
-/**
- * Pairs of time and priority that one push may schedule items for: one write brings all of its entries, so they must
- * fit into the record together.
- */
-export const TIMES_PER_PUSH_MAX = 64
-/**
- * What a scheduled entry counts beyond its text: so 8,000 bytes are 97 entries at most, whose rows fit one transaction.
- */
-export const SCHEDULED_ENTRY_BYTES = 48
-/** Past this, pushes of scheduled items wait until a process has sealed. */
-export const SCHEDULED_HARD_BYTES = 8_000
-/** With this many scheduled items, a hundred rows, the record should hold none of their entries. */
-export const SCHEDULED_LARGE = 500
-
 /*
  * Items whose time has not come. None of them is in a lane until a process *joins* the due ones: then it is as if
  * they had been pushed at that moment. The record holds the newest ones in its list `T`. A seal copies these out to
@@ -27,6 +13,15 @@ export const SCHEDULED_LARGE = 500
  * All numbers are in base 36. The first three fields make the id. A lane entry is an item, or a reference to a
  * batch, in which case an item's id ends with its index in the batch.
  */
+
+/**
+ * What a scheduled entry counts beyond its text: so 8,000 bytes are 97 entries at most, whose rows fit one transaction.
+ */
+const SCHEDULED_ENTRY_BYTES = 48
+/** Past this, pushes of scheduled items wait until a process has sealed. */
+const SCHEDULED_HARD_BYTES = 8_000
+/** With this many scheduled items, a hundred rows, the record should hold none of their entries. */
+const SCHEDULED_LARGE = 500
 
 export const noneScheduled: Scheduled = {
   entries: [],
@@ -55,6 +50,17 @@ export type ScheduledEntry = {
 export type ScheduledId = Pick<ScheduledEntry, 'due' | 'seals' | 'random'> & {
   readonly index?: number | undefined
 }
+
+/** A row of scheduled entries, as far as plans need to know it. */
+export type EntryRow = {
+  readonly sk: string
+  readonly due: number
+  readonly entries: readonly string[]
+  /** Its entries as they are stored. */
+  readonly stored: Uint8Array
+}
+
+// Entries and their ids, as texts.
 
 const text = (n: number): string => n.toString(36)
 const number = (digits: string): number => Number.parseInt(digits, 36)
@@ -106,6 +112,16 @@ export function itemsOf(scheduled: string): number {
   return spanOf(entry) - gone.length
 }
 
+/** Indexes of the items that an entry still stands for; of a single item, none. */
+export function indexesLeft({ gone, entry }: ScheduledEntry): (number | undefined)[] {
+  if (!isReference(entry)) return [undefined]
+  return [...Array(spanOf(entry)).keys()].filter((index) => !gone.includes(index))
+}
+
+/** What an entry adds to `bytes`: more than its text, so that the cap also bounds the number of entries. */
+export const scheduledBytes = (scheduled: string): number =>
+  Buffer.byteLength(scheduled) + SCHEDULED_ENTRY_BYTES
+
 export const scheduledId = ({ due, seals, random, index }: ScheduledId): string =>
   `t-${text(due)}-${text(seals)}-${random}${index === undefined ? '' : `-${text(index)}`}`
 
@@ -125,15 +141,7 @@ export function parseScheduledId(id: string): ScheduledId | undefined {
   return scheduledId(parsed) === id ? parsed : undefined
 }
 
-/** Indexes of the items that an entry still stands for; of a single item, none. */
-export function indexesLeft({ gone, entry }: ScheduledEntry): (number | undefined)[] {
-  if (!isReference(entry)) return [undefined]
-  return [...Array(spanOf(entry)).keys()].filter((index) => !gone.includes(index))
-}
-
-/** What an entry adds to `bytes`: more than its text, so that the cap also bounds the number of entries. */
-export const scheduledBytes = (scheduled: string): number =>
-  Buffer.byteLength(scheduled) + SCHEDULED_ENTRY_BYTES
+// Rows.
 
 const rowForm = /^(\d+)#(\d+)$/
 
@@ -176,6 +184,8 @@ export function purgedEra(mark: string): {
   }
 }
 
+// What is due.
+
 export const isDue = (due: number, nowMs: number): boolean => 1_000 * due <= nowMs
 
 /** When the first of them is due, in the record or in rows. */
@@ -200,6 +210,17 @@ export function isSomethingDue(scheduled: Scheduled, nowMs: number): boolean {
 /** Once a queue with this many scheduled items comes to rest, its record should hold no entries of them. */
 export const isUntidy = ({ entries, items }: Scheduled): boolean =>
   entries.length > 0 && items >= SCHEDULED_LARGE
+
+/*
+ * What a push schedules. The entries follow from the items, the time of the push and a seed, so that a repetition with
+ * the same key gets the same ids, and we need not store them.
+ */
+
+/**
+ * Pairs of time and priority that one push may schedule items for: one write brings all of its entries, so they must
+ * fit into the record together.
+ */
+const TIMES_PER_PUSH_MAX = 64
 
 /** The scheduled entries that an append adds to the record. */
 export type Later = {

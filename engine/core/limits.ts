@@ -1,9 +1,9 @@
 export * from '../../shared/bounds.ts'
 export { REASON_CHARACTERS_MAX } from '../../shared/wire.ts'
 
-/**
- * The bounds of the engine, each with the reason for its number. Those of attempts and rounds stand in
- * `operations/`, beside their loops.
+/*
+ * The bounds that several modules of the engine must agree on, each with the reason for its number. A bound that one
+ * module alone needs stands there, beside what it bounds.
  */
 
 /** Locks that one call acknowledges: a request each, side by side. */

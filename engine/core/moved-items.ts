@@ -1,9 +1,9 @@
 import { isDeadLetterQueue } from '../../shared/bounds.ts'
-import type { Append } from './append.ts'
 import { expiryOf, isOver } from './expiry.ts'
 import { decodeItem, type Item, type ItemTimes, isReference } from './item.ts'
 import {
   decodeScheduled,
+  type EntryRow,
   encodeScheduled,
   indexesLeft,
   type ScheduledEntry,
@@ -12,6 +12,12 @@ import {
 } from './later.ts'
 import { lockWith, type NamedItem } from './named-items.ts'
 import { deliveriesOf, type Lane, type QueueRecord, type Scheduled } from './record.ts'
+
+/*
+ * What an item becomes when a caller moves it: in another queue, among the dead letters or back from there, at another
+ * time; and the scheduled entries without those that a caller takes out. The places of scheduled entries are good only
+ * for the record and the rows that we have read: the write passes only if both are as seen.
+ */
 
 /**
  * The reason of items that a caller moved to a dead-letter queue. A redrive puts them into the queue that it serves.
@@ -63,37 +69,13 @@ export function itemFor(
   return { text, pushedAtMs, moved: { reason: MOVED_BY_HAND, death } }
 }
 
-/** The record with these entries at the ends of its lanes; the update appends them to wherever the ends are by then. */
-export function withAppended(record: QueueRecord, append: Append): QueueRecord {
-  const lanes = new Map(record.lanes)
-  for (const [priority, entries] of append.lanes) {
-    const lane = lanes.get(priority) as Lane
-    lanes.set(priority, { ...lane, tail: [...lane.tail, ...entries] })
-  }
-  return {
-    ...record,
-    lanes,
-    timed: record.timed || append.timed === true,
-    tailBytes: record.tailBytes + append.bytes,
-    appends: record.appends + 1,
-    room: record.room - append.items,
-  }
-}
-
-// The record and its rows without some scheduled items.
-
-type Row = {
-  readonly sk: string
-  readonly due: number
-  readonly entries: readonly string[]
-  readonly stored: Uint8Array
-}
+// Scheduled items, taken out.
 
 /** Where an item was found: a place in the record's list, or in that of a row. */
 export type Found = {
   readonly id: string
   readonly wanted: ScheduledId
-  readonly place: { readonly row?: Row; readonly place: number }
+  readonly place: { readonly row?: EntryRow; readonly place: number }
 }
 
 export type Removal = {
@@ -110,7 +92,7 @@ export type Removal = {
     readonly nextDue: number | undefined
   }
   /** The rows without these items. */
-  readonly rows: readonly Row[]
+  readonly rows: readonly EntryRow[]
   /** The record's list without them, by place. */
   readonly left: readonly (string | undefined)[]
   /** References that have no items left. */
@@ -127,8 +109,6 @@ export function inOrderOfTime(a: Found, b: Found): number {
 
 export const entryOf = ({ entries }: Scheduled, { place }: Found): ScheduledEntry =>
   decodeScheduled((place.row?.entries ?? entries)[place.place] as string)
-
-type List = { readonly row?: Row; readonly entries: (string | undefined)[] }
 
 export function removalOf(scheduled: Scheduled, found: readonly Found[]): Removal {
   const items: Removal['items'][number][] = []
@@ -154,7 +134,9 @@ export function removalOf(scheduled: Scheduled, found: readonly Found[]): Remova
   return { items, taken, rows, left: own, spent }
 }
 
-function listOf(lists: Map<string, List>, scheduled: Scheduled, row: Row | undefined): List {
+type List = { readonly row?: EntryRow; readonly entries: (string | undefined)[] }
+
+function listOf(lists: Map<string, List>, scheduled: Scheduled, row: EntryRow | undefined): List {
   const key = row?.sk ?? ''
   const known = lists.get(key)
   if (known !== undefined) return known

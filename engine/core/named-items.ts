@@ -24,14 +24,20 @@ import {
 } from './record.ts'
 import { isRetry, settle } from './settling.ts'
 
+/*
+ * Items that a call names by their ids, and what a purge takes out. An id says where its item is, so we need not search;
+ * it also names the lane's epoch, so an id from a lane that was made anew since is gone. Items are taken out wherever in
+ * their lanes they are, under the fence, while claims advance frontiers beside it: `takeOut` says how the two are kept
+ * apart.
+ */
+
 /** From this many gaps on, calls with ids may make no more: gaps stay, and the other half is for locks. */
 export const GAPS_MAX = IN_FLIGHT_MAX / 2
-/** Lanes that one fenced write changes (24 bytes of expression each, and twice that at worst). */
-export const LANES_PER_WRITE = 80
-/** Lanes that one write takes named items from: four attributes and a condition of each, some 80 bytes. */
-export const LANES_PER_CALL_BY_ID = 40
 
-// Items that a call names by their ids. An id says where its item is, so we need not search.
+/** Lanes that one fenced write changes (24 bytes of expression each, and twice that at worst). */
+const LANES_PER_WRITE = 80
+/** Lanes that one write takes named items from: four attributes and a condition of each, some 80 bytes. */
+const LANES_PER_CALL_BY_ID = 40
 
 export type NamedItem = ItemPlace & { readonly id: string }
 
@@ -77,12 +83,9 @@ const invalid = (field: string, message: string): QueueError =>
   new QueueError('INVALID_PARAMETER', message, { field })
 
 /**
- * `waiting`: free, in a retry lock, or in an expired lock. `gone`: settled, on its way to the dead letters, never in
- * the queue, or from a lane that was made anew since.
+ * Where each item stands; those that wait come in the order of pops. `waiting`: free, in a retry lock, or in an expired
+ * lock. `gone`: settled, on its way to the dead letters, never in the queue, or from a lane that was made anew since.
  */
-export type Standing = 'waiting' | 'locked' | 'gone'
-
-/** The standing of each item; those that wait come in the order of pops. */
 export function standingOfEach(
   record: QueueRecord,
   named: readonly NamedItem[],
@@ -106,7 +109,7 @@ const isHolding = (found: [string, Lock] | undefined, nowMs: number): boolean =>
   found !== undefined && isLive(found[1], nowMs) && !isRetry(found[0])
 
 /** Those that are in the queue, free or locked, in the order of pops. */
-export function namedIn(record: QueueRecord, named: readonly NamedItem[]): NamedItem[] {
+function namedIn(record: QueueRecord, named: readonly NamedItem[]): NamedItem[] {
   const isThere = unsettledItems(record)
   const isSettled = (item: NamedItem): boolean => {
     const lock = lockWith(record, item)?.[1]
@@ -202,12 +205,21 @@ export function outOfLocks(
       stretchesOf(priority, subtract([range], stretchesIn(stretches, priority))),
     )
     if (itemsIn(rest) === itemsIn(lock.stretches)) continue
-    draft =
-      rest.length > 0
-        ? { ...draft, locks: new Map(draft.locks).set(lockId, { ...lock, stretches: rest }) }
-        : endLock(draft, lockId, 'purged', nowMs)
+    draft = keptFor(draft, lockId, rest, nowMs)
   }
   return draft
+}
+
+/** The lock holds only the rest; without any, it ends. */
+function keptFor(
+  record: QueueRecord,
+  lockId: string,
+  rest: readonly Stretch[],
+  nowMs: number,
+): QueueRecord {
+  const lock = record.locks.get(lockId)
+  if (lock === undefined || rest.length === 0) return endLock(record, lockId, 'purged', nowMs)
+  return { ...record, locks: new Map(record.locks).set(lockId, { ...lock, stretches: rest }) }
 }
 
 /** Engines of format 1 claim neighbouring numbers up to the end of a lane: they must leave such a record alone. */
@@ -247,6 +259,8 @@ export const tooManyGaps = (record: QueueRecord, draft: QueueRecord): QueueError
     gapsIn(draft) > GAPS_MAX ? { isFinal: true } : {},
   )
 
+// Purges.
+
 /** One step of a purge of these items, even locked ones: as many as one write's expression has room for. */
 export function purgeNamedStep(
   record: QueueRecord,
@@ -285,10 +299,7 @@ export function purgeStep(
     const rest = lock.stretches.filter((stretch) => !inScope(stretch))
     for (const stretch of purged)
       items += countOf(unsettledPart(draft, stretch.priority, [stretch]))
-    draft =
-      rest.length > 0
-        ? { ...draft, locks: new Map(draft.locks).set(lockId, { ...lock, stretches: rest }) }
-        : endLock(draft, lockId, 'purged', nowMs)
+    draft = keptFor(draft, lockId, rest, nowMs)
     draft = settle(draft, purged)
   }
   if (concerned.length > chosen.size) return { draft, items, finished: false }

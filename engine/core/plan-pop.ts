@@ -27,6 +27,14 @@ import {
 } from './record.ts'
 import { isOvertaken, isRetry, passFrontier, settle } from './settling.ts'
 
+/*
+ * Which items a pop may take now, and by which write. Under the fence it serves the best lanes first, ends what has
+ * expired, and may acknowledge a lock; its guards hold it to what it has seen, so that it passes over nothing that came
+ * meanwhile. Beside the fence, a claim does the same for competing consumers, where it can: any number of claims pass,
+ * whatever their order. A pop finds the queue locked or empty, a lock of its own from an earlier call with its key,
+ * expired locks to end first, or items to take.
+ */
+
 export type PopCommand = {
   readonly count: number
   readonly competing: boolean
@@ -71,14 +79,6 @@ export type PopTake = {
   readonly inFlightFreed: number
 }
 
-/** Whether more locks have expired, or in more lanes, than a pop can end beside its own work. */
-function endsTooMuch(record: QueueRecord, nowMs: number): boolean {
-  const expired = expiredLocks(record, nowMs)
-  if (expired.length > LOCKS_PER_WRITE) return true
-  const lanes = new Set(expired.flatMap(({ stretches }) => stretches.map((s) => s.priority)))
-  return lanes.size > LOCK_LANES_PER_WRITE
-}
-
 export function planPop(record: QueueRecord, command: PopCommand, nowMs: number): PopPlan {
   if (endsTooMuch(record, nowMs)) return { kind: 'end-expired', draft: endExpired(record, nowMs) }
   const repeated = repeatOf(record, command, nowMs)
@@ -109,48 +109,12 @@ export function planPop(record: QueueRecord, command: PopCommand, nowMs: number)
   return { kind: 'take', draft, picks, inFlightFreed, itemsAcknowledged }
 }
 
-/** The record after the first `count` of the planned items are taken. */
-export function takeItems(
-  plan: PopTake,
-  count: number,
-  command: PopCommand,
-  nowMs: number,
-): { draft: QueueRecord; guards: Guards; stretches: readonly Stretch[]; expiresAtMs: number } {
-  const stretches = take(plan.picks, count)
-  const passed = passFrontier(plan.draft, stretches)
-  const expiresAtMs = nowMs + (command.lock?.ttlMs ?? 0)
-  const draft =
-    command.lock === undefined
-      ? settle(passed, stretches)
-      : withLock(passed, command.lock.id, {
-          expiresAtMs,
-          stretches,
-          keyHash: command.lock.keyHash,
-        })
-  return { draft, stretches, expiresAtMs, guards: popGuards(plan, stretches, command, nowMs) }
-}
-
-/** What must still hold when DynamoDB applies the pop, so that it passes over nothing. */
-function popGuards(
-  { draft: record, inFlightFreed }: PopTake,
-  stretches: readonly Stretch[],
-  command: PopCommand,
-  nowMs: number,
-): Guards {
-  const last = Math.max(...stretches.map(({ priority }) => priority))
-  const ahead = [...record.lanes.keys()].filter((priority) => priority < last)
-  const exclusive = !command.competing || command.lock?.keyHash !== undefined
-  // Beside the fence, somebody may have extended a lock that we saw alive, to end sooner. That lowers
-  // `checkAt`; if `checkAt` has passed already, only the count of claims can tell.
-  const { checkAtMs } = record
-  const timerAhead = checkAtMs !== undefined && checkAtMs > nowMs
-  return {
-    claims: exclusive || (record.locks.size > 0 && !timerAhead),
-    checkAtAfterMs: !exclusive && timerAhead ? nowMs : undefined,
-    lanesMade: last > 0,
-    ...(ahead.length <= LANES_AHEAD_NAMED ? { lanesAhead: ahead } : { appends: true }),
-    inFlightMax: command.lock && IN_FLIGHT_MAX + inFlightFreed - itemsIn(stretches),
-  }
+/** Whether more locks have expired, or in more lanes, than a pop can end beside its own work. */
+function endsTooMuch(record: QueueRecord, nowMs: number): boolean {
+  const expired = expiredLocks(record, nowMs)
+  if (expired.length > LOCKS_PER_WRITE) return true
+  const lanes = new Set(expired.flatMap(({ stretches }) => stretches.map((s) => s.priority)))
+  return lanes.size > LOCK_LANES_PER_WRITE
 }
 
 function repeatOf(record: QueueRecord, command: PopCommand, nowMs: number): PopPlan | undefined {
@@ -213,6 +177,50 @@ function tooManyInFlight(record: QueueRecord): QueueError {
     'TOO_MANY_LOCKS',
     `Cannot lock more items because ${IN_FLIGHT_MAX} are in flight; acknowledge or release some${dead > 0 ? waiting : ''}`,
   )
+}
+
+/** The record after the first `count` of the planned items are taken. */
+export function takeItems(
+  plan: PopTake,
+  count: number,
+  command: PopCommand,
+  nowMs: number,
+): { draft: QueueRecord; guards: Guards; stretches: readonly Stretch[]; expiresAtMs: number } {
+  const stretches = take(plan.picks, count)
+  const passed = passFrontier(plan.draft, stretches)
+  const expiresAtMs = nowMs + (command.lock?.ttlMs ?? 0)
+  const draft =
+    command.lock === undefined
+      ? settle(passed, stretches)
+      : withLock(passed, command.lock.id, {
+          expiresAtMs,
+          stretches,
+          keyHash: command.lock.keyHash,
+        })
+  return { draft, stretches, expiresAtMs, guards: popGuards(plan, stretches, command, nowMs) }
+}
+
+/** What must still hold when DynamoDB applies the pop, so that it passes over nothing. */
+function popGuards(
+  { draft: record, inFlightFreed }: PopTake,
+  stretches: readonly Stretch[],
+  command: PopCommand,
+  nowMs: number,
+): Guards {
+  const last = Math.max(...stretches.map(({ priority }) => priority))
+  const ahead = [...record.lanes.keys()].filter((priority) => priority < last)
+  const exclusive = !command.competing || command.lock?.keyHash !== undefined
+  // Beside the fence, somebody may have extended a lock that we saw alive, to end sooner. That lowers
+  // `checkAt`; if `checkAt` has passed already, only the count of claims can tell.
+  const { checkAtMs } = record
+  const timerAhead = checkAtMs !== undefined && checkAtMs > nowMs
+  return {
+    claims: exclusive || (record.locks.size > 0 && !timerAhead),
+    checkAtAfterMs: !exclusive && timerAhead ? nowMs : undefined,
+    lanesMade: last > 0,
+    ...(ahead.length <= LANES_AHEAD_NAMED ? { lanesAhead: ahead } : { appends: true }),
+    inFlightMax: command.lock && IN_FLIGHT_MAX + inFlightFreed - itemsIn(stretches),
+  }
 }
 
 const withLock = (record: QueueRecord, lockId: string, lock: Lock): QueueRecord => ({
@@ -303,7 +311,7 @@ export function planClaim(
   return undefined
 }
 
-// How a pop waits: when it looks again, and whether the record it sees is worth a pop. Pure.
+// How a pop waits: when it looks again, and whether the record it sees is worth a pop.
 
 /**
  * On average, an item waits half of this for a caller who waits for it. One look is half a read unit, so in a call

@@ -1,5 +1,5 @@
 import { type Append, isDeepInBulk } from './append.ts'
-import { entryBytes, spanOf } from './item.ts'
+import { entryBytes, spanOfAll } from './item.ts'
 import { decodeScheduled, dueOf, isDue, type ScheduledEntry, scheduledBytes } from './later.ts'
 import {
   BULK_TAIL_BYTES,
@@ -14,15 +14,12 @@ import type { Lane, QueueRecord, Scheduled } from './record.ts'
 import { noteBytes, withoutNotes } from './repeated-pushes.ts'
 import { runsAfter, runsLeft } from './runs.ts'
 
-/** Notes whose receipts one seal writes, of a row each: four requests, side by side. */
-export const NOTES_PER_SEAL = 100
-/** A transaction has a hundred requests, of which one is for the record. */
-export const ROWS_PER_SEAL = 99
-/**
- * Entries of its second that a move of waiting items takes along. Beside what else such a write changes, its expression
- * has no room for more; a seal takes them first.
+/*
+ * What a seal copies out of the record into rows: entries of the tail and notes of keys, so that the record stays small,
+ * and the entries of scheduled items. Rows come first, and a fenced write then takes exactly what was copied; so a seal
+ * that dies leaves rows that nothing refers to, and one that loses the fence is decided anew. Appends go on meanwhile, at
+ * the other end of the tails.
  */
-export const ENTRIES_ALONG_MAX = 16
 
 export type Seal = {
   readonly tails: readonly SealedTail[]
@@ -34,6 +31,8 @@ type SealedTail = { readonly lane: Lane; readonly entries: readonly string[] }
 
 /** Lanes one seal may take: each needs some bytes of the expression that removes its entries. */
 const LANES_PER_SEAL = 40
+/** Notes whose receipts one seal writes, of a row each: four requests, side by side. */
+const NOTES_PER_SEAL = 100
 
 /**
  * What to copy out: all notes, as far as one write can remove them, then the largest tails, until half the cap is
@@ -82,8 +81,7 @@ export function sealed(record: QueueRecord, { tails, notes }: Seal, alone: boole
   let runsHeld = 0
   for (const lane of lanes.values()) runsHeld += lane.runs.length
   for (const { lane, entries } of tails) {
-    let span = 0
-    for (const entry of entries) span += spanOf(entry)
+    const span = spanOfAll(entries)
     const tail = lane.tail.slice(entries.length)
     const others = runsHeld - lane.runs.length
     const runs = runsAfter(lane, entries, runsLeft(others))
@@ -137,17 +135,24 @@ function bytesOf(entries: readonly string[]): number {
   return bytes
 }
 
-/**
- * An id leads to the rows of this many seals. A push may know of 16 seals fewer than there are; one more may be under
- * way, without the push's entry, when it comes; and the next one takes the entry.
- */
-export const SEALS_OF_ID = SEALS_BEHIND_MAX + 2
-
 /*
  * Items of one second and priority join in the order in which they came, because what rows hold came before what the
  * record holds. So a seal takes all entries of a second and priority or none, a move takes those along that are in the
  * record for its second, and entries that go back to the record go to its front.
  */
+
+/**
+ * An id leads to the rows of this many seals. A push may know of 16 seals fewer than there are; one more may be under
+ * way, without the push's entry, when it comes; and the next one takes the entry.
+ */
+export const SEALS_OF_ID = SEALS_BEHIND_MAX + 2
+/** A transaction has a hundred requests, of which one is for the record. */
+export const ROWS_PER_SEAL = 99
+/**
+ * Entries of its second that a move of waiting items takes along. Beside what else such a write changes, its expression
+ * has no room for more; a seal takes them first.
+ */
+const ENTRIES_ALONG_MAX = 16
 
 /**
  * Places of the record's entries that a seal takes: all, except those that wait for a lane (as many as the record may

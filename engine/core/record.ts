@@ -1,4 +1,4 @@
-import { spanOf } from './item.ts'
+import { spanOfAll } from './item.ts'
 import { IN_FLIGHT_MAX, MARKS_KEPT } from './limits.ts'
 import {
   countOf,
@@ -209,11 +209,7 @@ export const reconfigured = (record: QueueRecord, configuration: Configuration):
 
 // Of one lane.
 
-export function endOf(lane: Lane): number {
-  let end = lane.sealed
-  for (const entry of lane.tail) end += spanOf(entry)
-  return end
-}
+export const endOf = ({ sealed, tail }: Lane): number => sealed + spanOfAll(tail)
 
 export const segmentOf = (lane: Lane, sequence: number): number =>
   Math.floor(sequence / lane.segmentSize)

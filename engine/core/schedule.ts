@@ -13,7 +13,7 @@ export const MISSED_AFTER_MS = 3 * 60_000
 export const MISSED_ALL_MAX = 1_000
 
 /** The last second of the year 9999: beyond it, calendars and date formats disagree. */
-export const SCHEDULED_UNTIL_MS = Date.UTC(9999, 11, 31, 23, 59, 59)
+const SCHEDULED_UNTIL_MS = Date.UTC(9999, 11, 31, 23, 59, 59)
 
 /*
  * A recurring schedule: what a caller may put, the times at which it is due, and which occurrences the sweeper pushes

@@ -20,8 +20,8 @@ import { ITEM_TTL_SECONDS_MAX, MAX_DELIVERIES_MAX, SEGMENT_SIZE_DEFAULT } from '
 
 /** Offloading holds a segment in memory: 250 items of 256 KiB are 64 MB. */
 export const SEGMENT_SIZE_MAX = 250
-export const BUFFER_SEGMENTS_DEFAULT = 1
-export const BUFFER_SEGMENTS_MAX = 100
+const BUFFER_SEGMENTS_DEFAULT = 1
+const BUFFER_SEGMENTS_MAX = 100
 /** Stands for "no capacity set" in `room`: exact as a number, and never used up. */
 export const ROOM_UNLIMITED = 1_000_000_000_000_000
 

@@ -1,7 +1,16 @@
 import { isDeadLetterQueue } from '../../shared/bounds.ts'
 import { entryBytes, isReference, spanOf } from './item.ts'
 import { ENTRIES_PER_SEAL } from './limits.ts'
-import { countOf, intersect, none, normalised, type Ranges, subtract, union } from './ranges.ts'
+import {
+  countOf,
+  intersect,
+  none,
+  normalised,
+  type Range,
+  type Ranges,
+  subtract,
+  union,
+} from './ranges.ts'
 import {
   type Delivered,
   isDone,
@@ -125,10 +134,7 @@ function eachLane(
   return next
 }
 
-function without<T extends { readonly from: number; readonly to: number }>(
-  list: readonly T[],
-  ranges: Ranges,
-): T[] {
+function without<T extends Range>(list: readonly T[], ranges: Ranges): T[] {
   return list.flatMap((piece) => subtract([piece], ranges).map((rest) => ({ ...piece, ...rest })))
 }
 
@@ -142,7 +148,7 @@ function delivered(record: QueueRecord, lane: Lane, ranges: Ranges) {
 }
 
 /** The range, cut into pieces of equal count, each count raised by one. */
-function raise(deliveries: readonly Delivered[], range: { from: number; to: number }): Delivered[] {
+function raise(deliveries: readonly Delivered[], range: Range): Delivered[] {
   const known: Delivered[] = []
   for (const piece of deliveries) {
     for (const part of intersect([range], [piece])) known.push({ ...part, count: piece.count + 1 })

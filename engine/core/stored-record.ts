@@ -1,4 +1,5 @@
 import { QueueError } from '../../shared/errors.ts'
+import { queueOfRecordKey } from './keys.ts'
 import { noneScheduled, rowOfShort } from './later.ts'
 import { unflatten } from './ranges.ts'
 import {
@@ -19,69 +20,12 @@ import {
 import { noneMoved } from './repeated-pushes.ts'
 import { decodeConfiguration, defaultConfiguration, type StoredConfiguration } from './settings.ts'
 
-const endingCodes: Readonly<Record<Ending, string>> = {
-  acknowledged: 'a',
-  expired: 'x',
-  released: 'r',
-  'dead-lettered': 'd',
-  purged: 'p',
-}
-const endings = Object.fromEntries(
-  Object.entries(endingCodes).map(([ending, code]) => [code, ending as Ending]),
-)
+/*
+ * The record as it lies in the table: every attribute of its row, in one type, and what each stands for. Attribute names
+ * are short because every write is billed by the record's size, and what is empty is absent. A record in a format that
+ * this version does not know is refused as a whole.
+ */
 
-/** The id of a consumer's lock begins with a dot, which also separates two locks. */
-const form = /(?:^|\.)(\.?[^.]{11})([axrdp])([0-9a-z]+)(?=\.|$)/g
-
-/** `aB3dE5gH7jKa2s.…`: lock id, how it ended, and its items in base 36. */
-export const encodeEnded = (ended: readonly EndedLock[]): string =>
-  ended
-    .map(({ lockId, ending, items }) => `${lockId}${endingCodes[ending]}${items.toString(36)}`)
-    .join('.')
-
-/** Skips entries that an older engine wrote for consumers' locks, which it could not read. */
-export const decodeEnded = (stored: string): EndedLock[] =>
-  [...stored.matchAll(form)].map(([, lockId = '', code = '', items = '']) => ({
-    lockId,
-    ending: endings[code] as Ending,
-    items: Number.parseInt(items, 36),
-  }))
-
-export type StoredLock =
-  /** A claim: one stretch, whose start is under the same lock id in `F`. */
-  | { x: number; p: number; n: number; k?: string }
-  /** [priority, from, to, …] */
-  | { x: number; r: number[]; k?: string }
-
-export function decodeLock(stored: StoredLock, from: number | undefined): Lock {
-  if ('r' in stored) {
-    const stretches: Stretch[] = []
-    for (let i = 0; i < stored.r.length; i += 3) {
-      stretches.push({
-        priority: stored.r[i] as number,
-        from: stored.r[i + 1] as number,
-        to: stored.r[i + 2] as number,
-      })
-    }
-    return { expiresAtMs: stored.x, stretches, keyHash: stored.k }
-  }
-  const start = from as number
-  return {
-    expiresAtMs: stored.x,
-    stretches: [{ priority: stored.p, from: start, to: start + stored.n }],
-    keyHash: stored.k,
-  }
-}
-
-export function encodeLock(lock: Lock): Extract<StoredLock, { r: number[] }> {
-  return {
-    x: lock.expiresAtMs,
-    r: lock.stretches.flatMap(({ priority, from, to }) => [priority, from, to]),
-    ...(lock.keyHash !== undefined && { k: lock.keyHash }),
-  }
-}
-
-/** Attribute names are short because every write is billed by the record's size. */
 export type StoredRecord = {
   pk: string
   sk: string
@@ -126,7 +70,7 @@ export type StoredRecord = {
   /** Purges of what was scheduled whose rows are not all deleted yet. */
   td?: string[]
   checkAt?: number
-  /** `checkAt` was near when it was set (`timers.ts`): the stream announces it. */
+  /** `checkAt` was near when it was set (`isNear`): the stream announces it. */
   wk?: string
   /** [announcements, taken, since] */
   rm?: [number, number, number]
@@ -142,11 +86,11 @@ export type StoredRecord = {
   [note: NoteName]: string
 }
 
-export type NoteName = `.${string}`
+type NoteName = `.${string}`
 export const noteName = (keyHash: string): NoteName => `.${keyHash}`
 
 export function decodeRecord(stored: StoredRecord): QueueRecord {
-  const queue = stored.pk.slice(2)
+  const queue = queueOfRecordKey(stored.pk)
   const { fm: format = 1 } = stored
   if (format > TIMED_FORMAT || stored.fn !== undefined) throw unknownFormat(queue, format)
   const lanes = new Map<number, Lane>()
@@ -195,6 +139,20 @@ export function decodeRecord(stored: StoredRecord): QueueRecord {
   }
 }
 
+const unknownFormat = (queue: string, format: number): QueueError =>
+  new QueueError(
+    'FORMAT_UNKNOWN',
+    `Cannot use queue "${queue}" because a newer PushPop has written it (format ${format}) and this one knows format ${TIMED_FORMAT}: deploy the newer version here as well`,
+  )
+
+function decodeNotes(stored: StoredRecord): QueueRecord['notes'] {
+  const notes = new Map<string, string>()
+  for (const name in stored) {
+    if (name.startsWith('.')) notes.set(name.slice(1), stored[name as NoteName] as string)
+  }
+  return notes
+}
+
 /** The counts stay even when nothing is scheduled any more, so that old writes cannot pass. */
 function decodeScheduledPart(stored: StoredRecord): Scheduled {
   if (stored.sc === undefined) return noneScheduled
@@ -211,61 +169,15 @@ function decodeScheduledPart(stored: StoredRecord): Scheduled {
   }
 }
 
-function decodeNotes(stored: StoredRecord): QueueRecord['notes'] {
-  const notes = new Map<string, string>()
-  for (const name in stored) {
-    if (name.startsWith('.')) notes.set(name.slice(1), stored[name as NoteName] as string)
-  }
-  return notes
-}
-
-const unknownFormat = (queue: string, format: number): QueueError =>
-  new QueueError(
-    'FORMAT_UNKNOWN',
-    `Cannot use queue "${queue}" because a newer PushPop has written it (format ${format}) and this one knows format ${TIMED_FORMAT}: deploy the newer version here as well`,
-  )
-
 export const encodeReminder = ({ times, taken, sinceMs }: Reminder): [number, number, number] => [
   times,
   taken,
   sinceMs,
 ]
 
-/** `0R2sS8c`: where the first begins, then the kind and length of each, in base 36. */
-export function encodeRuns(runs: readonly Run[]): string | undefined {
-  const [first] = runs
-  if (first === undefined) return undefined
-  const kinds = runs.map((run) => letters[run.in] + (run.to - run.from).toString(36))
-  return first.from.toString(36) + kinds.join('')
-}
+// Lanes.
 
-export function decodeRuns(stored: string | undefined): readonly Run[] {
-  if (stored === undefined) return []
-  const runs: Run[] = []
-  const [start = '', ...kinds] = stored.split(/(?=[A-Z])/)
-  let from = Number.parseInt(start, 36)
-  for (const kind of kinds) {
-    const to = from + Number.parseInt(kind.slice(1), 36)
-    runs.push({ from, to, in: places[kind[0] as string] ?? 'unknown' })
-    from = to
-  }
-  return runs
-}
-
-export const letters = {
-  rows: 'R',
-  'batch-rows': 'B',
-  'batch-s3': 'S',
-  batches: 'M',
-  unknown: 'U',
-} as const
-
-export const places = Object.fromEntries(
-  Object.entries(letters).map(([place, letter]) => [letter, place as Run['in']]),
-)
-
-/** Attribute names are short because every write is billed by the record's size. */
-export type StoredLane = {
+type StoredLane = {
   e: string
   z: number
   h: number
@@ -286,7 +198,7 @@ export type StoredLane = {
   y?: string
 }
 
-export function decodeLane(priority: number, stored: StoredLane): Lane {
+function decodeLane(priority: number, stored: StoredLane): Lane {
   const deliveries: Delivered[] = []
   const d = stored.d ?? []
   for (let i = 0; i < d.length; i += 3) {
@@ -349,3 +261,99 @@ export function encodeLaneOptions(
     ...(runs !== undefined && { y: runs }),
   }
 }
+
+/** `0R2sS8c`: where the first begins, then the kind and length of each, in base 36. */
+export function encodeRuns(runs: readonly Run[]): string | undefined {
+  const [first] = runs
+  if (first === undefined) return undefined
+  const kinds = runs.map((run) => letters[run.in] + (run.to - run.from).toString(36))
+  return first.from.toString(36) + kinds.join('')
+}
+
+export function decodeRuns(stored: string | undefined): readonly Run[] {
+  if (stored === undefined) return []
+  const runs: Run[] = []
+  const [start = '', ...kinds] = stored.split(/(?=[A-Z])/)
+  let from = Number.parseInt(start, 36)
+  for (const kind of kinds) {
+    const to = from + Number.parseInt(kind.slice(1), 36)
+    runs.push({ from, to, in: places[kind[0] as string] ?? 'unknown' })
+    from = to
+  }
+  return runs
+}
+
+const letters = {
+  rows: 'R',
+  'batch-rows': 'B',
+  'batch-s3': 'S',
+  batches: 'M',
+  unknown: 'U',
+} as const
+const places = Object.fromEntries(
+  Object.entries(letters).map(([place, letter]) => [letter, place as Run['in']]),
+)
+
+// Locks.
+
+export type StoredLock =
+  /** A claim: one stretch, whose start is under the same lock id in `F`. */
+  | { x: number; p: number; n: number; k?: string }
+  /** [priority, from, to, …] */
+  | { x: number; r: number[]; k?: string }
+
+function decodeLock(stored: StoredLock, from: number | undefined): Lock {
+  if ('r' in stored) {
+    const stretches: Stretch[] = []
+    for (let i = 0; i < stored.r.length; i += 3) {
+      stretches.push({
+        priority: stored.r[i] as number,
+        from: stored.r[i + 1] as number,
+        to: stored.r[i + 2] as number,
+      })
+    }
+    return { expiresAtMs: stored.x, stretches, keyHash: stored.k }
+  }
+  const start = from as number
+  return {
+    expiresAtMs: stored.x,
+    stretches: [{ priority: stored.p, from: start, to: start + stored.n }],
+    keyHash: stored.k,
+  }
+}
+
+export function encodeLock(lock: Lock): Extract<StoredLock, { r: number[] }> {
+  return {
+    x: lock.expiresAtMs,
+    r: lock.stretches.flatMap(({ priority, from, to }) => [priority, from, to]),
+    ...(lock.keyHash !== undefined && { k: lock.keyHash }),
+  }
+}
+
+const endingCodes: Readonly<Record<Ending, string>> = {
+  acknowledged: 'a',
+  expired: 'x',
+  released: 'r',
+  'dead-lettered': 'd',
+  purged: 'p',
+}
+const endings = Object.fromEntries(
+  Object.entries(endingCodes).map(([ending, code]) => [code, ending as Ending]),
+)
+
+/** The id of a consumer's lock begins with a dot, which also separates two locks. */
+const form = /(?:^|\.)(\.?[^.]{11})([axrdp])([0-9a-z]+)(?=\.|$)/g
+
+/** `aB3dE5gH7jKa2s.…`: lock id, how it ended, and its items in base 36. */
+export const encodeEnded = (ended: readonly EndedLock[]): string =>
+  ended
+    .map(({ lockId, ending, items }) => `${lockId}${endingCodes[ending]}${items.toString(36)}`)
+    .join('.')
+
+/** Skips entries that an older engine wrote for consumers' locks, which it could not read. */
+const decodeEnded = (stored: string): EndedLock[] =>
+  [...stored.matchAll(form)].map(([, lockId = '', code = '', items = '']) => ({
+    lockId,
+    ending: endings[code] as Ending,
+    items: Number.parseInt(items, 36),
+  }))

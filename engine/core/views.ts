@@ -1,7 +1,7 @@
 import { QueueError } from '../../shared/errors.ts'
 import { endsUnacknowledged, isReminded, letsExpireAgain, letsLockAgain } from './fence.ts'
 import { isReference, pushedAtMsOf, spanOf } from './item.ts'
-import { parseItemId } from './keys.ts'
+import { type ItemPlace, parseItemId } from './keys.ts'
 import { parseScheduledId } from './later.ts'
 import { doneLocks } from './locks.ts'
 import {
@@ -32,28 +32,29 @@ import {
 import { longestInS3, type Stored, storedIn } from './runs.ts'
 import { blockedUntilMs, isRetry, isWorkedOn, retriesIn } from './settling.ts'
 
+/*
+ * What others may know of a queue: pages of its items, its counts, and, by events, how it has changed. All of it follows
+ * from one image of the record, or from two: before and after a write. Readers see what is
+ * neither settled nor dead, and nothing of a lock that was acknowledged and waits to be folded.
+ */
+
+// Pages.
+
 /** From the front, in the order of pops, or backwards from the end. */
 export type BrowseOrder = 'oldest' | 'newest'
 
-/** Where a page of browsing begins: in this lane, with this number. */
-export type BrowsePlace = {
-  readonly priority: number
-  readonly epoch: string
-  readonly sequence: number
-}
+const cursorForm = /^(n?)(\d{1,10})\.([A-Za-z0-9_~]{8})\.(\d{1,12})$/
 
-/** A cursor works for one order only: in the other, the next page would repeat items already shown. */
+/** A cursor is the place at which the next page begins. It works for one order only: in the other, the next page would repeat items already shown. */
 export const encodeCursor = (
-  { priority, epoch, sequence }: BrowsePlace,
+  { priority, epoch, sequence }: ItemPlace,
   order: BrowseOrder,
 ): string =>
   Buffer.from(
     `${order === 'newest' ? 'n' : ''}${priority}.${epoch}.${Math.max(0, sequence)}`,
   ).toString('base64url')
 
-const cursorForm = /^(n?)(\d{1,10})\.([A-Za-z0-9_~]{8})\.(\d{1,12})$/
-
-export function decodeCursor(cursor: string, order: BrowseOrder): BrowsePlace {
+export function decodeCursor(cursor: string, order: BrowseOrder): ItemPlace {
   const match = cursorForm.exec(Buffer.from(cursor, 'base64url').toString('latin1'))
   if (match === null || (match[1] === 'n') !== (order === 'newest')) throw badCursor()
   return { priority: Number(match[2]), epoch: match[3] as string, sequence: Number(match[4]) }
@@ -65,7 +66,7 @@ export const badCursor = (): QueueError =>
   })
 
 /** The place of an item. If the item is gone, the page starts with the one after it. */
-export function placeOf(from: string, priority: number | undefined): BrowsePlace {
+export function placeOf(from: string, priority: number | undefined): ItemPlace {
   const place = parseItemId(from)
   if (place !== undefined && (priority === undefined || priority === place.priority)) return place
   const problem =
@@ -81,7 +82,7 @@ export function placeOf(from: string, priority: number | undefined): BrowsePlace
 export function lanesFrom(
   record: QueueRecord,
   priority: number | undefined,
-  place: BrowsePlace | undefined,
+  place: ItemPlace | undefined,
   order: BrowseOrder,
 ): { readonly lane: Lane; readonly within: Range }[] {
   const isNewest = order === 'newest'
@@ -101,6 +102,8 @@ export function lanesFrom(
     }
   })
 }
+
+// Counts and times.
 
 /** The numbers of a lane that readers see: not settled, not dead, and not in an acknowledged lock. */
 export function visibleIn(record: QueueRecord, lane: Lane): Ranges {
@@ -245,6 +248,8 @@ function entryAt(lane: Lane, wanted: number): string | undefined {
   return undefined
 }
 
+// Changes.
+
 /** A change to a queue that others may want to know about. */
 export type Transition =
   /** There is something to pop now; before there was nothing, or a lock was in the way. */
@@ -273,7 +278,7 @@ export type Transition =
  */
 export function transitionsOf(before: QueueRecord | undefined, after: QueueRecord): Transition[] {
   return [
-    ...(before === undefined ? [] : expiredLocks(before, after)),
+    ...(before === undefined ? [] : endedByTime(before, after)),
     ...newlyDead(before, after),
     ...(becameAvailable(before, after) ? [{ kind: 'items-available' } as const] : []),
     ...(wasDrained(before, after) ? [{ kind: 'queue-drained' } as const] : []),
@@ -317,7 +322,7 @@ function isFreeAgain(
  * Locks that are gone because their time was over. The record remembers how the last 16 locks ended; one
  * write may end more, and for those that it has pushed out, their time tells which had expired.
  */
-function expiredLocks(before: QueueRecord, after: QueueRecord): Transition[] {
+function endedByTime(before: QueueRecord, after: QueueRecord): Transition[] {
   const endings = new Map(after.ended.map(({ lockId, ending }) => [lockId, ending]))
   const isOver = (lockId: string, lock: Lock): boolean => {
     // When a retry comes due, no consumer ran out of time.

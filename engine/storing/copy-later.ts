@@ -8,6 +8,7 @@ import { isReference } from '../core/item.ts'
 import { recordKey, scheduledSortKey } from '../core/keys.ts'
 import {
   decodeScheduled,
+  type EntryRow,
   type Later,
   purgedEra,
   type ScheduledId,
@@ -15,7 +16,7 @@ import {
   unseenBeside,
 } from '../core/later.ts'
 import { SCHEDULED_SOFT_BYTES } from '../core/limits.ts'
-import { type FoundRows, type JoiningRow, nextDueAfter, unseenAfter } from '../core/plan-join.ts'
+import { type FoundRows, nextDueAfter, unseenAfter } from '../core/plan-join.ts'
 import { placesToSeal, SEALS_OF_ID } from '../core/plan-seal.ts'
 import type { QueueRecord } from '../core/record.ts'
 import { type Engine, readRecord, recordAfter, remember, seen } from '../driver/engine.ts'
@@ -131,7 +132,7 @@ export async function sealLaterQuietly(engine: Engine, record: QueueRecord): Pro
 export async function takeBack(
   engine: Engine,
   record: QueueRecord,
-  rows: readonly JoiningRow[],
+  rows: readonly EntryRow[],
   found: FoundRows,
 ): Promise<QueueRecord | undefined> {
   const { queue, scheduled } = record

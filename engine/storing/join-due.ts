@@ -9,7 +9,7 @@ import type { Row } from '../../aws/dynamo.ts'
 import { QueueError } from '../../shared/errors.ts'
 import { obstacleTo } from '../core/append.ts'
 import { recordKey } from '../core/keys.ts'
-import { isDue, isSomethingDue } from '../core/later.ts'
+import { type EntryRow, isDue, isSomethingDue } from '../core/later.ts'
 import { LANES_MAX, ROWS_PER_JOIN } from '../core/limits.ts'
 import { doneLocks } from '../core/locks.ts'
 import {
@@ -17,7 +17,6 @@ import {
   hasEmptyLane,
   isSomethingJoinable,
   type Join,
-  type JoiningRow,
   mayHaveRoom,
   nextDueAfter,
   planJoin,
@@ -287,7 +286,7 @@ async function writeWithRows(
   engine: Engine,
   record: QueueRecord,
   update: ReturnType<typeof joinUpdate>,
-  { left, isBrief }: { readonly left: readonly JoiningRow[] } & JoinOptions,
+  { left, isBrief }: { readonly left: readonly EntryRow[] } & JoinOptions,
 ): Promise<JoinWritten> {
   const { dynamo } = engine
   const own = recordEntry(engine, record.queue, update)

@@ -3,7 +3,7 @@ import { present } from '../../shared/wire.ts'
 import { checkLimit, checkMs, checkPriority } from '../core/check-requests.ts'
 import { expiryOf } from '../core/expiry.ts'
 import { deadLetterOf, decodeItem, escapedBytes, isReference, scheduledOf } from '../core/item.ts'
-import { itemId, scheduledSortKey } from '../core/keys.ts'
+import { type ItemPlace, itemId, scheduledSortKey } from '../core/keys.ts'
 import {
   decodeScheduled,
   dueOf,
@@ -37,7 +37,6 @@ import {
 } from '../core/record.ts'
 import {
   type BrowseOrder,
-  type BrowsePlace,
   badCursor,
   decodeCursor,
   encodeCursor,
@@ -206,7 +205,7 @@ type Browsing = {
   readonly priority: number | undefined
   readonly limit: number
   readonly order: BrowseOrder
-  readonly place: BrowsePlace | undefined
+  readonly place: ItemPlace | undefined
 }
 
 /** Shows the next items in the order of pops, or the last ones backwards, without taking them. */

@@ -2,13 +2,19 @@ import { ID_RULE, isDeadLetterQueue, isQueueId } from '../../shared/bounds.ts'
 import { checkQueueId, QueueError, whyNot } from '../../shared/errors.ts'
 import { randomText } from '../../shared/system.ts'
 import { present } from '../../shared/wire.ts'
-import { type Append, appendOf, type Placed, tailBytesAllowed } from '../core/append.ts'
+import {
+  type Append,
+  appendOf,
+  type Placed,
+  tailBytesAllowed,
+  withAppended,
+} from '../core/append.ts'
 import { checkAhead, checkPriority } from '../core/check-requests.ts'
 import { encodeItem, type ItemTimes, spanOf } from '../core/item.ts'
 import { itemId } from '../core/keys.ts'
 import { isDue } from '../core/later.ts'
 import { ANSWER_BYTES_MAX, INLINE_BYTES_MAX, PUSH_BYTES_MAX } from '../core/limits.ts'
-import { movedItem, withAppended } from '../core/moved-items.ts'
+import { movedItem } from '../core/moved-items.ts'
 import {
   forOneWriteOf,
   idsByForm,
