@@ -17,8 +17,8 @@ import { readQueuePatterns } from './driver/queue-settings.ts'
 import { type SegmentMoved, unwatched, watchSegments } from './requests/batches.ts'
 import { ItemReader } from './requests/item-reader.ts'
 
-// How options become an engine: defaults, the two stores, and what one process remembers. The one place that builds one,
-// for the verbs of `createQueues` and for tools beside them.
+// How options become an engine: defaults, the two stores, and what one process remembers. The one place that builds
+// one, for the verbs of `createQueues` and for tools beside them.
 
 export type QueuesOptions = {
   readonly tableName: string

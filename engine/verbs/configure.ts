@@ -36,11 +36,12 @@ import { newRecord } from '../requests/append-update.ts'
 import { putFirst } from '../storing/make-lanes.ts'
 import type { DeployedPatterns } from '../upkeep-verbs.ts'
 
-// Settings: those of one queue, and those of prefixes (patterns). A queue's own settings change with a fenced write of its
-// record, so two changes never mix; without a record, the change makes the first one. A queue knows the newest revision of
-// the patterns that it has seen, so settings that a process still remembers never replace newer ones. The patterns are one
-// row with a revision: they change as a whole, together with the request for the walk that gives them to the queues that
-// are there. After a lost answer, the row's mark and revision say whether the change is in; or that nobody can tell.
+// Settings: those of one queue, and those of prefixes (patterns). A queue's own settings change with a fenced write of
+// its record, so two changes never mix; without a record, the change makes the first one. A queue knows the newest
+// revision of the patterns that it has seen, so settings that a process still remembers never replace newer ones. The
+// patterns are one row with a revision: they change as a whole, together with the request for the walk that gives them
+// to the queues that are there. After a lost answer, the row's mark and revision say whether the change is in; or that
+// nobody can tell.
 
 /** The revision of the queue's own settings, or the tag of any settings (`tagOf`). */
 type Match = { readonly ifMatch?: number | string | undefined }

@@ -34,10 +34,10 @@ import type {
   QueueSummary,
 } from '../item-verbs.ts'
 
-// Queues as the directory index has them, shard by shard: the state of one, pages of many, and the walk that comes to each.
-// The index is a little late: it may still name a queue that was forgotten, and not yet one that was just made. So lists
-// and walks go by the records themselves. A record that cannot be read just now, or that a newer engine has written, is
-// named without its counts, and stands in the way of no other.
+// Queues as the directory index has them, shard by shard: the state of one, pages of many, and the walk that comes to
+// each. The index is a little late: it may still name a queue that was forgotten, and not yet one that was just made.
+// So lists and walks go by the records themselves. A record that cannot be read just now, or that a newer engine has
+// written, is named without its counts, and stands in the way of no other.
 
 /** Lanes whose first items we read at a time, to tell how old the oldest is. */
 const LANES_AT_ONCE = 16

@@ -46,9 +46,10 @@ import { sealQuietly } from '../storing/seal.ts'
 import { byReference, discardBatches, discardUnlessOpen } from '../storing/write-entries.ts'
 
 // Schedules that are due push their items; and how schedules are read. One transaction moves the schedule's row on, on
-// condition that it is as we saw it, and appends the items to the queue's record. So each occurrence is pushed once, even
-// if other processes do the same at the same time, or one dies in the middle; after a lost answer, the row says whether it
-// has moved on. If the queue has no room, or refuses the items, the schedule keeps the occurrence and says when to try again.
+// condition that it is as we saw it, and appends the items to the queue's record. So each occurrence is pushed once,
+// even if other processes do the same at the same time, or one dies in the middle; after a lost answer, the row says
+// whether it has moved on. If the queue has no room, or refuses the items, the schedule keeps the occurrence and says
+// when to try again.
 
 /** Transactions of one visit: the thousand that `missed: all` may bring, and as many lost races. */
 const ROUNDS_MAX = 24
