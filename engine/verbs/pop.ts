@@ -33,7 +33,6 @@ import {
   passRetries,
   STARVING_FROM,
   startPassing,
-  takeLiving,
 } from './pop-take.ts'
 
 // A pop, from its request to its answer: what is due joins first, then a claim if one will do, and otherwise a write
@@ -169,10 +168,7 @@ function decideFenced(
         kind: 'read',
         stretches: plan.picks,
         bytesMax: ANSWER_BYTES_MAX,
-        next: (entries) =>
-          record.timed
-            ? takeLiving({ engine, record, plan, command, view, passing }, entries)
-            : decideTake(engine, record, plan, entries, command, view),
+        next: (entries) => decideTake({ engine, record, plan, command, view, passing }, entries),
       }
     default:
       throw plan satisfies never
