@@ -33,13 +33,15 @@ import type {
   WakeRequest,
 } from './upkeep-verbs.ts'
 
-// The names that requests may have. TypeScript checks that all of them are here, and nothing else.
+// The engine for callers whom no compiler may have checked: it refuses options and requests with names that it does not
+// know. One that we passed over may be the one that keeps items: a pop whose `require_ack` we do not see is for good.
+// The names are in tables, and TypeScript checks that all of them are here, and nothing else.
 
 type Given<Verb extends keyof Queues, At extends number> = Names<
   NonNullable<Parameters<Queues[Verb]>[At]>
 >
 
-export const optionNames: Names<QueuesOptions> = {
+const optionNames: Names<QueuesOptions> = {
   tableName: 0,
   bucketName: 0,
   dynamodb: 0,
@@ -166,7 +168,7 @@ export const requestNames: Requests<Queues> = {
  * Refuses options with which the engine would break its promises: with a time of 0, a key is forgotten at once, and
  * a repeated push pushes again. Not in the engine itself, because its own tests take shorter times.
  */
-export function checkQueuesOptions(options: QueuesOptions): void {
+function checkQueuesOptions(options: QueuesOptions): void {
   checkFields(options, optionNames, undefined)
   for (const name of ['dynamodb', 's3'] as const) checkStore(name, options[name])
   const { idempotencyTtlSeconds, remindAfterSeconds, waitingPopsMax } = options
@@ -207,10 +209,6 @@ function checkWhole(name: string, value: number | undefined, { min, max }: Bound
   throw new TypeError(`${name} must be a whole number ${range}, and is ${is}`)
 }
 
-/**
- * The engine for callers whom no compiler may have checked. An option that we passed over may be the one that keeps
- * items: a pop whose `require_ack` we do not see is for good.
- */
 export function createQueues(options: QueuesOptions): Queues {
   checkQueuesOptions(options)
   return careful(createTrustingQueues(options))

@@ -17,6 +17,9 @@ import { readQueuePatterns } from './driver/queue-settings.ts'
 import { ItemReader } from './requests/item-reader.ts'
 import { type SegmentMoved, unwatched, watchSegments } from './requests/segment-rows.ts'
 
+// How options become an engine: defaults, the two stores, and what one process remembers. The one place that builds
+// one, for the verbs of `createQueues` and for tools beside them.
+
 export type QueuesOptions = {
   readonly tableName: string
   readonly bucketName: string
@@ -51,7 +54,6 @@ export type QueuesOptions = {
   readonly onSegmentMoved?: ((moved: SegmentMoved) => void) | undefined
 }
 
-/** The one place that builds an engine: for the verbs of `createQueues`, and for tools beside them. */
 export function createEngine(options: QueuesOptions): Engine {
   const {
     random = secureRandom,

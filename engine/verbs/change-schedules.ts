@@ -31,96 +31,11 @@ import {
 } from './push-due.ts'
 import { append } from './send-append.ts'
 
-/** The sweeper may move a schedule on at any time, but rarely does. */
-const ATTEMPTS_MAX = 12
-
-export type Change =
-  | { readonly kind: 'as-it-is' }
-  /** If `after` is undefined, the schedule is deleted. */
-  | { readonly kind: 'change'; readonly after: Schedule | undefined; readonly item?: ScheduleItem }
-
-/** Goes into the transaction of a change, which happens only if this can. */
-export type Fence = { readonly write: RowWrite; readonly refused: () => QueueError }
-
-type Sent = { readonly before: Schedule | undefined; readonly after: Schedule | undefined }
-
-/**
- * Reads, decides and writes. After a lost answer, the row tells: it has our tag; or the write can still land, and we
- * send it again; or the row has moved on without it.
- */
-export async function changeSchedule(
-  engine: Engine,
-  queue: string,
-  name: string,
-  decide: (before: Schedule | undefined) => Promise<Change>,
-  fence?: Fence,
-): Promise<Schedule | undefined> {
-  let open: (Sent & { readonly cause: unknown }) | undefined
-  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
-    try {
-      const before = await readSchedule(engine, queue, name)
-      if (open !== undefined) {
-        const fate = fateOf(open, before)
-        if (fate === 'landed') return before
-        if (fate === 'unknown') break
-        if (fate === 'never') open = undefined
-      }
-      const decided = await decide(before)
-      if (decided.kind === 'as-it-is') return before
-      const { after } = decided
-      const rows = rowsOf(engine, queue, name, before, decided)
-      const written = await send(engine, rows, fence)
-      if (written.kind === 'done') return after
-      if (
-        written.kind === 'failed' &&
-        fence !== undefined &&
-        written.reasons[rows.length]?.failed
-      ) {
-        throw fence.refused()
-      }
-      if (written.kind === 'unknown') open = { before, after, cause: written.cause }
-    } catch (error) {
-      if (open !== undefined) break
-      throw error
-    }
-    await pause(engine, attempt)
-  }
-  throw open === undefined ? busy(queue) : inDoubt(queue, name, open.cause)
-}
-
-function rowsOf(
-  { dynamo, clock }: Engine,
-  queue: string,
-  name: string,
-  before: Schedule | undefined,
-  { after, item }: Extract<Change, { kind: 'change' }>,
-): readonly RowWrite[] {
-  return after === undefined
-    ? deletion(dynamo.tableName, queue, name, before)
-    : replacement(dynamo.tableName, before, after, clock.nowMs(), item)
-}
-
-const send = ({ dynamo }: Engine, rows: readonly RowWrite[], fence: Fence | undefined) =>
-  dynamo.transact({ TransactItems: [...rows, ...(fence ? [fence.write] : [])] as never })
-
-/** What the row says about a write whose answer was lost. */
-function fateOf(sent: Sent, now: Schedule | undefined): 'landed' | 'open' | 'never' | 'unknown' {
-  if (now?.tag === sent.after?.tag) return 'landed'
-  // The write may have made it, and somebody may have deleted it since: made again, it would outlive that deletion.
-  if (now === undefined) return 'unknown'
-  if (now?.tag !== sent.before?.tag) return 'unknown'
-  // The sweeper has moved it: our write would find another version.
-  return now?.version === sent.before?.version ? 'open' : 'never'
-}
-
-const inDoubt = (queue: string, name: string, cause: unknown): QueueError =>
-  new QueueError(
-    'STORE_UNAVAILABLE',
-    `Cannot tell whether schedule "${name}" of queue "${queue}" was changed, because the store's answer was lost`,
-    { outcome: 'unknown', cause },
-  )
-
-// What callers do to a schedule. Each change is one transaction, on condition that the row is as we saw it.
+// What callers and deployments do to a schedule: put, pause, resume, run, delete. Each change is one transaction, on
+// condition that the schedule's row is as we saw it; the sweeper may move it on at any time, and then we decide again.
+// After a lost answer the row tells: it has our tag; or the write can still land, and we send it again; or the row has
+// moved on without it; or somebody has changed it since, and nobody can tell. A deployment's change also has its fence
+// in the transaction, so a deployment that a newer one has replaced changes nothing.
 
 /** A tag; or `*` for any schedule, as long as there is one. */
 type Match = { readonly ifMatch?: string | undefined }
@@ -189,13 +104,79 @@ export async function withdrawSchedule(
   return { queue, name, result }
 }
 
+/** Returns whether there was one. */
+export async function deleteSchedule(
+  engine: Engine,
+  queue: string,
+  name: string,
+  { ifMatch }: Match = {},
+): Promise<boolean> {
+  checkQueueId(queue)
+  checkScheduleName(name)
+  let wasThere = false
+  await changeSchedule(engine, queue, name, async (before) => {
+    checkMatch(queue, name, before, ifMatch)
+    wasThere = before !== undefined
+    return wasThere ? { kind: 'change', after: undefined } : { kind: 'as-it-is' }
+  })
+  return wasThere
+}
+
+/** The schedule pushes nothing until somebody resumes it. */
+export const pauseSchedule = (engine: Engine, queue: string, name: string): Promise<Schedule> =>
+  changeThere(engine, queue, name, async (before) =>
+    before.paused ? undefined : { ...before, paused: true },
+  )
+
 /**
- * Pushes a due occurrence first, because no deployment may drop it. That moves the schedule on, so the change finds
- * another version, and we decide it again.
+ * The schedule goes on. Its rule decides about the occurrences missed meanwhile, however short the pause was: `skip`
+ * begins with the next occurrence from now on, and `one` pushes the last that was due, on behalf of all. An occurrence
+ * that waited counts as missed.
  */
-async function pushOwed(engine: Engine, before: Schedule): Promise<void> {
-  if (!isDue(before, engine.clock.nowMs())) return
-  await pushDue(engine, before, Number.POSITIVE_INFINITY)
+export const resumeSchedule = (engine: Engine, queue: string, name: string): Promise<Schedule> =>
+  changeThere(engine, queue, name, async (before) => {
+    if (!before.paused) return undefined
+    const nextMs = await resumedAt(before, engine.clock.nowMs())
+    return { ...before, paused: false, nextMs, retryAtMs: undefined, refused: undefined }
+  })
+
+async function resumedAt(before: Schedule, nowMs: number): Promise<number | undefined> {
+  const { nextMs, missed } = before
+  if (nextMs === undefined || nextMs > nowMs || missed === 'all') return nextMs
+  const times = await timesOf(before)
+  return missed === 'skip' ? times.from(nowMs + 1) : Math.max(nextMs, ...times.before(nowMs + 1, 1))
+}
+
+async function changeThere(
+  engine: Engine,
+  queue: string,
+  name: string,
+  next: (before: Schedule) => Promise<Schedule | undefined>,
+): Promise<Schedule> {
+  checkQueueId(queue)
+  checkScheduleName(name)
+  const tag = newMark(engine)
+  const changed = await changeSchedule(engine, queue, name, async (before) => {
+    if (before === undefined) throw noSuchSchedule(queue, name)
+    const after = await next(before)
+    if (after === undefined) return { kind: 'as-it-is' }
+    return { kind: 'change', after: { ...after, tag, version: before.version + 1 } }
+  })
+  return changed as Schedule
+}
+
+/** Pushes the schedule's item now, once, paused or not; its times stay as they are. */
+export async function runSchedule(engine: Engine, queue: string, name: string): Promise<Pushed> {
+  const { text, priority } = await schedule(engine, queue, name)
+  const items = [{ text, priority }]
+  const { addition } = await prepare(engine, queue, items)
+  // The push limit is for callers' own pushes.
+  const limit = { verb: 'push', pass: 'free', receivedMs: undefined } as const
+  const placed = await append(engine, queue, addition, { ...limit }).catch(async (error) => {
+    await discardUnlessOpen(engine, queue, addition, error)
+    throw error
+  })
+  return { ids: idsOf(items, placed) }
 }
 
 /** `isAlike`: nothing changes but the owner. */
@@ -266,65 +247,13 @@ const isGoingOn = (
     before.nextMs <= nowMs &&
     times.from(before.nextMs) === before.nextMs)
 
-/** Returns whether there was one. */
-export async function deleteSchedule(
-  engine: Engine,
-  queue: string,
-  name: string,
-  { ifMatch }: Match = {},
-): Promise<boolean> {
-  checkQueueId(queue)
-  checkScheduleName(name)
-  let wasThere = false
-  await changeSchedule(engine, queue, name, async (before) => {
-    checkMatch(queue, name, before, ifMatch)
-    wasThere = before !== undefined
-    return wasThere ? { kind: 'change', after: undefined } : { kind: 'as-it-is' }
-  })
-  return wasThere
-}
-
-/** The schedule pushes nothing until somebody resumes it. */
-export const pauseSchedule = (engine: Engine, queue: string, name: string): Promise<Schedule> =>
-  changeThere(engine, queue, name, async (before) =>
-    before.paused ? undefined : { ...before, paused: true },
-  )
-
 /**
- * The schedule goes on. Its rule decides about the occurrences missed meanwhile, however short the pause was: `skip`
- * begins with the next occurrence from now on, and `one` pushes the last that was due, on behalf of all. An occurrence
- * that waited counts as missed.
+ * Pushes a due occurrence first, because no deployment may drop it. That moves the schedule on, so the change finds
+ * another version, and we decide it again.
  */
-export const resumeSchedule = (engine: Engine, queue: string, name: string): Promise<Schedule> =>
-  changeThere(engine, queue, name, async (before) => {
-    if (!before.paused) return undefined
-    const nextMs = await resumedAt(before, engine.clock.nowMs())
-    return { ...before, paused: false, nextMs, retryAtMs: undefined, refused: undefined }
-  })
-
-async function resumedAt(before: Schedule, nowMs: number): Promise<number | undefined> {
-  const { nextMs, missed } = before
-  if (nextMs === undefined || nextMs > nowMs || missed === 'all') return nextMs
-  const times = await timesOf(before)
-  return missed === 'skip' ? times.from(nowMs + 1) : Math.max(nextMs, ...times.before(nowMs + 1, 1))
-}
-
-async function changeThere(
-  engine: Engine,
-  queue: string,
-  name: string,
-  next: (before: Schedule) => Promise<Schedule | undefined>,
-): Promise<Schedule> {
-  checkQueueId(queue)
-  checkScheduleName(name)
-  const tag = newMark(engine)
-  const changed = await changeSchedule(engine, queue, name, async (before) => {
-    if (before === undefined) throw noSuchSchedule(queue, name)
-    const after = await next(before)
-    if (after === undefined) return { kind: 'as-it-is' }
-    return { kind: 'change', after: { ...after, tag, version: before.version + 1 } }
-  })
-  return changed as Schedule
+async function pushOwed(engine: Engine, before: Schedule): Promise<void> {
+  if (!isDue(before, engine.clock.nowMs())) return
+  await pushDue(engine, before, Number.POSITIVE_INFINITY)
 }
 
 /** Callers who make schedules at the same moment may exceed the bound together. */
@@ -353,16 +282,88 @@ function checkMatch(
   )
 }
 
-/** Pushes the schedule's item now, once, paused or not; its times stay as they are. */
-export async function runSchedule(engine: Engine, queue: string, name: string): Promise<Pushed> {
-  const { text, priority } = await schedule(engine, queue, name)
-  const items = [{ text, priority }]
-  const { addition } = await prepare(engine, queue, items)
-  // The push limit is for callers' own pushes.
-  const limit = { verb: 'push', pass: 'free', receivedMs: undefined } as const
-  const placed = await append(engine, queue, addition, { ...limit }).catch(async (error) => {
-    await discardUnlessOpen(engine, queue, addition, error)
-    throw error
-  })
-  return { ids: idsOf(items, placed) }
+type Change =
+  | { readonly kind: 'as-it-is' }
+  /** If `after` is undefined, the schedule is deleted. */
+  | { readonly kind: 'change'; readonly after: Schedule | undefined; readonly item?: ScheduleItem }
+
+/** Goes into the transaction of a change, which happens only if this can. */
+export type Fence = { readonly write: RowWrite; readonly refused: () => QueueError }
+
+type Sent = { readonly before: Schedule | undefined; readonly after: Schedule | undefined }
+
+/** The sweeper may move a schedule on at any time, but rarely does. */
+const ATTEMPTS_MAX = 12
+
+/** Reads, decides and writes, until the row is as decided. */
+async function changeSchedule(
+  engine: Engine,
+  queue: string,
+  name: string,
+  decide: (before: Schedule | undefined) => Promise<Change>,
+  fence?: Fence,
+): Promise<Schedule | undefined> {
+  let open: (Sent & { readonly cause: unknown }) | undefined
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
+    try {
+      const before = await readSchedule(engine, queue, name)
+      if (open !== undefined) {
+        const fate = fateOf(open, before)
+        if (fate === 'landed') return before
+        if (fate === 'unknown') break
+        if (fate === 'never') open = undefined
+      }
+      const decided = await decide(before)
+      if (decided.kind === 'as-it-is') return before
+      const { after } = decided
+      const rows = rowsOf(engine, queue, name, before, decided)
+      const written = await send(engine, rows, fence)
+      if (written.kind === 'done') return after
+      if (
+        written.kind === 'failed' &&
+        fence !== undefined &&
+        written.reasons[rows.length]?.failed
+      ) {
+        throw fence.refused()
+      }
+      if (written.kind === 'unknown') open = { before, after, cause: written.cause }
+    } catch (error) {
+      if (open !== undefined) break
+      throw error
+    }
+    await pause(engine, attempt)
+  }
+  throw open === undefined ? busy(queue) : inDoubt(queue, name, open.cause)
 }
+
+function rowsOf(
+  { dynamo, clock }: Engine,
+  queue: string,
+  name: string,
+  before: Schedule | undefined,
+  { after, item }: Extract<Change, { kind: 'change' }>,
+): readonly RowWrite[] {
+  return after === undefined
+    ? deletion(dynamo.tableName, queue, name, before)
+    : replacement(dynamo.tableName, before, after, clock.nowMs(), item)
+}
+
+const send = ({ dynamo }: Engine, rows: readonly RowWrite[], fence: Fence | undefined) =>
+  dynamo.transact({ TransactItems: [...rows, ...(fence ? [fence.write] : [])] as never })
+
+/** What the row says about a write whose answer was lost. */
+function fateOf(sent: Sent, now: Schedule | undefined): 'landed' | 'open' | 'never' | 'unknown' {
+  if (now?.tag === sent.after?.tag) return 'landed'
+  // The write may have made it, and somebody may have deleted it since: made again, it would outlive that deletion.
+  if (now === undefined) return 'unknown'
+  if (now?.tag !== sent.before?.tag) return 'unknown'
+  // The sweeper has moved it: our write would find another version.
+  return now?.version === sent.before?.version ? 'open' : 'never'
+}
+
+const inDoubt = (queue: string, name: string, cause: unknown): QueueError =>
+  new QueueError(
+    'STORE_UNAVAILABLE',
+    `Cannot tell whether schedule "${name}" of queue "${queue}" was changed, because the store's answer was lost`,
+    { outcome: 'unknown', cause },
+  )

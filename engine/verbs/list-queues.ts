@@ -34,44 +34,10 @@ import type {
   QueueSummary,
 } from '../item-verbs.ts'
 
-const prefixForm = /^[A-Za-z0-9._-]{0,111}$/
-
-export const isPrefix = (text: string): boolean => prefixForm.test(text)
-
-export function checkPrefix(prefix: string): void {
-  if (isPrefix(prefix)) return
-  throw new QueueError('INVALID_PARAMETER', 'prefix must be the beginning of a queue id', {
-    field: 'prefix',
-  })
-}
-
-/** The queues of one shard that have this prefix, ordered by name, after the one named. */
-export async function queuesIn(
-  engine: Engine,
-  shard: number,
-  {
-    prefix,
-    after,
-    limit,
-  }: { readonly prefix: string; readonly after: string | undefined; readonly limit: number },
-): Promise<string[]> {
-  const low = recordPrefix(prefix)
-  const past = after === undefined ? undefined : recordPrefix(after)
-  // '~' sorts after every character that a queue id may contain.
-  const { rows } = await engine.dynamo.query({
-    IndexName: DIRECTORY_INDEX,
-    KeyConditionExpression: '#s=:s AND pk BETWEEN :low AND :high',
-    ExpressionAttributeNames: { '#s': 'shard' },
-    ExpressionAttributeValues: {
-      ':s': shard,
-      // Appending a character that sorts below all those of ids turns "from" into "after".
-      ':low': past === undefined ? low : `${past} `,
-      ':high': `${low}~`,
-    },
-    Limit: limit,
-  })
-  return rows.map((row) => queueOfRecordKey(row.pk as string))
-}
+// Queues as the directory index has them, shard by shard: the state of one, pages of many, and the walk that comes to
+// each. The index is a little late: it may still name a queue that was forgotten, and not yet one that was just made.
+// So lists and walks go by the records themselves. A record that cannot be read just now, or that a newer engine has
+// written, is named without its counts, and stands in the way of no other.
 
 /** Lanes whose first items we read at a time, to tell how old the oldest is. */
 const LANES_AT_ONCE = 16
@@ -93,6 +59,7 @@ export async function inspect(
     (sum, [priority], i) => sum + countOf(lockedNow(record, priority, visible[i] ?? [], nowMs)),
     0,
   )
+  const nextDue = earliestDue(record.scheduled)
   const oldestPushedAtMs = oldest ? await readOldest(engine, record) : oldestInTails(record)
   return {
     queue,
@@ -106,7 +73,7 @@ export async function inspect(
     ...blockedField(record, nowMs),
     deadCount: lanes.reduce((sum, [, lane]) => sum + countOf(lane.dead), 0),
     scheduledCount: record.scheduled.items,
-    ...nextDue(record),
+    ...(nextDue !== undefined && { nextDueMs: 1_000 * nextDue }),
     ...(oldestPushedAtMs !== undefined && { oldestPushedAtMs }),
     lanes: lanes.map(([, lane]) => laneView(record, lane)),
     locks: liveLocks(record, nowMs)
@@ -121,11 +88,6 @@ export async function inspect(
     configuration: record.configuration,
     etag: etagOf(record),
   }
-}
-
-function nextDue({ scheduled }: QueueRecord): { nextDueMs?: number } {
-  const due = earliestDue(scheduled)
-  return due === undefined ? {} : { nextDueMs: 1_000 * due }
 }
 
 const stateOfNothing = (queue: string, configuration: Configuration): QueueState => ({
@@ -289,3 +251,42 @@ export async function walkOn(
 
 export const walkToNextShard = ({ shard }: WalkPlace): WalkPlace | undefined =>
   shard + 1 < SHARDS ? { shard: shard + 1 } : undefined
+
+const prefixForm = /^[A-Za-z0-9._-]{0,111}$/
+
+const isPrefix = (text: string): boolean => prefixForm.test(text)
+
+export function checkPrefix(prefix: string): void {
+  if (isPrefix(prefix)) return
+  throw new QueueError('INVALID_PARAMETER', 'prefix must be the beginning of a queue id', {
+    field: 'prefix',
+  })
+}
+
+/** The queues of one shard that have this prefix, ordered by name, after the one named. */
+async function queuesIn(
+  engine: Engine,
+  shard: number,
+  {
+    prefix,
+    after,
+    limit,
+  }: { readonly prefix: string; readonly after: string | undefined; readonly limit: number },
+): Promise<string[]> {
+  const low = recordPrefix(prefix)
+  const past = after === undefined ? undefined : recordPrefix(after)
+  // '~' sorts after every character that a queue id may contain.
+  const { rows } = await engine.dynamo.query({
+    IndexName: DIRECTORY_INDEX,
+    KeyConditionExpression: '#s=:s AND pk BETWEEN :low AND :high',
+    ExpressionAttributeNames: { '#s': 'shard' },
+    ExpressionAttributeValues: {
+      ':s': shard,
+      // Appending a character that sorts below all those of ids turns "from" into "after".
+      ':low': past === undefined ? low : `${past} `,
+      ':high': `${low}~`,
+    },
+    Limit: limit,
+  })
+  return rows.map((row) => queueOfRecordKey(row.pk as string))
+}

@@ -30,11 +30,11 @@ import { sealLater } from '../storing/copy-later.ts'
 import { ensureLane } from '../storing/make-lanes.ts'
 import { discardBatches, discardUnlessOpen, entriesAt } from '../storing/write-entries.ts'
 
-// Where items become scheduled by a move: waiting ones that are put off, and scheduled ones that change their place. The
-// write puts them into new rows, each of one second, whose keys no other write can use, because it takes the next number
-// of a seal; entries of the record's list that are due in the same second go along, so their order stays. If a join, a
-// seal or a cancel comes in between, the scheduled items have changed, and the write fails. Then the batches that we have
-// stored serve the next try, as long as their ids still lead to them.
+// Where items become scheduled by a move: waiting ones that are put off, and scheduled ones that change their place.
+// The write puts them into new rows, each of one second, whose keys no other write can use, because it takes the next
+// number of a seal; entries of the record's list that are due in the same second go along, so their order stays. If a
+// join, a seal or a cancel comes in between, the scheduled items have changed, and the write fails. Then the batches
+// that we have stored serve the next try, as long as their ids still lead to them.
 
 /** Where a move puts scheduled items, which stay scheduled. */
 export type NewPlace = {
@@ -81,17 +81,17 @@ const TRIES_MAX = 8
 
 /**
  * Makes waiting items scheduled, here or in another queue, in their order. One transaction takes them out of their
- * lanes and puts the row from which they will join, so each is in one place at any time. If a join, a seal or a cancel
- * comes in between, it changes the scheduled items, and this write fails.
+ * lanes and puts the row from which they will join, so each is in one place at any time.
  */
 export async function putOff(engine: Engine, moving: Moving, dueMs: number): Promise<Moved> {
   const { record, to, priority, items, options } = moving
+  const due = Math.ceil(dueMs / 1_000)
   const target = await readTarget(engine, record, { queue: to, priority })
-  if (mustSealBefore(target, Math.ceil(dueMs / 1_000), options.nowMs)) {
+  if (mustSealBefore(target, due, options.nowMs)) {
     await sealLater(engine, target)
     return { kind: 'blocked' }
   }
-  const placing = await placeIn(engine, target, comingFrom(engine, moving, dueMs))
+  const placing = await placeIn(engine, target, comingFrom(engine, moving, due))
   const batches = appendOf(new Map([[0, placing.entries.map(({ entry }) => entry)]]))
   const put = await putPlaced(engine, moving, placing).catch(async (error: unknown) => {
     await discardUnlessOpen(engine, to, batches, error)
@@ -116,9 +116,7 @@ async function putPlaced(engine: Engine, moving: Moving, placing: Placing): Prom
     const { change, beside } = writeOf(engine, moving, placed)
     const committed = await commitBeside(engine, change, beside)
     if (committed.kind === 'lost') return committed
-    if (committed.kind === 'committed') {
-      return { kind: 'committed', after: committed.record }
-    }
+    if (committed.kind === 'committed') return { kind: 'committed', after: committed.record }
     await pause(engine, tries)
     const target = await readTarget(engine, record, { queue, priority })
     placed = await placedStill(engine, placing, target)
@@ -127,9 +125,8 @@ async function putPlaced(engine: Engine, moving: Moving, placing: Placing): Prom
   return { kind: 'lost', current: await readRecord(engine, record.queue) }
 }
 
-function comingFrom(engine: Engine, moving: Moving, dueMs: number): Coming[] {
+function comingFrom(engine: Engine, moving: Moving, due: number): Coming[] {
   const { record, to, priority, items, texts, options } = moving
-  const due = Math.ceil(dueMs / 1_000)
   // An item that comes back from the dead letters counts as new anyway, from when it is due.
   const times = { nowMs: options.nowMs, redriven: {} }
   return items.map((named, at) => ({

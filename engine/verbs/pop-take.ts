@@ -49,10 +49,11 @@ import { answerBytes } from '../requests/item-reader.ts'
 import { isMoreThere } from '../storing/join-first.ts'
 
 // The ends of a pop under the fence: it takes the items that it has read, or finds nothing to take. Because it reads
-// first, items that cannot be read stay (rule 4). Where items may expire, one write takes those that have not and passes
-// over those that have; if all that it met have, it writes how far it has come, goes on behind them, and ends after a
-// number of such writes by saying that there may be more. An answer "empty" that acknowledges is one write as well, on
-// condition that nothing has become visible meanwhile. Also what all pops share: how items, locks and counts are told.
+// first, items that cannot be read stay (rule 4). Where items may expire, one write takes those that have not and
+// passes over those that have; if all that it met have, it writes how far it has come, goes on behind them, and ends
+// after a number of such writes by saying that there may be more. An answer "empty" that acknowledges is one write as
+// well, on condition that nothing has become visible meanwhile. Also what all pops share: how items, locks and counts
+// are told.
 
 export function itemsOf(
   record: QueueRecord,
@@ -104,15 +105,43 @@ export const turnedAway = (itemsAcknowledged: number): PopOutcome => ({
 /** From this lost race on, a pop asks claims to stand back, and keeps to one lane. */
 export const STARVING_FROM = 4
 
-/** Takes the items that were read. */
-export function decideTake(
-  engine: Engine,
-  record: QueueRecord,
-  plan: PopTake,
-  entries: readonly string[],
-  command: PopCommand,
-  { nowMs, losses }: View,
-): Decision<PopOutcome> {
+/** How far a call has come: through expired items, and with the lock that it acknowledges. */
+export type Passing = {
+  /** How many writes tried to pass over some. */
+  passes: number
+  /** One of them landed. */
+  hasPassed: boolean
+  /** The call's own claim met some, so the rest of the call needs the fence. */
+  metInClaim: boolean
+  /** An earlier write of this call has settled the lock that it named, with so many items. */
+  itemsAcknowledged: number | undefined
+}
+
+export const startPassing = (): Passing => ({
+  passes: 0,
+  hasPassed: false,
+  metInClaim: false,
+  itemsAcknowledged: undefined,
+})
+
+type Popping = {
+  readonly engine: Engine
+  readonly record: QueueRecord
+  readonly plan: PopTake
+  readonly command: PopCommand
+  readonly view: View
+  readonly passing: Passing
+}
+
+/** Takes the items that were read. Where items may expire, some of them may have, and others take their place. */
+export const decideTake = (popping: Popping, entries: readonly string[]): Decision<PopOutcome> =>
+  popping.record.timed
+    ? goOn(popping, nothingFound, popping.plan.picks, entries, 1)
+    : takeAll(popping, entries)
+
+function takeAll(popping: Popping, entries: readonly string[]): Decision<PopOutcome> {
+  const { engine, record, plan, command, view } = popping
+  const { nowMs, losses } = view
   const taken = takeItems(plan, entries.length, command, nowMs)
   const lapsed = record.checkAtMs !== undefined && record.checkAtMs <= nowMs
   const change = changeOf(engine, record, taken.draft, {
@@ -184,38 +213,7 @@ const LOOKS_PER_PASS = 8
  */
 const LOOKS_FOR_MS = 2_000
 
-/** How far a call has come: through expired items, and with the lock that it acknowledges. */
-export type Passing = {
-  /** How many writes tried to pass over some. */
-  passes: number
-  /** One of them landed. */
-  hasPassed: boolean
-  /** The call's own claim met some, so the rest of the call needs the fence. */
-  metInClaim: boolean
-  /** An earlier write of this call has settled the lock that it named, with so many items. */
-  itemsAcknowledged: number | undefined
-}
-
-export const startPassing = (): Passing => ({
-  passes: 0,
-  hasPassed: false,
-  metInClaim: false,
-  itemsAcknowledged: undefined,
-})
-
-type Popping = {
-  readonly engine: Engine
-  readonly record: QueueRecord
-  readonly plan: PopTake
-  readonly command: PopCommand
-  readonly view: View
-  readonly passing: Passing
-}
-
-/** The items read first may do. If some of them have expired, the pop looks further for others to replace them. */
-export const takeLiving = (popping: Popping, entries: readonly string[]): Decision<PopOutcome> =>
-  goOn(popping, nothingFound, popping.plan.picks, entries, 1)
-
+/** The items read so far may do. If some of them have expired, the pop looks further for others to replace them. */
 function goOn(
   popping: Popping,
   before: Found,
@@ -250,8 +248,8 @@ const boundsOf = ({ plan: { draft, picks }, command }: Popping): Bounds => ({
 
 /** There is nothing to pass over, or no room for it until dead items have moved. */
 function takeThose(popping: Popping, { entries }: Found): Decision<PopOutcome> {
-  const { engine, record, plan, command, view, passing } = popping
-  if (entries.length > 0) return decideTake(engine, record, plan, entries, command, view)
+  const { record, passing } = popping
+  if (entries.length > 0) return takeAll(popping, entries)
   return passing.hasPassed ? stopHere(popping, []) : refuse(tooManyDead(record))
 }
 
@@ -263,12 +261,12 @@ const tooManyDead = ({ queue }: QueueRecord): QueueError =>
 
 /** One write removes the expired items and takes the others. If all have expired, the call goes on behind them. */
 function passAndTake(popping: Popping, { over, kept, entries }: Found): Decision<PopOutcome> {
-  const { engine, record, plan, command, view, passing } = popping
+  const { engine, record, plan, view, passing } = popping
   if (kept.length > 0) {
     const draft = passOver(plan.draft, over)
     const inFlightFreed = plan.inFlightFreed - weightOf(plan.draft, over)
     const passed = { ...plan, draft, picks: kept, inFlightFreed }
-    return counting(engine, over, decideTake(engine, record, passed, entries, command, view))
+    return counting(engine, over, takeAll({ ...popping, plan: passed }, entries))
   }
   if (passing.passes === PASSES_MAX) return stopHere(popping, over)
   passing.passes += 1

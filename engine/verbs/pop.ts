@@ -33,14 +33,13 @@ import {
   passRetries,
   STARVING_FROM,
   startPassing,
-  takeLiving,
 } from './pop-take.ts'
 
-// A pop, from its request to its answer: what is due joins first, then a claim if one will do, and otherwise a write under
-// the fence, which takes, repeats, ends what has expired, or finds nothing. A claim names no version, so many consumers
-// take at once; under the fence one writer wins each time, so nobody starves. What a remembered record says is enough to
-// take items, and never enough to say that there are fewer: pushes do not move the version, so we look first. A call
-// that has acknowledged a lock and fails afterwards says that something has changed.
+// A pop, from its request to its answer: what is due joins first, then a claim if one will do, and otherwise a write
+// under the fence, which takes, repeats, ends what has expired, or finds nothing. A claim names no version, so many
+// consumers take at once; under the fence, one writer always wins. What a remembered record says is enough to take
+// items, and never enough to say that there are fewer: pushes do not move the version, so we look first. A call that
+// has acknowledged a lock and fails afterwards says that something has changed.
 
 /** Lost races, each a round trip and a pause; with the hold, 64 contenders lose far fewer. */
 const ATTEMPTS_MAX = 24
@@ -169,10 +168,7 @@ function decideFenced(
         kind: 'read',
         stretches: plan.picks,
         bytesMax: ANSWER_BYTES_MAX,
-        next: (entries) =>
-          record.timed
-            ? takeLiving({ engine, record, plan, command, view, passing }, entries)
-            : decideTake(engine, record, plan, entries, command, view),
+        next: (entries) => decideTake({ engine, record, plan, command, view, passing }, entries),
       }
     default:
       throw plan satisfies never

@@ -38,8 +38,8 @@ import { type Engine, outcomeUnknown } from '../driver/engine.ts'
 import type { Prepared } from '../storing/write-entries.ts'
 
 // Several pushes as one: which of them one append takes, the notes that it leaves for their keys, and what a push that
-// happened before is answered. The answer of the first push with a key is in a note of the record until that goes into a
-// receipt, a row for each key. So an append whose answer was lost is found by its notes; or, once these have left the
+// happened before is answered. The answer of the first push with a key is in a note of the record until that goes into
+// a receipt, a row for each key. So an append whose answer was lost is found by its notes; or, once these have left the
 // record, by its receipts; or nobody can tell, and we say so.
 
 /** One of several pushes that go together. */

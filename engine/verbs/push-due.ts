@@ -45,81 +45,11 @@ import { makeRoom } from '../storing/make-room.ts'
 import { sealQuietly } from '../storing/seal.ts'
 import { byReference, discardBatches, discardUnlessOpen } from '../storing/write-entries.ts'
 
-/** How often a put may come between the reads of the two rows: nobody changes a schedule that often. */
-const READS_MAX = 5
-
-export async function readSchedule(
-  { dynamo }: Engine,
-  queue: string,
-  name: string,
-): Promise<Schedule | undefined> {
-  const row = await dynamo.get(scheduleKey(queue, name), true)
-  return row && decodeSchedule(row)
-}
-
-export const readScheduleItem = async (
-  { dynamo }: Engine,
-  { queue, name }: Pick<Schedule, 'queue' | 'name'>,
-): Promise<ScheduleItem | undefined> =>
-  decodeScheduleItem(await dynamo.get(scheduleItemKey(queue, name), true))
-
-export type WholeSchedule = Schedule & { readonly text: string }
-
-/** The schedule with its item. */
-export async function schedule(
-  engine: Engine,
-  queue: string,
-  name: string,
-): Promise<WholeSchedule> {
-  checkQueueId(queue)
-  checkScheduleName(name)
-  for (let read = 1; read <= READS_MAX; read += 1) {
-    const found = await readSchedule(engine, queue, name)
-    if (found === undefined) throw noSuchSchedule(queue, name)
-    const item = await readScheduleItem(engine, found)
-    if (item?.mark === found.itemMark) return { ...found, text: item.text }
-  }
-  throw busy(queue)
-}
-
-/** All schedules of a queue, by name, without their items. */
-export async function schedules(engine: Engine, queue: string): Promise<readonly Schedule[]> {
-  checkQueueId(queue)
-  const found: Schedule[] = []
-  let from: Record<string, unknown> | undefined
-  do {
-    const { rows, next } = await engine.dynamo.query({
-      KeyConditionExpression: 'pk=:pk',
-      ExpressionAttributeValues: { ':pk': schedulesPartition(queue) },
-      ConsistentRead: true,
-      ...(from !== undefined && { ExclusiveStartKey: from }),
-    })
-    found.push(...rows.map(decodeSchedule))
-    from = next
-  } while (from !== undefined)
-  return found
-}
-
-export const noSuchSchedule = (queue: string, name: string): QueueError =>
-  new QueueError('SCHEDULE_NOT_FOUND', `Queue "${queue}" has no schedule "${name}"`, {
-    field: 'name',
-  })
-
-/**
- * Loads the calendar when a cron schedule first needs it: a process without one never does. It takes all times from
- * its caller, and none from a clock.
- */
-export async function timesOf({
-  timing,
-  startsAtMs,
-  endsAtMs,
-}: Pick<Schedule, 'timing' | 'startsAtMs' | 'endsAtMs'>): Promise<Times> {
-  const times =
-    'cron' in timing
-      ? cronTimes((await import('croner')).Cron, timing)
-      : intervalTimes(timing.baseMs, timing.everySeconds)
-  return withinBounds(times, { startsAtMs, endsAtMs })
-}
+// Schedules that are due push their items; and how schedules are read. One transaction moves the schedule's row on, on
+// condition that it is as we saw it, and appends the items to the queue's record. So each occurrence is pushed once,
+// even if other processes do the same at the same time, or one dies in the middle; after a lost answer, the row says
+// whether it has moved on. If the queue has no room, or refuses the items, the schedule keeps the occurrence and says
+// when to try again.
 
 /** Transactions of one visit: the thousand that `missed: all` may bring, and as many lost races. */
 const ROUNDS_MAX = 24
@@ -132,11 +62,7 @@ export type DuePushed = {
   readonly nextAtMs?: number | undefined
 }
 
-/**
- * Pushes the due occurrences of this schedule in one transaction: the schedule's row moves on, on condition that
- * it is as we saw it, and the queue's record gets the items. So we push each occurrence once, even if other
- * processes do the same at the same time, or one dies in the middle.
- */
+/** Pushes the due occurrences of this schedule, as many as the time lasts for. */
 export async function pushDue(
   engine: Engine,
   first: Schedule,
@@ -196,6 +122,22 @@ async function pushOnce(engine: Engine, schedule: Schedule, nowMs: number): Prom
   if (dues.length === 0) return write(engine, schedule, after)
   const entries = entriesOf(engine, item.text, dues, nowMs)
   return write(engine, schedule, after, await additionOf(engine, schedule, entries))
+}
+
+/**
+ * Loads the calendar when a cron schedule first needs it: a process without one never does. It takes all times from
+ * its caller, and none from a clock.
+ */
+export async function timesOf({
+  timing,
+  startsAtMs,
+  endsAtMs,
+}: Pick<Schedule, 'timing' | 'startsAtMs' | 'endsAtMs'>): Promise<Times> {
+  const times =
+    'cron' in timing
+      ? cronTimes((await import('croner')).Cron, timing)
+      : intervalTimes(timing.baseMs, timing.everySeconds)
+  return withinBounds(times, { startsAtMs, endsAtMs })
 }
 
 /** These errors go away by themselves, or with a deployment: the next sweep tries again. */
@@ -268,10 +210,7 @@ async function additionOf(
   return inline.bytes <= INLINE_BYTES_MAX ? inline : byReference(engine, queue, lanes)
 }
 
-/**
- * The schedule's move and the append: both or neither. After a lost answer we read the row: either it has moved on,
- * or we try the same occurrence again and find the row as it was.
- */
+/** The schedule's move and the append: both or neither. */
 async function write(
   engine: Engine,
   before: Schedule,
@@ -325,12 +264,72 @@ const appendTo = (engine: Engine, queue: string, addition: Append): RowWrite => 
   },
 })
 
-const reread = (engine: Engine, { queue, name }: Schedule): Promise<Schedule | undefined> =>
-  readSchedule(engine, queue, name)
-
 /** We write both rows together, so a person has deleted one by hand. */
 const withoutItem = ({ queue, name }: Schedule): QueueError =>
   new QueueError(
     'SCHEDULE_NOT_FOUND',
     `Cannot run schedule "${name}" of queue "${queue}" because its item is gone; put it again`,
   )
+
+/** How often a put may come between the reads of the two rows: nobody changes a schedule that often. */
+const READS_MAX = 5
+
+export type WholeSchedule = Schedule & { readonly text: string }
+
+/** The schedule with its item. */
+export async function schedule(
+  engine: Engine,
+  queue: string,
+  name: string,
+): Promise<WholeSchedule> {
+  checkQueueId(queue)
+  checkScheduleName(name)
+  for (let read = 1; read <= READS_MAX; read += 1) {
+    const found = await readSchedule(engine, queue, name)
+    if (found === undefined) throw noSuchSchedule(queue, name)
+    const item = await readScheduleItem(engine, found)
+    if (item?.mark === found.itemMark) return { ...found, text: item.text }
+  }
+  throw busy(queue)
+}
+
+/** All schedules of a queue, by name, without their items. */
+export async function schedules(engine: Engine, queue: string): Promise<readonly Schedule[]> {
+  checkQueueId(queue)
+  const found: Schedule[] = []
+  let from: Record<string, unknown> | undefined
+  do {
+    const { rows, next } = await engine.dynamo.query({
+      KeyConditionExpression: 'pk=:pk',
+      ExpressionAttributeValues: { ':pk': schedulesPartition(queue) },
+      ConsistentRead: true,
+      ...(from !== undefined && { ExclusiveStartKey: from }),
+    })
+    found.push(...rows.map(decodeSchedule))
+    from = next
+  } while (from !== undefined)
+  return found
+}
+
+export async function readSchedule(
+  { dynamo }: Engine,
+  queue: string,
+  name: string,
+): Promise<Schedule | undefined> {
+  const row = await dynamo.get(scheduleKey(queue, name), true)
+  return row && decodeSchedule(row)
+}
+
+const reread = (engine: Engine, { queue, name }: Schedule): Promise<Schedule | undefined> =>
+  readSchedule(engine, queue, name)
+
+export const readScheduleItem = async (
+  { dynamo }: Engine,
+  { queue, name }: Pick<Schedule, 'queue' | 'name'>,
+): Promise<ScheduleItem | undefined> =>
+  decodeScheduleItem(await dynamo.get(scheduleItemKey(queue, name), true))
+
+export const noSuchSchedule = (queue: string, name: string): QueueError =>
+  new QueueError('SCHEDULE_NOT_FOUND', `Queue "${queue}" has no schedule "${name}"`, {
+    field: 'name',
+  })

@@ -54,9 +54,9 @@ import { append, appendNew } from './send-append.ts'
 //
 //   two pushes with one key at once   an append passes only while its keys are new by the record that we looked at; who
 //                                     loses looks again, and answers what the first one was answered
-//   a key that is used again late     its old note goes into its receipt first, because it blocks the new one
+//   a key that is used again late     its old note leaves the record first, because it blocks the new one
 //   a lost answer                     notes and receipts say whether it landed; if they cannot, the error says so
-//   one of many that does not fit     the group is halved until it fails alone, and those that need as much room with it
+//   one of many that does not fit     the group is halved until it fails alone, or with those that need as much room
 
 /** The verb `push`: sends each call by itself, or those that linger together. */
 export function pushVerbs(engine: Engine, batching: Batching | undefined): PushingVerbs {

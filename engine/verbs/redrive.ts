@@ -39,9 +39,10 @@ import type { RedriveRequest } from '../item-verbs.ts'
 import { type LanesMoved, move, moveLanes } from '../storing/move-across.ts'
 import { timesOfRedriven } from './move.ts'
 
-// Redrive: dead letters back to the lanes that they came from. One transaction of two records moves up to 100 of a lane,
-// so each item is in one of the queues at any time. A lost race is read again and tried again, to a bound. Items that
-// were pushed here by hand stay, and so do locked ones; we remember, for this call, which we have read.
+// Redrive: dead letters back to the lanes that they came from. One transaction of two records moves up to 100 of a
+// lane, so each item is in one of the queues at any time. After a lost race we read the record and try again, to a
+// bound. Items that were pushed here by hand stay, and so do locked ones; we remember, for this call, which we have
+// read.
 
 const ITEMS_PER_MOVE = 100
 const LOSSES_MAX = 24

@@ -26,11 +26,11 @@ import type { AcknowledgeResult, ReleaseRequest, SettleRequest } from '../item-v
 import { acknowledgeUpdate, extendUpdate } from '../requests/blind-updates.ts'
 import { buryDead, type LanesMoved } from '../storing/move-across.ts'
 
-// What a consumer does with its lock: acknowledge, extend, release, dead-letter. A lock is live, acknowledged, ended (the
-// record remembers the last ones, and how) or unknown. A whole lock is acknowledged blindly, with a mark that the next
-// fenced write folds, and extended blindly, on condition that it has the expiry that we saw: both may be sent again. All
-// else goes under the fence, which settles every race: with a pop that ends the lock because its time is over, with
-// another settling of it. A repetition gets the answer of the first, and never a second effect.
+// What a consumer does with its lock: acknowledge, extend, release, dead-letter. A lock is live, acknowledged, ended
+// (the record remembers the last ones, and how) or unknown. A blind write acknowledges a whole lock with a mark, which
+// the next fenced write folds; another extends it, on condition that it still has the expiry that we saw. Both may be
+// sent again. All else goes under the fence, which settles every race: with a pop that ends the lock because its time
+// is over, with another call for the same lock. A repetition gets the answer of the first, and never a second effect.
 
 /** How often we send an acknowledge whose answers get lost; repeating it changes nothing. */
 const SENDINGS_MAX = 4

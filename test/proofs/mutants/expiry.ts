@@ -13,7 +13,7 @@ const forRoom = 'engine/storing/make-room.ts'
 // biome-ignore format: a mutant is a row
 export const expiryMutants: readonly Mutant[] = [
   mutant('expired-handed-out-by-a-pop', '0040 every pop that hands items out looks',
-    ['engine/verbs/pop.ts', 'record.timed ? takeLiving(', 'record.timed === undefined ? takeLiving('],
+    [passOver, 'popping.record.timed ? goOn(', 'popping.record.timed === undefined ? goOn('],
     test(expiryTest, 'by a pop'), simulation(300, 'expiring')),
   mutant('expired-handed-out-by-a-claim', '0040 a claim takes expired items out before it answers',
     ['engine/verbs/pop-claim.ts', 'now.timed ? sortAll', 'now.timed === undefined ? sortAll'],

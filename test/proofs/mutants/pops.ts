@@ -22,8 +22,8 @@ const fillTest = 'test/engine/fill.test.ts'
 export const popMutants: readonly Mutant[] = [
   mutant('pop-commits-before-it-reads', '§5.4 read before the write that takes',
     [[pop,
-      "return { kind: 'read', stretches: plan.picks, bytesMax: ANSWER_BYTES_MAX, next: (entries) => record.timed ? takeLiving({ engine, record, plan, command, view, passing }, entries) : decideTake(engine, record, plan, entries, command, view), }",
-      "return decideTake(engine, record, plan, Array(itemsIn(plan.picks)).fill(''), command, view)"],
+      "return { kind: 'read', stretches: plan.picks, bytesMax: ANSWER_BYTES_MAX, next: (entries) => decideTake({ engine, record, plan, command, view, passing }, entries), }",
+      "return decideTake({ engine, record, plan, command, view, passing }, Array(itemsIn(plan.picks)).fill(''))"],
      [take,
       'const known = await leaveDryQuietly(engine, after)',
       `const read = await engine.items.read(record, plan.picks)
