@@ -31,10 +31,10 @@ import { attempts, checkClock, done, type Limiter, nowMs, readRow, seenRow } fro
 import { outOfReach } from './take-slots.ts'
 import { ATTEMPTS_MAX, configurationUpdate, PAUSE_MS, tellRow } from './tell-row.ts'
 
-// Settings of keys and of prefixes: set, removed and read; and a key's state. A key's own settings lie on the row of its first
-// shard, so that every writer there reads them. Other shards are told before we answer; if we die on the way, processes
-// find out when they look at the first shard again. A write whose answer was lost is looked up: if it has landed, it is
-// ours. `ifMatch` holds for the row that the write names, however often we try.
+// Settings of keys and of prefixes: set, removed and read; and a key's state. A key's own settings lie on the row of
+// its first shard, so that every writer there reads them. Other shards are told before we answer; if we die on the
+// way, processes find out when they look at the first shard again. A write whose answer was lost is looked up: if it
+// has landed, it is ours. `ifMatch` holds for the row that the write names, however often we try.
 
 type StoredPattern = StoredSettings & { readonly p: string }
 

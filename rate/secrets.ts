@@ -11,8 +11,8 @@ import { attempts, done, KeptReading, type Secrets, type SecretsReader } from '.
 //   none ──first ticket──▶ newest ──changed──▶ newest, and the one before it signs until every process knows the new one
 //                                                 └──settled──▶ newest signs, former ones still verify ──forgotten──▶ void
 //
-// Two processes may make the first secret, or two people change it: the row takes one, and the other looks again. A change
-// takes its time from the store, because a wrong clock could let a secret sign before others accept it.
+// Two processes may make the first secret, or two people change it: the row takes one, and the other looks again. A
+// change takes its time from the store, because a wrong clock could let a secret sign before others accept it.
 
 /** As many bytes as the strength of the hash that it keys. */
 const SECRET_BYTES_MIN = 16

@@ -23,8 +23,8 @@ import { detailTypes, EVENT_SOURCE } from '../runtime/names.ts'
 import { type EventEntry, type EventsPort, putEvents } from '../runtime/put-events.ts'
 
 // Announces what happened to queues: from the two images of each write in the table's stream to events on the bus. It
-// remembers nothing: the images say which events a write makes, and give each its id, so a repetition announces the same.
-// A record that cannot be read, or an event that was not put, makes Lambda repeat the batch from there on.
+// remembers nothing: the images say which events a write makes, and give each its id, so a repetition announces the
+// same. A record that cannot be read, or an event that was not put, makes Lambda repeat the batch from there on.
 
 /**
  * Writes one log line a batch, even if it fails. The metrics for it are the stream's and Lambda's own, and
@@ -81,9 +81,10 @@ type AnnounceReport = {
 }
 
 /**
- * Announces what a batch of the table's stream did to its queues. It looks at every record and tries every event, even after a record that fails. Lambda repeats a batch
- * from its first failure on, and in the end hands the whole batch to the failure queue: by then the
- * records behind the failure have been announced, some of them more than once.
+ * Announces what a batch of the table's stream did to its queues. It looks at every record and tries every event,
+ * even after a record that fails. Lambda repeats a batch from its first failure on, and in the end hands the whole
+ * batch to the failure queue: by then the records behind the failure have been announced, some of them more than
+ * once.
  *
  * We skip a record of a newer format: no repetition helps, and a failure would hold up all other queues of its
  * shard until the stream forgets them. A sweeper that can read the record announces its items again.

@@ -13,8 +13,8 @@ import { type Environment, numberIn } from '../runtime/log.ts'
 
 export { HELD_TTL_SECONDS_MIN }
 
-// How a consumer is told what to do: the event that wakes it, the one by which it wakes the next run, and its settings, from
-// code and from the construct.
+// How a consumer is told what to do: the event that wakes it, the one by which it wakes the next run, and its
+// settings, from code and from the construct.
 
 export const CONSUMER_SOURCE = 'pushpop.consumer'
 export const RUN_CONTINUED = 'Run Continued'

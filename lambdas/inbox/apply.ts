@@ -15,8 +15,8 @@ import { describeError, type Run } from '../runtime/log.ts'
 import { KEY_ATTRIBUTE } from './send.ts'
 import type { ApplyPort } from './sqs.ts'
 
-// Applies messages of the inbox to their queues, in the order of each queue. SQS may deliver a message twice, or again after
-// an answer was lost: the queue's record tells which messages have been applied.
+// Applies messages of the inbox to their queues, in the order of each queue. SQS may deliver a message twice, or
+// again after an answer was lost: the queue's record tells which messages have been applied.
 //
 //   delivered ──▶ applied, or found applied already
 //       ├──no room, limit reached, store away──▶ delayed, with all behind it ──▶ delivered

@@ -14,8 +14,8 @@ import {
 import { RequestError } from '../http/answer.ts'
 import type { Inbox } from '../http/push.ts'
 
-// Puts pushes into the inbox. The form of a message is a contract, because anything in AWS may send one (docs/inbox.md): the
-// body of a push, in a group that has the name of its queue.
+// Puts pushes into the inbox. The form of a message is a contract, because anything in AWS may send one
+// (docs/inbox.md): the body of a push, in a group that has the name of its queue.
 //
 // After a lost answer we send again: for five minutes, SQS drops copies with the same deduplication id. So a push says
 // "unknown" only if no attempt is left.

@@ -11,8 +11,9 @@ import {
   variables,
 } from './names.ts'
 
-// What every invocation of a function has: its environment, its time, and one log line at its end, which carries what it
-// used and its metrics. Nothing secret goes into a log: no item, no lock's id, and of an error only what describes it.
+// What every invocation of a function has: its environment, its time, and one log line at its end, which carries what
+// it used and its metrics. Nothing secret goes into a log: no item, no lock's id, and of an error only what describes
+// it.
 
 /** What the template gives a function: `process.env`, except in tests. */
 export type Environment = Readonly<Record<string, string | undefined>>

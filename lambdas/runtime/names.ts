@@ -1,5 +1,5 @@
-// Names as plain data: of events, functions, metrics and environment variables. The functions, the stack, its dashboard and
-// alarms, and the tests of their pages share them, so that they cannot disagree.
+// Names as plain data: of events, functions, metrics and environment variables. The functions, the stack, its
+// dashboard and alarms, and the tests of their pages share them, so that they cannot disagree.
 
 export const EVENT_SOURCE = 'pushpop'
 

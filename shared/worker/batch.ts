@@ -12,8 +12,8 @@ import {
   type Run,
 } from './run.ts'
 
-// One popped batch, from its handler to its answers: the handler gets the items of a lock part by part, and each item is
-// then acknowledged, dead-lettered, or left in the lock to come again.
+// One popped batch, from its handler to its answers: the handler gets the items of a lock part by part, and each item
+// is then acknowledged, dead-lettered, or left in the lock to come again.
 //
 //   handed out ──handler returned──▶ done, or again, or dead, as it said
 //       └──threw──▶ again, or dead if it alone is to blame and failed too often
