@@ -18,7 +18,7 @@ import type { Waker } from './call-wake.ts'
 // timers, and announces waiting queues when a person asks. Locks come first: everything else has a bound of its own.
 //
 // Two sweepers may run: an old one of the previous deployment, perhaps frozen, and ours. Either may put its patterns
-// and schedules last. So ours looks once more after the time that a run can take, and an old one does not come again.
+// and schedules last. So ours looks again after the time that a run can take, and an old one does not.
 
 /** The event of the schedule, or of a person who calls the function by hand. */
 type SweeperEvent = {

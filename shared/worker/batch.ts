@@ -19,7 +19,7 @@ import {
 //       └──threw──▶ again, or dead if it alone is to blame and failed too often
 //       └──stopped, lost its lock, not tried──▶ again, and nothing is said against it
 //
-// If the lock is lost while we settle, all of its items come again: what a request has already settled stays settled.
+// If the lock is lost while we settle, its items come again, but for those that a request has settled already.
 
 /** The items of one lock. */
 export type Lot = { readonly items: readonly Item[]; readonly lock: HeldLock }
