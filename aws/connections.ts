@@ -10,8 +10,8 @@ import {
   timeoutError,
 } from './failures.ts'
 
-// Sends the requests of an AWS client in place of the SDK's own handler: it reuses connections without losing requests on
-// dead ones, bounds the time of every answer up to its last byte, and tells a request that never left
+// Sends the requests of an AWS client in place of the SDK's own handler: it reuses connections without losing
+// requests on dead ones, bounds the time of every answer up to its last byte, and tells a request that never left
 // (`RequestNotSentError`) from one whose fate is unknown.
 //
 //   connecting ──nothing has left yet──▶ established ──request sent──▶ answered ──▶ idle ──▶ used again, or closed if stale
@@ -146,9 +146,9 @@ type Bounds = {
 const ANSWER_BYTES_MAX = 128 * 1024 * 1024
 
 /**
- * One request and its whole answer. Rejects with `RequestNotSentError` if no part of the request left. After any other error, the request may
- * have been carried out, or may still be. The deadline holds up to the last byte of the answer, because a
- * body can stall just like the headers.
+ * One request and its whole answer. Rejects with `RequestNotSentError` if no part of the request left. After any
+ * other error, the request may have been carried out, or may still be. The deadline holds up to the last byte of the
+ * answer, because a body can stall just like the headers.
  */
 function exchange(
   sockets: Sockets,

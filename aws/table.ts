@@ -1,5 +1,5 @@
-// The table as plain data, which the CDK stack, the stack on one machine and the tests share, so that no two of them can
-// disagree about a key; and how an update of a row is written.
+// The table as plain data, which the CDK stack, the stack on one machine and the tests share, so that no two of them
+// can disagree about a key; and how an update of a row is written.
 
 /** The key of one row. */
 export type Key = { readonly pk: string; readonly sk: string }

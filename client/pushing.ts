@@ -15,8 +15,9 @@ import type { AsyncOptions, CallOptions, KeyOptions, PushItem, Queue } from './q
 import { newKey, pathOf } from './queue-calls.ts'
 import { aborted, delay, type Send } from './transport.ts'
 
-// Pushes as HTTP calls: each by itself, or those that linger together as one request with one key, whose answer we share
-// out. A call that the service would refuse, that has its own key, or that goes to the inbox never shares a request.
+// Pushes as HTTP calls: each by itself, or those that linger together as one request with one key, whose answer we
+// share out. A call that the service would refuse, that has its own key, or that goes to the inbox never shares a
+// request.
 
 type PushCall = {
   /** Pushes one item, or a list, which may hold only one. */

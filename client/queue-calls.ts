@@ -39,8 +39,8 @@ import {
   viewOf,
 } from './views.ts'
 
-// The verbs of a queue as HTTP calls, but for pushes (`pushing.ts`); and the settings of prefixes, which apply to queues
-// without their own.
+// The verbs of a queue as HTTP calls, but for pushes (`pushing.ts`); and the settings of prefixes, which apply to
+// queues without their own.
 
 type Request = Omit<Call, 'verb' | 'method' | 'path'>
 

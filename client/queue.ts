@@ -19,8 +19,8 @@ import type {
   View,
 } from './views.ts'
 
-// What a user of the client sees: a queue's verbs, their options, and the work of `consume`. Types alone; the answers' are
-// in `views.ts`.
+// What a user of the client sees: a queue's verbs, their options, and the work of `consume`. Types alone; the
+// answers' are in `views.ts`.
 
 /**
  * Does the work for one item. If it throws, the item goes back to the queue, and with `retry` it comes again later.

@@ -19,8 +19,8 @@ import type { Verb } from './retry.ts'
 import { type Answered, type Call, delay, type Send } from './transport.ts'
 import { ms, type View, viewOf } from './views.ts'
 
-// The rate limiter over HTTP: its routes, its answers with the engine's names (docs/rate-limits.md), and how a caller waits
-// for its turn in its own process, so that no call waits in the service.
+// The rate limiter over HTTP: its routes, its answers with the engine's names (docs/rate-limits.md), and how a caller
+// waits for its turn in its own process, so that no call waits in the service.
 //
 //   asked ──▶ allowed, or denied
 //     └──promised──▶ sleeping until its turn ──ticket verified──▶ ready: go · early: sleep on · too late: ask again

@@ -12,8 +12,8 @@ import {
   type Verb,
 } from './retry.ts'
 
-// One call: sent, timed, understood, and sent again if that is safe. An answer is a success, a refusal (nothing was changed),
-// or nothing certain.
+// One call: sent, timed, understood, and sent again if that is safe. An answer is a success, a refusal (nothing was
+// changed), or nothing certain.
 //
 //   sent ──success──▶ answered
 //     ├──refused──▶ told, or a pause ──▶ sent
@@ -313,8 +313,8 @@ function pauseAsked(header: string | null): number | undefined {
 type Redirected = Pick<Response, 'type' | 'status' | 'headers'>
 
 /**
- * We follow no redirect: a token or signature is meant only for the given address, and following some redirects would turn
- * a POST into a GET. A browser tells a page only that there was one: no status, no headers.
+ * We follow no redirect: a token or signature is meant only for the given address, and following some redirects would
+ * turn a POST into a GET. A browser tells a page only that there was one: no status, no headers.
  */
 const isRedirect = ({ type, status }: Redirected): boolean =>
   type === 'opaqueredirect' || (status >= 300 && status < 400)

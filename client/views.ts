@@ -14,8 +14,8 @@ import type {
 import type { ServiceErrorCode } from './errors.ts'
 import { itemTexts } from './json.ts'
 
-// The answers of calls, from the wire's names to the engine's (docs/engine.md): camelCase, times in milliseconds, absent
-// instead of null. Never convert items: their contents belong to the caller.
+// The answers of calls, from the wire's names to the engine's (docs/engine.md): camelCase, times in milliseconds,
+// absent instead of null. Never convert items: their contents belong to the caller.
 
 /** On the wire, times are in seconds, but the names do not say so; here, each name has its unit. */
 const times = {

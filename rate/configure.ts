@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Row } from '../aws/dynamo.ts'
+import type { Dynamo, Row } from '../aws/dynamo.ts'
 import { QueueError } from '../shared/errors.ts'
 import { PATTERNS_KEPT_MS } from './core/bounds.ts'
 import { naturalEpoch, placeInLine, remainingAt, turnMs, windowStartMs } from './core/epoch.ts'
@@ -31,27 +31,15 @@ import { attempts, checkClock, done, type Limiter, nowMs, readRow, seenRow } fro
 import { outOfReach } from './take-slots.ts'
 import { ATTEMPTS_MAX, configurationUpdate, PAUSE_MS, tellRow } from './tell-row.ts'
 
-// Settings of keys and of prefixes: set, removed and read; and a key's state. A key's own settings lie on the row of its first
-// shard, so that every writer there reads them. Other shards are told before we answer; if we die on the way, processes
-// find out when they look at the first shard again. A write whose answer was lost is looked up: if it has landed, it is
-// ours. `ifMatch` holds for the row that the write names, however often we try.
+// Settings of keys and of prefixes: set, removed and read; and a key's state. A key's own settings lie on the row of
+// its first shard, so that every writer there reads them. Other shards are told before we answer; if we die on the
+// way, processes find out when they look at the first shard again. A write whose answer was lost is looked up: if it
+// has landed, it is ours. `ifMatch` holds for the row that the write names, however often we try.
 
-type StoredPattern = StoredSettings & { readonly p: string }
-
-/** `r`: the revision; `l`: the patterns, the longest prefix first. */
-const encodePatterns = ({ patterns, revision }: Patterns): Row => ({
-  ...patternsKey,
-  r: revision,
-  l: patterns.map(({ prefix, settings }) => ({ p: prefix, ...encodeSettings(settings) })),
-})
-
-export function decodePatterns(row: Row | undefined): Patterns {
-  if (row === undefined) return noPatterns
-  const { r, l } = row as { r: number; l: readonly StoredPattern[] }
-  return {
-    revision: r,
-    patterns: l.map((stored) => ({ prefix: stored.p, settings: decodeSettings(stored) })),
-  }
+export type ConfigureRequest = {
+  readonly ifMatch?: number | undefined
+  /** When the gateway received the call, if known: we refuse a clock that is far from this. */
+  readonly receivedMs?: number | undefined
 }
 
 /** The settings that apply to a key, and where they come from: the first of these that exists. */
@@ -62,7 +50,23 @@ export type AppliedSettings = {
   readonly revision: number
 }
 
-export async function rateConfiguration(limiter: Limiter, key: string): Promise<AppliedSettings> {
+export const configureVerbs = (limiter: Limiter) => ({
+  state: (key: string) => rateState(limiter, key),
+  configuration: (key: string) => rateConfiguration(limiter, key),
+  configure: async (key: string, input: SettingsInput, request?: ConfigureRequest) => {
+    checkRateKey(key)
+    return replace(limiter, key, settingsFrom(input), request)
+  },
+  unconfigure: async (key: string, request?: ConfigureRequest) => {
+    checkRateKey(key)
+    return replace(limiter, key, undefined, request)
+  },
+  patterns: () => ratePatterns(limiter),
+  configurePatterns: (inputs: readonly PatternInput[], request?: ConfigureRequest) =>
+    configureRatePatterns(limiter, inputs, request),
+})
+
+async function rateConfiguration(limiter: Limiter, key: string): Promise<AppliedSettings> {
   checkRateKey(key)
   const row = await readRow(limiter, { key, shard: 0 })
   return applied(limiter, key, row)
@@ -83,38 +87,12 @@ async function applied(
   }
 }
 
-export type ConfigureRequest = {
-  readonly ifMatch?: number | undefined
-  /** When the gateway received the call, if known: we refuse a clock that is far from this. */
-  readonly receivedMs?: number | undefined
-}
-
-/** Gives a key its own settings; absent ones have their defaults. */
-export async function configureRate(
-  limiter: Limiter,
-  key: string,
-  input: SettingsInput,
-  request: ConfigureRequest = {},
-): Promise<AppliedSettings> {
-  checkRateKey(key)
-  return replace(limiter, key, settingsFrom(input), request)
-}
-
-/** Removes a key's own settings, so that those of its prefix, or the defaults, apply again. */
-export async function unconfigureRate(
-  limiter: Limiter,
-  key: string,
-  request: ConfigureRequest = {},
-): Promise<AppliedSettings> {
-  checkRateKey(key)
-  return replace(limiter, key, undefined, request)
-}
-
+/** Gives a key other settings of its own, or removes them, so that those of its prefix, or the defaults, apply again. */
 async function replace(
   limiter: Limiter,
   key: string,
   settings: Settings | undefined,
-  { ifMatch, receivedMs }: ConfigureRequest,
+  { ifMatch, receivedMs }: ConfigureRequest = {},
 ): Promise<AppliedSettings> {
   const place = { key, shard: 0 }
   const startedMs = nowMs(limiter)
@@ -218,12 +196,12 @@ function checkMatch(revision: number, ifMatch: number | undefined, why: string):
 /** Patterns change by hand, now and then. */
 const PATTERNS_ATTEMPTS_MAX = 5
 
-export async function ratePatterns(limiter: Limiter): Promise<Patterns> {
+async function ratePatterns(limiter: Limiter): Promise<Patterns> {
   return (await limiter.patterns.get(nowMs(limiter))).value
 }
 
 /** Replaces all patterns at once, so that one list always applies to a key, never a mix of two. */
-export async function configureRatePatterns(
+async function configureRatePatterns(
   limiter: Limiter,
   inputs: readonly PatternInput[],
   { ifMatch, receivedMs }: ConfigureRequest = {},
@@ -233,7 +211,7 @@ export async function configureRatePatterns(
   return attempts(
     PATTERNS_ATTEMPTS_MAX,
     async () => {
-      const before = decodePatterns(await limiter.dynamo.get(patternsKey, true))
+      const before = await readPatterns(limiter.dynamo)
       checkMatch(
         before.revision,
         ifMatch,
@@ -263,6 +241,27 @@ export async function configureRatePatterns(
   )
 }
 
+type StoredPattern = StoredSettings & { readonly p: string }
+
+/** `r`: the revision; `l`: the patterns, the longest prefix first. */
+const encodePatterns = ({ patterns, revision }: Patterns): Row => ({
+  ...patternsKey,
+  r: revision,
+  l: patterns.map(({ prefix, settings }) => ({ p: prefix, ...encodeSettings(settings) })),
+})
+
+export const readPatterns = async (dynamo: Dynamo): Promise<Patterns> =>
+  decodePatterns(await dynamo.get(patternsKey, true))
+
+function decodePatterns(row: Row | undefined): Patterns {
+  if (row === undefined) return noPatterns
+  const { r, l } = row as { r: number; l: readonly StoredPattern[] }
+  return {
+    revision: r,
+    patterns: l.map((stored) => ({ prefix: stored.p, settings: decodeSettings(stored) })),
+  }
+}
+
 type ShardState = {
   readonly shard: number
   readonly limit: number
@@ -281,7 +280,7 @@ export type RateState = AppliedSettings & {
 }
 
 /** Looks, and changes nothing: one read a shard. */
-export async function rateState(limiter: Limiter, key: string): Promise<RateState> {
+async function rateState(limiter: Limiter, key: string): Promise<RateState> {
   checkRateKey(key)
   const applied = await rateConfiguration(limiter, key)
   const { shards } = applied.settings

@@ -28,7 +28,14 @@ export type { ConfigureRequest } from './configure.ts'
 export type { Turn } from './core/epoch.ts'
 export type { Overrides, Pattern, PatternInput } from './core/settings.ts'
 export * from './rate-limits.ts'
-export type { SecretSource } from './secrets.ts'
+export {
+  createTicketSecrets,
+  type SecretSource,
+  type SecretsChanged,
+  type TicketSecrets,
+  type TicketSecretsOptions,
+  type TicketSecretVerbs,
+} from './secrets.ts'
 export type { TicketRequest } from './tickets.ts'
 
 // `pushpop/rate-limits`: the rate limiter on a table, without the API and without the queues.

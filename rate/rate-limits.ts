@@ -5,39 +5,21 @@ import { systemClock } from '../shared/system.ts'
 import {
   type AppliedSettings,
   type ConfigureRequest,
-  configureRate,
-  configureRatePatterns,
-  decodePatterns,
+  configureVerbs,
   type RateState,
-  rateConfiguration,
-  ratePatterns,
-  rateState,
-  unconfigureRate,
+  readPatterns,
 } from './configure.ts'
-import { patternsKey, secretKey } from './core/row.ts'
 import type { PatternInput, Patterns, Settings, SettingsInput } from './core/settings.ts'
 import { decideRate, type RateDecision, type RateRequest, type Standing } from './decide.ts'
 import { createSlotLimiter, KeptReading, type Limiter } from './limiter.ts'
-import {
-  decodeSecrets,
-  forgetFormerSecrets,
-  GivenSecrets,
-  rotateSecret,
-  type SecretSource,
-  type SecretsChanged,
-  storeTime,
-  TableSecrets,
-  type TicketSecrets,
-} from './secrets.ts'
+import { GivenSecrets, type SecretSource, TableSecrets } from './secrets.ts'
 import {
   type Admission,
   type AdmitRequest,
-  admit,
   type GivenUp,
-  giveUp,
   type TicketRequest,
   type TicketState,
-  verifyTicket,
+  ticketVerbs,
 } from './tickets.ts'
 
 export type {
@@ -49,15 +31,13 @@ export type {
   RateDecision,
   RateRequest,
   RateState,
-  SecretsChanged,
   Settings,
   SettingsInput,
   Standing,
-  TicketSecrets,
   TicketState,
 }
 
-// The limiter put together, and the secrets of its tickets alone, for the command that changes them.
+// The limiter put together from its parts.
 
 export type RateLimitsOptions = {
   readonly tableName: string
@@ -84,9 +64,7 @@ export function createRateLimits(options: RateLimitsOptions): RateLimits {
   const { secret } = options
   const limiter: Limiter = {
     ...createSlotLimiter({ dynamo, clock, random }),
-    patterns: new KeptReading(clock, async () =>
-      decodePatterns(await dynamo.get(patternsKey, true)),
-    ),
+    patterns: new KeptReading(clock, () => readPatterns(dynamo)),
     secrets:
       secret === undefined
         ? new TableSecrets(dynamo, clock, formerSecrets)
@@ -94,15 +72,8 @@ export function createRateLimits(options: RateLimitsOptions): RateLimits {
   }
   return {
     decide: (key, request) => decideRate(limiter, key, request),
-    admit: (key, request) => admit(limiter, key, request),
-    state: (key) => rateState(limiter, key),
-    configuration: (key) => rateConfiguration(limiter, key),
-    configure: (key, settings, request) => configureRate(limiter, key, settings, request),
-    unconfigure: (key, request) => unconfigureRate(limiter, key, request),
-    patterns: () => ratePatterns(limiter),
-    configurePatterns: (patterns, request) => configureRatePatterns(limiter, patterns, request),
-    verify: (key, ticket, request) => verifyTicket(limiter, key, ticket, request),
-    giveUp: (key, ticket, request) => giveUp(limiter, key, ticket, request),
+    ...ticketVerbs(limiter),
+    ...configureVerbs(limiter),
   }
 }
 
@@ -131,32 +102,4 @@ export interface RateLimits {
   /** Reads nothing but the table's own secrets, every five minutes. */
   verify(key: string, ticket: string, request?: TicketRequest): Promise<TicketState>
   giveUp(key: string, ticket: string, request?: TicketRequest): Promise<GivenUp>
-}
-
-export type TicketSecretsOptions = Pick<RateLimitsOptions, 'tableName' | 'dynamodb'> & {
-  readonly clock?: Clock | undefined
-}
-
-/** The secrets in the table. They sign the tickets of rate limits, unless the caller brings a secret. */
-export function createTicketSecrets(options: TicketSecretsOptions): TicketSecretVerbs {
-  const { tableName, clock = systemClock } = options
-  const { port, nowMs } = storeTime(options.dynamodb, clock)
-  const dynamo = new Dynamo(port, tableName, clock, Math.random)
-  return {
-    nowMs,
-    read: async () => decodeSecrets(await dynamo.get(secretKey, true)),
-    rotate: () => rotateSecret(dynamo, nowMs),
-    forgetFormer: () => forgetFormerSecrets(dynamo, nowMs),
-  }
-}
-
-export interface TicketSecretVerbs {
-  /** The time by the store's clock, once it has answered. Changes use that, because our clock may be wrong. */
-  nowMs(): number
-  /** Undefined before the first ticket is signed. */
-  read(): Promise<TicketSecrets | undefined>
-  /** Makes a new secret. It begins to sign once every process knows it, and existing tickets stay valid. */
-  rotate(): Promise<SecretsChanged>
-  /** For use after a leak: voids every ticket that a former secret has signed. */
-  forgetFormer(): Promise<SecretsChanged>
 }

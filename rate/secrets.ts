@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
-import { type Clock, type Dynamo, type Row, unavailable } from '../aws/dynamo.ts'
+import { type Clock, Dynamo, type Row, unavailable } from '../aws/dynamo.ts'
 import { asDocumentPort, type DocumentPort } from '../aws/failures.ts'
+import { systemClock } from '../shared/system.ts'
 import { secretKey } from './core/row.ts'
 import { invalid } from './core/settings.ts'
 import { attempts, done, KeptReading, type Secrets, type SecretsReader } from './limiter.ts'
@@ -11,8 +12,8 @@ import { attempts, done, KeptReading, type Secrets, type SecretsReader } from '.
 //   none ──first ticket──▶ newest ──changed──▶ newest, and the one before it signs until every process knows the new one
 //                                                 └──settled──▶ newest signs, former ones still verify ──forgotten──▶ void
 //
-// Two processes may make the first secret, or two people change it: the row takes one, and the other looks again. A change
-// takes its time from the store, because a wrong clock could let a secret sign before others accept it.
+// Two processes may make the first secret, or two people change it: the row takes one, and the other looks again. A
+// change takes its time from the store, because a wrong clock could let a secret sign before others accept it.
 
 /** As many bytes as the strength of the hash that it keys. */
 const SECRET_BYTES_MIN = 16
@@ -30,6 +31,85 @@ export const SECRETS_KEPT_MS = 300_000
 export const SECRET_SETTLES_MS = 2 * SECRETS_KEPT_MS
 /** With one change a month, tickets stay valid for three. Each former secret costs one more HMAC per forged ticket. */
 export const FORMER_SECRETS_MAX = 3
+
+export type TicketSecretsOptions = {
+  readonly tableName: string
+  readonly dynamodb: DynamoDBClient | DocumentPort
+  readonly clock?: Clock | undefined
+}
+
+/** The secrets in the table. They sign the tickets of rate limits, unless the caller brings a secret. */
+export function createTicketSecrets(options: TicketSecretsOptions): TicketSecretVerbs {
+  const { tableName, clock = systemClock } = options
+  const { port, nowMs } = storeTime(options.dynamodb, clock)
+  const dynamo = new Dynamo(port, tableName, clock, Math.random)
+  return {
+    nowMs,
+    read: async () => decodeSecrets(await dynamo.get(secretKey, true)),
+    rotate: () => rotateSecret(dynamo, nowMs),
+    forgetFormer: () => forgetFormerSecrets(dynamo, nowMs),
+  }
+}
+
+export interface TicketSecretVerbs {
+  /** The time by the store's clock, once it has answered. Changes use that, because our clock may be wrong. */
+  nowMs(): number
+  /** Undefined before the first ticket is signed. */
+  read(): Promise<TicketSecrets | undefined>
+  /** Makes a new secret. It begins to sign once every process knows it, and existing tickets stay valid. */
+  rotate(): Promise<SecretsChanged>
+  /** For use after a leak: voids every ticket that a former secret has signed. */
+  forgetFormer(): Promise<SecretsChanged>
+}
+
+/** The time of a change. We ask for it after reading the row. */
+type NowMs = () => number
+
+function rotateSecret(dynamo: Dynamo, nowMs: NowMs): Promise<SecretsChanged> {
+  const fresh = randomBytes(SECRET_BYTES)
+  return change(dynamo, (secrets) =>
+    // An earlier attempt wrote it, and its answer was lost.
+    Buffer.compare(secrets.newest, fresh) === 0
+      ? { kind: 'changed', secrets }
+      : rotated(secrets, fresh, Math.floor(nowMs())),
+  )
+}
+
+const forgetFormerSecrets = (dynamo: Dynamo, nowMs: NowMs): Promise<SecretsChanged> =>
+  change(dynamo, (secrets) => withoutFormer(secrets, Math.floor(nowMs())))
+
+export type SecretsChanged =
+  | SecretsChange
+  /** No ticket has been signed yet; the first makes the secret. */
+  | { readonly kind: 'none' }
+
+/** People change secrets by hand, now and then. */
+const CHANGE_ATTEMPTS_MAX = 5
+
+const change = (
+  dynamo: Dynamo,
+  decide: (secrets: TicketSecrets) => SecretsChange,
+): Promise<SecretsChanged> =>
+  attempts<SecretsChanged>(
+    CHANGE_ATTEMPTS_MAX,
+    async () => {
+      const before = decodeSecrets(await dynamo.get(secretKey, true))
+      if (before === undefined) return done({ kind: 'none' })
+      const decision = decide(before)
+      if (decision.kind === 'settling' || decision.secrets === before) return done(decision)
+      const written = await dynamo.put({
+        Item: encodeSecrets(decision.secrets),
+        ConditionExpression: unchanged(before),
+        ExpressionAttributeValues: { ':seen': before.newest },
+      })
+      return written.kind === 'done' ? done(decision) : { kind: 'again' }
+    },
+    () => unavailable(undefined),
+  )
+
+/** Fails if another command changed the row first, be it the secret or only by forgetting the former ones. */
+const unchanged = ({ former }: TicketSecrets): string =>
+  `s=:seen AND ${former.length === 0 ? 'attribute_not_exists' : 'attribute_exists'}(f)`
 
 /** Where the secret that signs tickets comes from. We ask for it when the first ticket needs it. */
 export type SecretSource = Uint8Array | (() => Promise<Uint8Array>)
@@ -117,55 +197,6 @@ const readOrMake = (dynamo: Dynamo): Promise<TicketSecrets> =>
     () => unavailable(undefined),
   )
 
-export type SecretsChanged =
-  | SecretsChange
-  /** No ticket has been signed yet; the first makes the secret. */
-  | { readonly kind: 'none' }
-
-/** People change secrets by hand, now and then. */
-const CHANGE_ATTEMPTS_MAX = 5
-
-/** The time of a change. We ask for it after reading the row. */
-type NowMs = () => number
-
-export function rotateSecret(dynamo: Dynamo, nowMs: NowMs): Promise<SecretsChanged> {
-  const fresh = randomBytes(SECRET_BYTES)
-  return change(dynamo, (secrets) =>
-    // An earlier attempt wrote it, and its answer was lost.
-    Buffer.compare(secrets.newest, fresh) === 0
-      ? { kind: 'changed', secrets }
-      : rotated(secrets, fresh, Math.floor(nowMs())),
-  )
-}
-
-export const forgetFormerSecrets = (dynamo: Dynamo, nowMs: NowMs): Promise<SecretsChanged> =>
-  change(dynamo, (secrets) => withoutFormer(secrets, Math.floor(nowMs())))
-
-const change = (
-  dynamo: Dynamo,
-  decide: (secrets: TicketSecrets) => SecretsChange,
-): Promise<SecretsChanged> =>
-  attempts<SecretsChanged>(
-    CHANGE_ATTEMPTS_MAX,
-    async () => {
-      const before = decodeSecrets(await dynamo.get(secretKey, true))
-      if (before === undefined) return done({ kind: 'none' })
-      const decision = decide(before)
-      if (decision.kind === 'settling' || decision.secrets === before) return done(decision)
-      const written = await dynamo.put({
-        Item: encodeSecrets(decision.secrets),
-        ConditionExpression: unchanged(before),
-        ExpressionAttributeValues: { ':seen': before.newest },
-      })
-      return written.kind === 'done' ? done(decision) : { kind: 'again' }
-    },
-    () => unavailable(undefined),
-  )
-
-/** Fails if another command changed the row first, be it the secret or only by forgetting the former ones. */
-const unchanged = ({ former }: TicketSecrets): string =>
-  `s=:seen AND ${former.length === 0 ? 'attribute_not_exists' : 'attribute_exists'}(f)`
-
 /** The table's secrets for signing tickets. */
 export type TicketSecrets = {
   readonly newest: Uint8Array
@@ -232,7 +263,7 @@ const encodeSecrets = ({ newest, signsFromMs, former }: TicketSecrets): Row => (
   ...(former.length > 0 && { f: former }),
 })
 
-export function decodeSecrets(row: Row | undefined): TicketSecrets | undefined {
+function decodeSecrets(row: Row | undefined): TicketSecrets | undefined {
   if (row === undefined) return undefined
   const { s: newest, at: signsFromMs = 0, f: former = [] } = row as SecretRow
   return { newest, signsFromMs, former }
@@ -256,7 +287,7 @@ type Stacked = {
  * The time from the `Date` header of the store's answers. AWS accepts signatures from clocks that are up to fifteen
  * minutes wrong, so a wrong clock can go unnoticed.
  */
-export function storeTime(client: DynamoDBClient | DocumentPort, clock: Clock): StoreTime {
+function storeTime(client: DynamoDBClient | DocumentPort, clock: Clock): StoreTime {
   const documents = asDocumentPort(client)
   let aheadMs = 0
 

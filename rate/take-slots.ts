@@ -21,7 +21,7 @@ import {
 
 // Takes slots of one row: load (from memory, or from the last refusal) → decide → commit. Settles these races:
 //
-// - others take at the same time: blind adds commute; a write that is refused returns the row as it is, and we decide again;
+// - others take at the same time: blind adds commute; a refused write returns the row as it is, and we decide again;
 // - somebody has changed the rules: the row tells news, and the caller looks the settings up;
 // - the answer is lost: we never look up what happened. At worst its slots are wasted, and we take others;
 // - the answer comes after its window: nobody may use the slots, and we take others.

@@ -12,8 +12,9 @@ import {
 import { attempts, done, nowMs, type Place, readRow, type SlotLimiter, seenRow } from './limiter.ts'
 import { keep, outOfReach } from './take-slots.ts'
 
-// Puts a row under settings that are stored elsewhere, whoever else writes to it meanwhile: the write names the row that it
-// was computed from, and if that has moved on, we compute it anew, after some tries with slack for what comes meanwhile.
+// Puts a row under settings that are stored elsewhere, whoever else writes to it meanwhile: the write names the row
+// that it was computed from, and if that has moved on, we compute it anew, after some tries with slack for what comes
+// meanwhile.
 
 /** A busy row moves on between reading and writing; after some tries, we allow for that. */
 export const ATTEMPTS_MAX = 16

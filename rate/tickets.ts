@@ -15,9 +15,9 @@ import {
 import { checkClock, type Limiter, nowMs, seenRow } from './limiter.ts'
 import { outOfReach } from './take-slots.ts'
 
-// Tickets: a call is admitted, or gets its turn as a ticket, a text that nobody else can forge. What a ticket is good for
-// follows from it and the clock alone. Only the last turn can be given back: the write's conditions say that nothing was
-// issued after it, so a turn that others stand behind stays empty.
+// Tickets: a call is admitted, or gets its turn as a ticket, a text that nobody else can forge. What a ticket is good
+// for follows from it and the clock alone. Only the last turn can be given back: the write's conditions say that
+// nothing was issued after it, so a turn that others stand behind stays empty.
 
 export type AdmitRequest = RateRequest & {
   /** How long the call may wait for its turn. If the turn is later, it gets a ticket at once. */
@@ -31,11 +31,39 @@ export type Admission =
   | Ticketed
   | OverrideRefused
 
+export type TicketState =
+  | { readonly kind: 'waiting'; readonly turn: Turn; readonly retryAfterMs: number }
+  | { readonly kind: 'ready'; readonly turn: Turn; readonly goodForMs: number }
+  /** Its time is over: a caller that did not go must ask again. */
+  | { readonly kind: 'over'; readonly turn: Turn }
+  /** We did not sign it, or it belongs to another key. */
+  | { readonly kind: 'invalid' }
+
+/** When the gateway received the call, if known: we refuse a clock that is far from this. */
+export type TicketRequest = Pick<RateRequest, 'receivedMs'>
+
+export type GivenUp =
+  /** Another request may have the place now. */
+  | { readonly kind: 'given-up' }
+  /** Others have been promised places behind it, which do not move, so the place stays empty. */
+  | { readonly kind: 'kept' }
+  /** The turn has come: its holder may have gone already. */
+  | { readonly kind: 'too-late' }
+  | { readonly kind: 'invalid' }
+
+export const ticketVerbs = (limiter: Limiter) => ({
+  admit: (key: string, request?: AdmitRequest) => admit(limiter, key, request),
+  verify: (key: string, ticket: string, request?: TicketRequest) =>
+    verifyTicket(limiter, key, ticket, request),
+  giveUp: (key: string, ticket: string, request?: TicketRequest) =>
+    giveUp(limiter, key, ticket, request),
+})
+
 /** A sleep may end early; so many in a row do not. */
 const SLEEPS_MAX = 20
 
 /** Decides, and makes the call wait for its turn if that comes soon enough. */
-export async function admit(
+async function admit(
   limiter: Limiter,
   key: string,
   request: AdmitRequest = {},
@@ -66,19 +94,8 @@ async function ticketed(limiter: Limiter, decision: Promised): Promise<Ticketed>
   return { ...decision, ticket: ticketOf(decision.turn, secret) }
 }
 
-export type TicketState =
-  | { readonly kind: 'waiting'; readonly turn: Turn; readonly retryAfterMs: number }
-  | { readonly kind: 'ready'; readonly turn: Turn; readonly goodForMs: number }
-  /** Its time is over: a caller that did not go must ask again. */
-  | { readonly kind: 'over'; readonly turn: Turn }
-  /** We did not sign it, or it belongs to another key. */
-  | { readonly kind: 'invalid' }
-
-/** When the gateway received the call, if known: we refuse a clock that is far from this. */
-export type TicketRequest = Pick<RateRequest, 'receivedMs'>
-
 /** Decided from the ticket and the clock alone. */
-export async function verifyTicket(
+async function verifyTicket(
   limiter: Limiter,
   key: string,
   ticket: string,
@@ -102,17 +119,8 @@ export async function verifyTicket(
   }
 }
 
-export type GivenUp =
-  /** Another request may have the place now. */
-  | { readonly kind: 'given-up' }
-  /** Others have been promised places behind it, which do not move, so the place stays empty. */
-  | { readonly kind: 'kept' }
-  /** The turn has come: its holder may have gone already. */
-  | { readonly kind: 'too-late' }
-  | { readonly kind: 'invalid' }
-
 /** Gives the place back if it is the last one. Do not use the ticket after this, even if it was kept. */
-export async function giveUp(
+async function giveUp(
   limiter: Limiter,
   key: string,
   ticket: string,

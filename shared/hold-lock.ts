@@ -1,6 +1,7 @@
-// Keeps a lock alive while a consumer works on its items, until the consumer lets go or the service says that the lock is
-// over. Either may come while an extension is under way. We then no longer wait for its answer, and it may still
-// land: a settled lock stays ended, and one that was left to end by itself ends a little later. The client bundles this file too, so it imports nothing.
+// Keeps a lock alive while a consumer works on its items, until the consumer lets go or the service says that the
+// lock is over. Either may come while an extension is under way. We then no longer wait for its answer, and it may
+// still land: a settled lock stays ended, and one that was left to end by itself ends a little later. The client
+// bundles this file too, so it imports nothing.
 
 /** We extend a lock before half its life is over: if that is slow or lost, there is time for two more tries. */
 const EXTEND_AFTER = 0.4

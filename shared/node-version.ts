@@ -1,5 +1,5 @@
-// The oldest Node that our code runs on, and the sentence for an older one. Every version of Node may load this file, so
-// it imports nothing.
+// The oldest Node that our code runs on, and the sentence for an older one. Every version of Node may load this file,
+// so it imports nothing.
 
 type Version = `${number}.${number}`
 

@@ -4,7 +4,7 @@ import {
   type SecretsChanged,
   type TicketSecrets,
   type TicketSecretVerbs,
-} from '../../rate/rate-limits.ts'
+} from '../../rate/secrets.ts'
 import { flag } from '../arguments/option-table.ts'
 import { type Context, command } from '../command.ts'
 import { type ExitCode, exitCodes } from '../exit-codes.ts'

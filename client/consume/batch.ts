@@ -7,8 +7,8 @@ import { isLockLost, PushPopError } from '../errors.ts'
 import type { Consumed, ConsumeFailure, Handler, Queue } from '../queue.ts'
 import type { Item } from '../views.ts'
 
-// The items of one lock: handled in order, then settled according to their outcomes, those that are done first. If the lock
-// is lost, its items come again, whatever the handler did; if a request is refused, the rest goes back.
+// The items of one lock: handled in order, then settled according to their outcomes, those that are done first. If
+// the lock is lost, its items come again, whatever the handler did; if a request is refused, the rest goes back.
 
 /** What the workers of one `consume` share. */
 export type Shift<T> = {

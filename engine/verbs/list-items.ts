@@ -3,7 +3,7 @@ import { present } from '../../shared/wire.ts'
 import { checkLimit, checkMs, checkPriority } from '../core/check-requests.ts'
 import { expiryOf } from '../core/expiry.ts'
 import { deadLetterOf, decodeItem, escapedBytes, isReference, scheduledOf } from '../core/item.ts'
-import { itemId, scheduledSortKey } from '../core/keys.ts'
+import { type ItemPlace, itemId, scheduledSortKey } from '../core/keys.ts'
 import {
   decodeScheduled,
   dueOf,
@@ -37,7 +37,6 @@ import {
 } from '../core/record.ts'
 import {
   type BrowseOrder,
-  type ItemPlace,
   badCursor,
   decodeCursor,
   encodeCursor,

@@ -22,8 +22,129 @@ import {
 import { detailTypes, EVENT_SOURCE } from '../runtime/names.ts'
 import { type EventEntry, type EventsPort, putEvents } from '../runtime/put-events.ts'
 
+// Announces what happened to queues: from the two images of each write in the table's stream to events on the bus. It
+// remembers nothing: the images say which events a write makes, and give each its id, so a repetition announces the
+// same. A record that cannot be read, or an event that was not put, makes Lambda repeat the batch from there on.
+
+/**
+ * Writes one log line a batch, even if it fails. The metrics for it are the stream's and Lambda's own, and
+ * one for records that it cannot read.
+ */
+export function announceHandler(
+  port: EventsPort,
+  bus: string,
+  log: Log,
+): (event: DynamoDBStreamEvent, context?: InvocationContext) => Promise<DynamoDBBatchResponse> {
+  return async (event, context = {}) => {
+    const durationMs = stopwatch()
+    const tally = new Tally()
+    const finish = (level: Level, fields: Fields): void => {
+      const used = {
+        request_id: context.awsRequestId,
+        function: 'Announce',
+        duration_ms: durationMs(),
+      }
+      log.invocation(level, 'run', { ...used, ...fields }, tally, Date.now())
+    }
+    try {
+      const { answer, ...done } = await announceBatch(port, bus, event, {
+        log,
+        remainingMs: remainingMsOf(context),
+        sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+        random: Math.random,
+      })
+      tally.count('FormatsUnknown', done.passed)
+      finish(done.failed + done.passed > 0 ? 'warn' : 'info', done)
+      return answer
+    } catch (error) {
+      finish('error', { error: describeError(error) })
+      throw error
+    }
+  }
+}
+
+type AnnounceRun = {
+  readonly log: Log
+  /** Until the platform stops us. */
+  remainingMs(): number
+  sleep(ms: number): Promise<void>
+  random(): number
+}
+
+type AnnounceReport = {
+  readonly answer: DynamoDBBatchResponse
+  readonly records: number
+  readonly events: number
+  readonly failed: number
+  /** Writes to records of a format that this function does not know. */
+  readonly passed: number
+}
+
+/**
+ * Announces what a batch of the table's stream did to its queues. It looks at every record and tries every event,
+ * even after a record that fails. Lambda repeats a batch from its first failure on, and in the end hands the whole
+ * batch to the failure queue: by then the records behind the failure have been announced, some of them more than
+ * once.
+ *
+ * We skip a record of a newer format: no repetition helps, and a failure would hold up all other queues of its
+ * shard until the stream forgets them. A sweeper that can read the record announces its items again.
+ */
+export async function announceBatch(
+  port: EventsPort,
+  bus: string,
+  event: DynamoDBStreamEvent,
+  { log, remainingMs, sleep, random }: AnnounceRun,
+): Promise<AnnounceReport> {
+  const records = event.Records ?? []
+  const failed = new Set<number>()
+  let passed = 0
+  const entries: EventEntry[] = []
+  /** The record from which each entry comes. */
+  const recordOf: number[] = []
+  for (const [at, record] of records.entries()) {
+    try {
+      const images = imagesOf(record)
+      if (images.kind === 'none') continue
+      for (const entry of entriesOf(bus, images)) {
+        entries.push(entry)
+        recordOf.push(at)
+      }
+    } catch (error) {
+      if (isFormatUnknown(error)) passed += 1
+      else failed.add(at)
+      log.write('error', 'write not understood', {
+        sequence_number: record.dynamodb?.SequenceNumber,
+        error: describeError(error),
+      })
+    }
+  }
+  const unsent = await putEvents(entries, {
+    port,
+    sleep,
+    random,
+    remainingMs,
+    onGivenUp: (count, error) => {
+      const problem = typeof error === 'string' ? { error_code: error } : describeError(error)
+      log.write('error', 'events not put', { events: count, error: problem })
+    },
+  })
+  for (const index of unsent) failed.add(recordOf[index] as number)
+  return {
+    answer: {
+      batchItemFailures: [...failed]
+        .sort((a, b) => a - b)
+        // Lambda cannot begin again at a record without a number: an empty identifier fails the batch.
+        .map((at) => ({ itemIdentifier: records[at]?.dynamodb?.SequenceNumber ?? '' })),
+    },
+    records: records.length,
+    events: entries.length - unsent.size,
+    failed: failed.size,
+    passed,
+  }
+}
+
 /** A write to a queue's record, as the stream shows it. */
-export type Images =
+type Images =
   /** A row of another kind, or a deleted record: no event. */
   | { readonly kind: 'none' }
   | {
@@ -36,7 +157,7 @@ export type Images =
     }
 
 /** Throws if it cannot tell what was written: going on would lose an event in silence. */
-export function imagesOf({ eventID, eventName, dynamodb }: DynamoDBRecord): Images {
+function imagesOf({ eventID, eventName, dynamodb }: DynamoDBRecord): Images {
   const pk = dynamodb?.Keys?.pk?.S
   const sk = dynamodb?.Keys?.sk?.S
   if (dynamodb === undefined || pk === undefined || sk === undefined) {
@@ -99,7 +220,7 @@ const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
 const PRIORITIES_MAX = 20
 
 /** The events of one write: what it did, and how it left the queue. Never an item, never a lock's id. */
-export function entriesOf(
+function entriesOf(
   bus: string,
   { writeId, atMs, before, after }: Extract<Images, { kind: 'write' }>,
 ): EventEntry[] {
@@ -176,122 +297,3 @@ function lockedByPriority(record: QueueRecord): ReadonlyMap<number, number> {
 /** Made from the write and the event's place in it: a repetition gets the same id, and no other event does. */
 const eventId = (writeId: string, kind: Transition['kind'], index: number): string =>
   createHash('sha256').update(`${writeId} ${kind} ${index}`).digest('hex').slice(0, 32)
-
-type AnnounceRun = {
-  readonly log: Log
-  /** Until the platform stops us. */
-  remainingMs(): number
-  sleep(ms: number): Promise<void>
-  random(): number
-}
-
-export type AnnounceReport = {
-  readonly answer: DynamoDBBatchResponse
-  readonly records: number
-  readonly events: number
-  readonly failed: number
-  /** Writes to records of a format that this function does not know. */
-  readonly passed: number
-}
-
-/**
- * Announces what a batch of the table's stream did to its queues. It remembers nothing: the two images of
- * a write say which events it makes, and give each its id.
- *
- * It looks at every record and tries every event, even after a record that fails. Lambda repeats a batch
- * from its first failure on, and in the end hands the whole batch to the failure queue: by then the
- * records behind the failure have been announced, some of them more than once.
- *
- * We skip a record of a newer format: no repetition helps, and a failure would hold up all other queues of its
- * shard until the stream forgets them. A sweeper that can read the record announces its items again.
- */
-export async function announceBatch(
-  port: EventsPort,
-  bus: string,
-  event: DynamoDBStreamEvent,
-  { log, remainingMs, sleep, random }: AnnounceRun,
-): Promise<AnnounceReport> {
-  const records = event.Records ?? []
-  const failed = new Set<number>()
-  let passed = 0
-  const entries: EventEntry[] = []
-  /** The record from which each entry comes. */
-  const recordOf: number[] = []
-  for (const [at, record] of records.entries()) {
-    try {
-      const images = imagesOf(record)
-      if (images.kind === 'none') continue
-      for (const entry of entriesOf(bus, images)) {
-        entries.push(entry)
-        recordOf.push(at)
-      }
-    } catch (error) {
-      if (isFormatUnknown(error)) passed += 1
-      else failed.add(at)
-      log.write('error', 'write not understood', {
-        sequence_number: record.dynamodb?.SequenceNumber,
-        error: describeError(error),
-      })
-    }
-  }
-  const unsent = await putEvents(entries, {
-    port,
-    sleep,
-    random,
-    remainingMs,
-    onGivenUp: (count, error) => {
-      const problem = typeof error === 'string' ? { error_code: error } : describeError(error)
-      log.write('error', 'events not put', { events: count, error: problem })
-    },
-  })
-  for (const index of unsent) failed.add(recordOf[index] as number)
-  return {
-    answer: {
-      batchItemFailures: [...failed]
-        .sort((a, b) => a - b)
-        // Lambda cannot begin again at a record without a number: an empty identifier fails the batch.
-        .map((at) => ({ itemIdentifier: records[at]?.dynamodb?.SequenceNumber ?? '' })),
-    },
-    records: records.length,
-    events: entries.length - unsent.size,
-    failed: failed.size,
-    passed,
-  }
-}
-
-/**
- * Writes one log line a batch, even if it fails. The metrics for it are the stream's and Lambda's own, and
- * one for records that it cannot read.
- */
-export function announceHandler(
-  port: EventsPort,
-  bus: string,
-  log: Log,
-): (event: DynamoDBStreamEvent, context?: InvocationContext) => Promise<DynamoDBBatchResponse> {
-  return async (event, context = {}) => {
-    const durationMs = stopwatch()
-    const tally = new Tally()
-    const finish = (level: Level, fields: Fields): void => {
-      const used = {
-        request_id: context.awsRequestId,
-        function: 'Announce',
-        duration_ms: durationMs(),
-      }
-      log.invocation(level, 'run', { ...used, ...fields }, tally, Date.now())
-    }
-    try {
-      const { answer, ...done } = await announceBatch(port, bus, event, {
-        log,
-        remainingMs: remainingMsOf(context),
-        sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
-        random: Math.random,
-      })
-      tally.count('FormatsUnknown', done.passed)
-      finish(done.failed + done.passed > 0 ? 'warn' : 'info', done)
-      return answer
-    } catch (error) {
-      finish('error', { error: describeError(error) })
-      throw error
-    }
-  }
-}

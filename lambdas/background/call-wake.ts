@@ -11,8 +11,33 @@ import { type Clock, systemClock } from '../../shared/system.ts'
 import { describeError, type Environment, type Log, required } from '../runtime/log.ts'
 import { variables } from '../runtime/names.ts'
 
+// How another function calls Wake. If that fails, nothing is lost: the minute's sweep comes all the same.
+
+/**
+ * Something is due at `untilMs`: the run of Wake that is awake must stay until then. `takesOver`: we know that this run
+ * has ended.
+ */
+export type WakeEvent = { readonly untilMs?: number; readonly takesOver?: boolean }
+
+/** Calls Wake. If that fails it says so in the log: the minute's sweep comes all the same. */
+export type Waker = (event: WakeEvent, log: Log) => Promise<void>
+
+/** Undefined if the stack has no Wake. */
+export function wakerIn(environment: Environment): Waker | undefined {
+  const name = environment[variables.wake]
+  if (!name) return undefined
+  const invoke = invokeFunction(name, environment)
+  return async (event, log) => {
+    try {
+      await invoke(event)
+    } catch (error) {
+      log.write('warn', 'Wake not called', { error: describeError(error) })
+    }
+  }
+}
+
 /** Makes Lambda call a function with an event, and does not wait for its work. */
-export type Invoke = (event: object) => Promise<void>
+type Invoke = (event: object) => Promise<void>
 
 /** Lambda may throttle these calls for a moment. The event may then come twice, which does no harm here. */
 const ATTEMPTS_MAX = 3
@@ -62,29 +87,6 @@ export function invokeFunction(
         if (attempt === ATTEMPTS_MAX) throw error
         await clock.sleep(PAUSE_FIRST_MS * 4 ** (attempt - 1))
       }
-    }
-  }
-}
-
-/**
- * Something is due at `untilMs`: the run of Wake that is awake must stay until then. `takesOver`: we know that this run
- * has ended.
- */
-export type WakeEvent = { readonly untilMs?: number; readonly takesOver?: boolean }
-
-/** Calls Wake. If that fails it says so in the log: the minute's sweep comes all the same. */
-export type Waker = (event: WakeEvent, log: Log) => Promise<void>
-
-/** Undefined if the stack has no Wake. */
-export function wakerIn(environment: Environment): Waker | undefined {
-  const name = environment[variables.wake]
-  if (!name) return undefined
-  const invoke = invokeFunction(name, environment)
-  return async (event, log) => {
-    try {
-      await invoke(event)
-    } catch (error) {
-      log.write('warn', 'Wake not called', { error: describeError(error) })
     }
   }
 }

@@ -6,22 +6,8 @@ import { isFormatUnknown } from '../../shared/errors.ts'
 import { describeError, type Run } from '../runtime/log.ts'
 import type { Waker } from './call-wake.ts'
 
-// A write that sets a queue's timer near also sets the attribute `wk` (`engine/core/record.ts`). When that appears, the
-// stream's filter lets the record through, and Housekeep calls Wake. It does nothing else for such a record.
-
-/** The latest due time among the queues of this batch whose timers have become near. */
-export function latestIn(records: readonly DynamoDBRecord[]): number | undefined {
-  let latest: number | undefined
-  for (const { dynamodb } of records) {
-    if (dynamodb?.NewImage?.wk === undefined || dynamodb.OldImage?.wk !== undefined) continue
-    const atMs = Number(dynamodb.NewImage.checkAt?.N)
-    if (Number.isFinite(atMs)) latest = Math.max(latest ?? atMs, atMs)
-  }
-  return latest
-}
-
-export const saysOnlyNear = ({ dynamodb }: DynamoDBRecord): boolean =>
-  dynamodb?.NewImage?.wk !== undefined && dynamodb.NewImage.work === undefined
+// Keeps house in the queues that a batch of the table's stream names. A record of the stream says only that there may
+// be something to do: we read the queue's record as it is now, so it does no harm if a batch comes twice, or late.
 
 /** Queues at a time. They share nothing, and each mostly waits for its store. */
 const QUEUES_AT_ONCE = 4
@@ -35,8 +21,7 @@ type BatchReport = {
 }
 
 /**
- * Keeps house in every queue that a batch of the table's stream names, once in each: it reads the record
- * as it is now, so a record of the stream says only that there may be something to do.
+ * Keeps house in every queue that the batch names, once in each.
  *
  * What we report as failed: Lambda repeats a batch from the first reported record on, with the records of
  * other queues behind it. That is harmless (a queue with nothing to do costs one read), so we name only
@@ -111,6 +96,24 @@ const fieldsOf = (sums: Omit<HousekeepReport, 'finished'>) => ({
   trimmed: sums.trimmed,
   dead_lettered: sums.deadLettered,
 })
+
+/**
+ * The latest due time among the queues of this batch whose timers have become near. A write that sets a timer near also
+ * sets the attribute `wk` (`engine/core/record.ts`). When that appears, the stream's filter lets the record through, and
+ * Housekeep calls Wake. It does nothing else for such a record.
+ */
+function latestIn(records: readonly DynamoDBRecord[]): number | undefined {
+  let latest: number | undefined
+  for (const { dynamodb } of records) {
+    if (dynamodb?.NewImage?.wk === undefined || dynamodb.OldImage?.wk !== undefined) continue
+    const atMs = Number(dynamodb.NewImage.checkAt?.N)
+    if (Number.isFinite(atMs)) latest = Math.max(latest ?? atMs, atMs)
+  }
+  return latest
+}
+
+const saysOnlyNear = ({ dynamodb }: DynamoDBRecord): boolean =>
+  dynamodb?.NewImage?.wk !== undefined && dynamodb.NewImage.work === undefined
 
 /** The first record of each queue, in the order of the batch, which is the order of the stream. */
 function firstRecords(records: readonly DynamoDBRecord[]): Map<string, string | undefined> {

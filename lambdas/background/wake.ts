@@ -7,6 +7,9 @@ import type { Environment, Fields, Log, Run } from '../runtime/log.ts'
 import { documentsFromEnvironment, objectsWhenNeeded, queuesOptions } from '../runtime/stores.ts'
 import type { WakeEvent } from './call-wake.ts'
 
+// One run of Wake: it stays awake until nothing comes due soon. If another run is awake, it leaves a note for that
+// one and ends.
+
 /**
  * Loads only the parts of the engine that end locks, run schedules and join items, so it starts sooner. It loads S3
  * when a join first needs it.
@@ -20,7 +23,7 @@ export function createWake(environment: Environment, log: Log): Pick<Queues, 'wa
 /** As for the sweeper: the last request may take 3 s, and then it writes its line to the log. */
 const LEAVE_MS = 10_000
 
-export type WakeSummary = {
+type WakeSummary = {
   readonly left: boolean
   readonly looks: number
   readonly queues: number
@@ -31,10 +34,6 @@ export type WakeSummary = {
   readonly lag_seconds: number
 }
 
-/**
- * One run of Wake: it stays awake until nothing comes due soon. If another run is awake, it leaves a note for that
- * one and ends.
- */
 export async function wakeRun(
   queues: Pick<Queues, 'wake'>,
   event: WakeEvent | undefined,

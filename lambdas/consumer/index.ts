@@ -1,47 +1,31 @@
 import type { Clock } from '../../aws/dynamo.ts'
-import type { QueueSummary, Queues } from '../../engine/queues.ts'
 import { isDeadLetterQueue } from '../../shared/bounds.ts'
-import { QueueError } from '../../shared/errors.ts'
-import { randomText, secureRandom, systemClock } from '../../shared/system.ts'
-import { consumeManyWith } from '../../shared/worker/many.ts'
-import { END_MS, mayTakeMore } from '../../shared/worker/retries.ts'
+import { secureRandom, systemClock } from '../../shared/system.ts'
 import {
   type Counts,
   checkHandler,
   type Ending,
-  endings,
   type Handler,
-  type Item,
   noCounts,
-  type Run,
-  type Settings,
-  type Trouble,
 } from '../../shared/worker/run.ts'
-import type { ConsumeManyOptions, Standing, Which } from '../../shared/worker/which-queues.ts'
-import { comesBackFirst, work } from '../../shared/worker/worker.ts'
 import {
   countPopped,
   currentTally,
   describeError,
-  type Environment,
-  type Fields,
   type InvocationContext,
-  type Level,
   type Log,
   logsOf,
   remainingMsOf,
-  required,
   stopwatch,
   Tally,
   usageOf,
   withTally,
 } from '../runtime/log.ts'
-import type { EventsPort } from '../runtime/put-events.ts'
 import { createServices } from '../runtime/services.ts'
+import { callNextOn, type Edge, type Engine, runQueue } from './run-queue.ts'
 import {
   type ConsumerEvent,
   type ConsumerOptions,
-  continuation,
   queueOf,
   settingsOf,
   variables,
@@ -57,210 +41,8 @@ export type {
 } from '../../shared/worker/run.ts'
 export type { ConsumeManyOptions } from '../../shared/worker/which-queues.ts'
 export type { InvocationContext as RunContext } from '../runtime/log.ts'
+export { consumeMany } from './run-queue.ts'
 export type { ConsumerEvent, ConsumerOptions } from './settings.ts'
-
-/** The run's time is nearly over, so we try only once more if EventBridge throttles the first call. */
-const ATTEMPTS_MAX = 2
-const PAUSE_MS = 100
-
-/** Puts `Run Continued` on the bus. EventBridge's client is loaded by the few runs that need it. */
-export function callNextOn(
-  environment: Environment,
-  clock: Clock,
-  open: () => Promise<EventsPort> = openEventBridge,
-): (queue: string) => Promise<void> {
-  return async (queue) => {
-    const entry = continuation(
-      queue,
-      required(environment, variables.name),
-      required(environment, variables.bus),
-      clock.nowMs(),
-    )
-    const port = await open()
-    for (let attempt = 1; ; attempt += 1) {
-      const problem = await port.putEvents([entry]).then(
-        ([result]) => result?.ErrorCode,
-        (error: unknown) => error,
-      )
-      if (problem === undefined) return
-      if (attempt === ATTEMPTS_MAX) {
-        throw new Error(`Cannot put ${entry.DetailType} on the bus ${entry.EventBusName}`, {
-          cause: problem,
-        })
-      }
-      await clock.sleep(PAUSE_MS)
-    }
-  }
-}
-
-const openEventBridge = async (): Promise<EventsPort> =>
-  (await import('../runtime/put-events.ts')).eventBridge()
-
-/** The engine methods a consumer uses. */
-export type Engine = Pick<
-  Queues,
-  'pop' | 'acknowledge' | 'extend' | 'release' | 'deadLetter' | 'browse'
->
-
-/** Everything outside of itself that a run uses. */
-export type Edge = {
-  readonly queues: Engine
-  readonly clock: Clock
-  readonly random: () => number
-  readonly log: Log
-  /** Puts an event on the bus that starts another run on this queue. */
-  readonly callNext: (queue: string) => Promise<void>
-}
-
-export const late = (ms: number): QueueError =>
-  new QueueError('STORE_UNAVAILABLE', `No answer came within ${ms} ms`, { outcome: 'unknown' })
-
-/** Logs a line for each trouble of a run, never with an item, whose contents do not belong in a log. */
-export const troublesTo =
-  (log: Log, queue: string) =>
-  (trouble: Trouble): void => {
-    const [level, message, fields] = lineOf(trouble)
-    const error = 'error' in trouble ? { error: describeError(trouble.error) } : {}
-    log.write(level, message, { queue, ...fields, ...error })
-  }
-
-function lineOf(trouble: Trouble): readonly [Level, string, Fields?] {
-  switch (trouble.kind) {
-    case 'handler':
-      return ['error', 'handler failed', batch(trouble.items)]
-    case 'handler-late':
-      return ['warn', 'handler runs into the time limit of its function', batch(trouble.items)]
-    case 'lock-lost':
-      return ['warn', 'lock lost, its items come again']
-    case 'answer-late':
-      return ['warn', 'the lock had expired before its answer arrived']
-    case 'request':
-      return ['warn', trouble.what === 'pop' ? 'pop failed' : 'lock not extended yet']
-    default:
-      throw trouble satisfies never
-  }
-}
-
-const batch = (items: readonly Item[]) => ({
-  items: items.length,
-  deliveries: items[0]?.deliveries,
-})
-
-/** 132 bits, which nobody can guess. */
-export const KEY_CHARACTERS = 22
-
-type RunRequest = {
-  readonly queue: string
-  readonly settings: Settings
-  readonly handler: Handler
-  readonly counts: Counts
-  remainingMs(): number
-}
-
-/**
- * Works a queue until nothing is left to do or the time is over. It looks at the queue, not at the event,
- * so it does not matter how often and in which order events come. Once every worker has ended, it throws
- * an error that trying again could not fix.
- */
-export async function runQueue(request: RunRequest, edge: Edge): Promise<Ending> {
-  const { queue, settings, remainingMs } = request
-  const { clock, random, callNext } = edge
-  if (remainingMs() <= END_MS) {
-    throw new Error(
-      `Cannot work the queue "${queue}" because the function has ${remainingMs()} ms left, and ends a run ${END_MS} ms before its time is over: give it a longer timeout`,
-    )
-  }
-  const over = new AbortController()
-  const ended = new AbortController()
-  const working = new Set<Promise<void>>()
-  const reached: Ending[] = []
-  const failures: unknown[] = []
-
-  const run: Run = {
-    ...request,
-    edge: {
-      queues: edge.queues,
-      clock,
-      random,
-      newKey: () => randomText(random, KEY_CHARACTERS),
-      report: troublesTo(edge.log, queue),
-      late,
-    },
-    timeOver: over.signal,
-    longestMs: 0,
-    mayTakeMore: () => mayTakeMore(remainingMs(), run.longestMs),
-    foundPlenty: () => start(false),
-  }
-  function start(comesBack: boolean): void {
-    if (working.size >= settings.locks || failures.length > 0) return
-    const worker = work(run, comesBack)
-      .then((ending) => void reached.push(ending))
-      .catch((error: unknown) => void failures.push(error))
-      .finally(() => working.delete(worker))
-    working.add(worker)
-  }
-  const timer = clock.sleep(Math.max(0, remainingMs() - END_MS), ended.signal).then(() => {
-    if (!ended.signal.aborted) over.abort(new Error('The time of the function is nearly over'))
-  })
-
-  try {
-    start(await comesBackFirst(run))
-    while (working.size > 0) await Promise.all(working)
-  } finally {
-    ended.abort()
-    await timer
-  }
-  for (const error of failures.slice(1)) {
-    edge.log.write('error', 'worker failed', { queue, error: describeError(error) })
-  }
-  if (failures.length > 0) throw failures[0]
-  const ending = endings.findLast((one) => reached.includes(one)) ?? 'empty'
-  // Call the next run only now that no lock is left: if it began sooner, it would find ours and leave the queue to us.
-  if (ending === 'continued') await callNext(queue)
-  return ending
-}
-
-/** A queue of the list, in the form that the rota needs. */
-export const standingOf = ({ queue, count, detail }: QueueSummary): Standing => ({
-  queue,
-  count,
-  lockedCount: detail?.lockedCount,
-  waitingCount: detail?.waitingCount,
-  isBlocked: detail?.blockedUntilMs !== undefined,
-})
-
-/** It only measures how long something takes. If the system's clock is set back, no pause becomes longer. */
-const clock: Clock = { nowMs: () => performance.now(), sleep: systemClock.sleep }
-
-/**
- * Works all queues with a prefix, or the named ones, directly on the table, until the signal is aborted: for a
- * process that runs all the time. For a function that EventBridge calls, use `consumer`.
- */
-export const consumeMany = <T = unknown>(
-  queues: Queues,
-  which: Which,
-  handler: Handler<T>,
-  options: ConsumeManyOptions = {},
-): Promise<Omit<Counts, 'batches'>> =>
-  consumeManyWith(
-    {
-      queues,
-      async list(request) {
-        const page = await queues.list({ ...request, detail: true })
-        return {
-          queues: page.queues.map(standingOf),
-          cursor: page.cursor,
-        }
-      },
-      clock,
-      random: secureRandom,
-      newKey: () => randomText(secureRandom, KEY_CHARACTERS),
-      late,
-    },
-    which,
-    handler as Handler,
-    options,
-  )
 
 // A function that works queues: `export const handler = consumer(async (items) => …)`.
 

@@ -11,7 +11,10 @@ import type { Settings } from '../../shared/worker/run.ts'
 import { HELD_TTL_SECONDS_MIN, within } from '../../shared/worker/which-queues.ts'
 import { type Environment, numberIn } from '../runtime/log.ts'
 
-// The event that wakes a consumer, and the one by which it wakes the next run.
+export { HELD_TTL_SECONDS_MIN }
+
+// How a consumer is told what to do: the event that wakes it, the one by which it wakes the next run, and its
+// settings, from code and from the construct.
 
 export const CONSUMER_SOURCE = 'pushpop.consumer'
 export const RUN_CONTINUED = 'Run Continued'
@@ -38,8 +41,6 @@ export const continuation = (queue: string, consumer: string, bus: string, nowMs
   DetailType: RUN_CONTINUED,
   Detail: JSON.stringify({ queue, consumer }),
 })
-
-export { HELD_TTL_SECONDS_MIN }
 
 export type ConsumerOptions = {
   /** The most items that the handler gets at once: 1–100. Default 1. */

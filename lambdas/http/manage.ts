@@ -37,8 +37,8 @@ import {
 } from './schemas/fields.ts'
 import { configurationEntries, ignoredSource } from './schemas/settings.ts'
 
-// The calls that change a queue's settings, schedules and waiting items, or the settings of prefixes. `If-Match` holds for
-// the state that the engine's write names, not only for the one that we looked at.
+// The calls that change a queue's settings, schedules and waiting items, or the settings of prefixes. `If-Match`
+// holds for the state that the engine's write names, not only for the one that we looked at.
 
 const TIME_ZONE_CHARACTERS_MAX = 100
 /** The last second of the year 9999. */

@@ -21,8 +21,8 @@ import {
   priority,
 } from './schemas/fields.ts'
 
-// The call that pushes, at once or by way of the inbox: what it accepts, and what it answers. An inbox message has the same
-// body.
+// The call that pushes, at once or by way of the inbox: what it accepts, and what it answers. An inbox message has
+// the same body.
 
 const number = (min: number, max: number, sentence: string) =>
   v.pipe(v.number(sentence), v.minValue(min, sentence), v.maxValue(max, sentence))

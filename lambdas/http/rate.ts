@@ -36,9 +36,9 @@ import { defaultSentence, settingEntries } from './schemas/settings.ts'
 // The rate limiter's calls: what they accept and what they answer. A limit's "no" is a 429 with the state of the limit.
 
 /**
- * How long a call waits for its turn, unless a setting says otherwise. That is less than a call may wait: each waiting call
- * takes an environment of the function, and an account has 1,000 of them for all its functions, a new account 10. At 50
- * calls a second, waits of 2 s take 100 environments; waits of 20 s would take them all.
+ * How long a call waits for its turn, unless a setting says otherwise. That is less than a call may wait: each
+ * waiting call takes an environment of the function, and an account has 1,000 of them for all its functions, a new
+ * account 10. At 50 calls a second, waits of 2 s take 100 environments; waits of 20 s would take them all.
  */
 const HOLD_MS_DEFAULT = 2_000
 

@@ -15,67 +15,12 @@ import { describeError, type Run } from '../runtime/log.ts'
 import { KEY_ATTRIBUTE } from './send.ts'
 import type { ApplyPort } from './sqs.ts'
 
-/**
- * How long a message waits for room, for its turn under a limit, or for a free priority. After that its items go to
- * the dead letters, with the reason: in SQS they would be gone after 14 days.
- */
-export const WAIT_MAX_MS = 86_400_000
-
-/** What the engine applies: the push in a message, or the reason why it is not one. */
-export function readMessage(inbox: string, record: SQSRecord, nowMs: number): InboxMessage {
-  const { SequenceNumber = '', SentTimestamp } = record.attributes
-  const common = {
-    sequence: sequenceOf(inbox, SequenceNumber),
-    waitsUntilMs: (Number(SentTimestamp) || nowMs) + WAIT_MAX_MS,
-  }
-  const attribute = record.messageAttributes[KEY_ATTRIBUTE]
-  // A binary attribute has no text: that is an invalid key, not a missing one.
-  const idempotencyKey = attribute && (attribute.stringValue ?? '')
-  try {
-    const items = itemsIn(record.body, Number(SentTimestamp) || nowMs)
-    checkPush(items)
-    if (idempotencyKey !== undefined) checkIdempotencyKey(idempotencyKey)
-    return { kind: 'push', ...common, ...present({ items, idempotencyKey }) }
-  } catch (error) {
-    if (!(error instanceof QueueError || error instanceof RequestError)) throw error
-    const reason = shortenedReason(`The inbox cannot push this: ${error.message}`)
-    return { kind: 'refused', ...common, items: itemsOfText(record.body), reason }
-  }
-}
-
-/** An item's `expires_in_seconds` counts from when the message was sent, however long it has been in the inbox. */
-function itemsIn(text: string, sentAtMs: number): PushItem[] {
-  const { schema, or, raw } = pushCall.body
-  const fields = readBody(text, raw)
-  const items =
-    or.field in fields
-      ? validate(or.schema, fields, 'field', pushCall).items.map(itemOf)
-      : [itemOf(validate(schema, fields, 'field', pushCall))]
-  return items.map((item) =>
-    item.expiresInSeconds === undefined ? item : { ...item, sinceMs: sentAtMs },
-  )
-}
-
-/** Escaping makes at most six bytes of a character, so every piece is an item that any queue takes. */
-const PIECE_CHARACTERS = Math.floor(ITEM_BYTES_MAX / 6) - 2
-
-/**
- * The whole text as dead letters: unchanged if it is JSON and no larger than an item, or else as a JSON string,
- * in pieces if need be.
- */
-export function itemsOfText(text: string): PushItem[] {
-  try {
-    const items = [{ text }]
-    checkPush(items)
-    return items
-  } catch {
-    const pieces: PushItem[] = []
-    for (let at = 0; at < text.length; at += PIECE_CHARACTERS) {
-      pieces.push({ text: JSON.stringify(text.slice(at, at + PIECE_CHARACTERS)) })
-    }
-    return pieces
-  }
-}
+// Applies messages of the inbox to their queues, in the order of each queue. SQS may deliver a message twice, or
+// again after an answer was lost: the queue's record tells which messages have been applied.
+//
+//   delivered ──▶ applied, or found applied already
+//       ├──no room, limit reached, store away──▶ delayed, with all behind it ──▶ delivered
+//       └──waited a day, or cannot be pushed──▶ dead letters, or, if there is no such queue, the inbox's own
 
 /** From then on we send nothing more to the table: its last answer and a request to SQS take 3 s each at most. */
 const LEAVE_MS = 8_000
@@ -84,7 +29,7 @@ const LEAVE_MS = 8_000
  * We try a group that has to wait again after 2 s, then after twice as long each time, up to 18 minutes. SQS delivers
  * a message a thousand times at most: that takes twelve days, most of the 14 for which SQS keeps a message.
  */
-export const DELAY_SECONDS_MAX = 1_080
+export const GROUP_DELAY_SECONDS_MAX = 1_080
 
 type BatchReport = {
   readonly answer: SQSBatchResponse
@@ -232,5 +177,67 @@ function secondsUntilNext({ attributes }: SQSRecord, error: unknown): number {
   const received = Number(attributes.ApproximateReceiveCount) || 1
   const askedMs = error instanceof QueueError ? (error.retryAfterMs ?? 0) : 0
   const seconds = Math.max(Math.ceil(askedMs / 1_000), 2 ** Math.min(received, 11))
-  return Math.min(seconds, DELAY_SECONDS_MAX)
+  return Math.min(seconds, GROUP_DELAY_SECONDS_MAX)
+}
+
+/**
+ * How long a message waits for room, for its turn under a limit, or for a free priority. After that its items go to
+ * the dead letters, with the reason: in SQS they would be gone after 14 days.
+ */
+const WAIT_MAX_MS = 86_400_000
+
+/** What the engine applies: the push in a message, or the reason why it is not one. */
+function readMessage(inbox: string, record: SQSRecord, nowMs: number): InboxMessage {
+  const { SequenceNumber = '', SentTimestamp } = record.attributes
+  const common = {
+    sequence: sequenceOf(inbox, SequenceNumber),
+    waitsUntilMs: (Number(SentTimestamp) || nowMs) + WAIT_MAX_MS,
+  }
+  const attribute = record.messageAttributes[KEY_ATTRIBUTE]
+  // A binary attribute has no text: that is an invalid key, not a missing one.
+  const idempotencyKey = attribute && (attribute.stringValue ?? '')
+  try {
+    const items = itemsIn(record.body, Number(SentTimestamp) || nowMs)
+    checkPush(items)
+    if (idempotencyKey !== undefined) checkIdempotencyKey(idempotencyKey)
+    return { kind: 'push', ...common, ...present({ items, idempotencyKey }) }
+  } catch (error) {
+    if (!(error instanceof QueueError || error instanceof RequestError)) throw error
+    const reason = shortenedReason(`The inbox cannot push this: ${error.message}`)
+    return { kind: 'refused', ...common, items: itemsOfText(record.body), reason }
+  }
+}
+
+/** An item's `expires_in_seconds` counts from when the message was sent, however long it has been in the inbox. */
+function itemsIn(text: string, sentAtMs: number): PushItem[] {
+  const { schema, or, raw } = pushCall.body
+  const fields = readBody(text, raw)
+  const items =
+    or.field in fields
+      ? validate(or.schema, fields, 'field', pushCall).items.map(itemOf)
+      : [itemOf(validate(schema, fields, 'field', pushCall))]
+  return items.map((item) =>
+    item.expiresInSeconds === undefined ? item : { ...item, sinceMs: sentAtMs },
+  )
+}
+
+/** Escaping makes at most six bytes of a character, so every piece is an item that any queue takes. */
+const PIECE_CHARACTERS = Math.floor(ITEM_BYTES_MAX / 6) - 2
+
+/**
+ * The whole text as dead letters: unchanged if it is JSON and no larger than an item, or else as a JSON string,
+ * in pieces if need be.
+ */
+function itemsOfText(text: string): PushItem[] {
+  try {
+    const items = [{ text }]
+    checkPush(items)
+    return items
+  } catch {
+    const pieces: PushItem[] = []
+    for (let at = 0; at < text.length; at += PIECE_CHARACTERS) {
+      pieces.push({ text: JSON.stringify(text.slice(at, at + PIECE_CHARACTERS)) })
+    }
+    return pieces
+  }
 }

@@ -14,8 +14,11 @@ import {
 import { RequestError } from '../http/answer.ts'
 import type { Inbox } from '../http/push.ts'
 
-// The form of an inbox message: the body of a push, in a group that has the name of its queue. Anything in AWS may
-// send one (docs/inbox.md), so this is a contract.
+// Puts pushes into the inbox. The form of a message is a contract, because anything in AWS may send one
+// (docs/inbox.md): the body of a push, in a group that has the name of its queue.
+//
+// After a lost answer we send again: for five minutes, SQS drops copies with the same deduplication id. So a push says
+// "unknown" only if no attempt is left.
 
 /** The attribute that holds a message's idempotency key, if it has one. */
 export const KEY_ATTRIBUTE = 'idempotency-key'
@@ -38,17 +41,13 @@ export type Message = {
 }
 
 /** Refuses a push whose times are not valid now. A push with a key may be a repetition. */
-export function checkTimesOf({ items, idempotencyKey }: PushRequest, nowMs: number): void {
+function checkTimesOf({ items, idempotencyKey }: PushRequest, nowMs: number): void {
   checkTimesAhead(items, nowMs, { isNew: idempotencyKey === undefined })
   planLater(items, { pushedAtMs: nowMs, tag: '', seals: 0 }, '')
 }
 
 /** The message for a checked push; refuses what SQS does not accept. */
-export function messageOf(
-  queue: string,
-  { items, idempotencyKey }: PushRequest,
-  random: Random,
-): Message {
+function messageOf(queue: string, { items, idempotencyKey }: PushRequest, random: Random): Message {
   const body = `{"items":[${items.map(itemText).join(',')}]}`
   const limitBytes = MESSAGE_BYTES_MAX - ATTRIBUTE_BYTES
   const bytes = Buffer.byteLength(body)
@@ -110,10 +109,7 @@ export const inboxOn = (
   },
 })
 
-/**
- * Makes one message, however often we send it: for five minutes, SQS drops copies with the same deduplication id. So
- * we may send it again after a lost answer, and say "unknown" only if no attempt is left.
- */
+/** Makes one message, however often we send it. */
 async function sendOnce(port: SendPort, message: Message, clock: Clock, random: Random) {
   let isOpen = false
   const untilMs = clock.nowMs() + COPIES_UNTIL_MS

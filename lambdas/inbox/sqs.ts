@@ -9,6 +9,8 @@ import {
   type SendPort,
 } from './send.ts'
 
+// The inbox's requests to SQS. Loads the client at its first use, because most pushes do without.
+
 /** A message that failed: when to try its group again, and the handle of this delivery. */
 export type Delayed = { readonly receiptHandle: string; readonly seconds: number }
 
@@ -81,7 +83,7 @@ const text = (StringValue: string) => ({ DataType: 'String', StringValue })
 
 type Sqs = typeof import('@aws-sdk/client-sqs') & { readonly client: SQSClient }
 
-/** Loads the client at its first use: most pushes do without. The SDK sends only once: `send.ts` repeats. */
+/** The SDK sends only once: `send.ts` repeats. */
 function whenNeeded(): () => Promise<Sqs> {
   let made: Promise<Sqs> | undefined
   return () => {

@@ -11,54 +11,29 @@ import {
   variables,
 } from './names.ts'
 
-/** What one invocation has used and done. Only its log line reads it. */
-export class Tally {
-  dynamodbRequests = 0
-  writeUnits = 0
-  readUnits = 0
-  s3Requests = 0
-  conflicts = 0
-  /** Failures of work that no answer waited for. */
-  backgroundFailures = 0
-  /** How long the call waited because its caller asked for that. */
-  heldMs = 0
-  readonly metrics = new Map<MetricName, number>()
+// What every invocation of a function has: its environment, its time, and one log line at its end, which carries what
+// it used and its metrics. Nothing secret goes into a log: no item, no lock's id, and of an error only what describes
+// it.
 
-  count(metric: MetricName, value: number): void {
-    if (value !== 0) this.metrics.set(metric, (this.metrics.get(metric) ?? 0) + value)
-  }
+/** What the template gives a function: `process.env`, except in tests. */
+export type Environment = Readonly<Record<string, string | undefined>>
 
-  /** Keeps the largest of several values: a line shows the worst one, not their sum. */
-  most(metric: MetricName, value: number): void {
-    if (value > (this.metrics.get(metric) ?? 0)) this.metrics.set(metric, value)
-  }
+export function required(environment: Environment, name: string): string {
+  const value = environment[name]
+  if (value) return value
+  throw new Error(`Cannot start because the environment variable ${name} is not set`)
 }
 
-/** What an invocation has used, for its log line; requests and conflicts are metrics too. */
-export function usageOf(tally: Tally) {
-  tally.count('Attempts', tally.dynamodbRequests)
-  tally.count('Conflicts', tally.conflicts)
-  return {
-    dynamodb_requests: tally.dynamodbRequests,
-    write_units: tally.writeUnits,
-    read_units: tally.readUnits,
-    s3_requests: tally.s3Requests,
-    conflicts: tally.conflicts,
-    background_failures: tally.backgroundFailures || undefined,
-  }
+/** A positive integer. An empty variable counts as one that is not set. */
+export function numberIn(environment: Environment, name: string): number | undefined {
+  const value = environment[name]
+  if (!value) return undefined
+  const number = Number(value)
+  if (Number.isInteger(number) && number > 0) return number
+  throw new Error(`Cannot start because ${name} must be a positive integer, not "${value}"`)
 }
 
-/**
- * An environment handles one event at a time, but work that an answer did not wait for may go on when the next
- * event thaws the process. By its async context, each request counts for the event to which it belongs.
- */
-const current = new AsyncLocalStorage<Tally>()
-
-export const withTally = <T>(tally: Tally, work: () => T): T => current.run(tally, work)
-
-export const currentTally = (): Tally | undefined => current.getStore()
-
-export const levels = ['debug', 'info', 'warn', 'error'] as const
+const levels = ['debug', 'info', 'warn', 'error'] as const
 export type Level = (typeof levels)[number]
 
 export type Fields = Readonly<Record<string, unknown>>
@@ -130,6 +105,25 @@ function embeddedMetrics(service: string, tally: Tally, nowMs: number): Fields |
   }
 }
 
+export function logOf(environment: Environment, write?: (line: string) => void): Log {
+  const wanted = environment[variables.logLevel]?.toLowerCase()
+  const level: Level = levels.find((known) => known === wanted) ?? 'info'
+  const service = serviceIn(environment)
+  return createLog({ level, service, ...(write !== undefined && { write }) })
+}
+
+/** The log of an invocation whose context may say what it wants to see. */
+export function logsOf(environment: Environment): (context: InvocationContext) => Log {
+  const usual = logOf(environment)
+  const service = serviceIn(environment)
+  const ofTests = new Map(
+    levels.map((level) => [level, createLog({ level, service, metrics: 'with-their-line' })]),
+  )
+  return ({ logLevel }) => (logLevel === undefined ? usual : (ofTests.get(logLevel) ?? usual))
+}
+
+const serviceIn = (environment: Environment): string => environment[variables.service] || 'PushPop'
+
 /** What a log may say about an error. It leaves out other properties, in which the SDK keeps stored items. */
 export function describeError(error: unknown, depth = 0): Fields {
   if (!(error instanceof Error)) return { name: typeof error }
@@ -165,6 +159,62 @@ export const stopwatch =
   (startedMs = performance.now()): (() => number) =>
   () =>
     Math.round((performance.now() - startedMs) * 10) / 10
+
+/** What one invocation has used and done. Only its log line reads it. */
+export class Tally {
+  dynamodbRequests = 0
+  writeUnits = 0
+  readUnits = 0
+  s3Requests = 0
+  conflicts = 0
+  /** Failures of work that no answer waited for. */
+  backgroundFailures = 0
+  /** How long the call waited because its caller asked for that. */
+  heldMs = 0
+  readonly metrics = new Map<MetricName, number>()
+
+  count(metric: MetricName, value: number): void {
+    if (value !== 0) this.metrics.set(metric, (this.metrics.get(metric) ?? 0) + value)
+  }
+
+  /** Keeps the largest of several values: a line shows the worst one, not their sum. */
+  most(metric: MetricName, value: number): void {
+    if (value > (this.metrics.get(metric) ?? 0)) this.metrics.set(metric, value)
+  }
+}
+
+/** What an invocation has used, for its log line; requests and conflicts are metrics too. */
+export function usageOf(tally: Tally) {
+  tally.count('Attempts', tally.dynamodbRequests)
+  tally.count('Conflicts', tally.conflicts)
+  return {
+    dynamodb_requests: tally.dynamodbRequests,
+    write_units: tally.writeUnits,
+    read_units: tally.readUnits,
+    s3_requests: tally.s3Requests,
+    conflicts: tally.conflicts,
+    background_failures: tally.backgroundFailures || undefined,
+  }
+}
+
+/**
+ * An environment handles one event at a time, but work that an answer did not wait for may go on when the next
+ * event thaws the process. By its async context, each request counts for the event to which it belongs.
+ */
+const current = new AsyncLocalStorage<Tally>()
+
+export const withTally = <T>(tally: Tally, work: () => T): T => current.run(tally, work)
+
+export const currentTally = (): Tally | undefined => current.getStore()
+
+/** What a pop took, for the metrics: over the API and in a consumer alike, because one alarm reads both. */
+export function countPopped(tally: Tally, outcome: PopOutcome): void {
+  if (outcome.kind !== 'items') return
+  tally.count('ItemsPopped', outcome.items.length)
+  // An item for later has waited since it was due.
+  const oldestMs = Math.min(...outcome.items.map(({ pushedAtMs, dueMs = pushedAtMs }) => dueMs))
+  tally.most('OldestItemAge', Math.max(0, Date.now() - oldestMs) / 1000)
+}
 
 /** What background work gets. */
 export type Run = {
@@ -213,49 +263,3 @@ export function backgroundHandler<E, A>(
     })
   }
 }
-
-/** What a pop took, for the metrics: over the API and in a consumer alike, because one alarm reads both. */
-export function countPopped(tally: Tally, outcome: PopOutcome): void {
-  if (outcome.kind !== 'items') return
-  tally.count('ItemsPopped', outcome.items.length)
-  // An item for later has waited since it was due.
-  const oldestMs = Math.min(...outcome.items.map(({ pushedAtMs, dueMs = pushedAtMs }) => dueMs))
-  tally.most('OldestItemAge', Math.max(0, Date.now() - oldestMs) / 1000)
-}
-
-/** What the template gives a function: `process.env`, except in tests. */
-export type Environment = Readonly<Record<string, string | undefined>>
-
-export function required(environment: Environment, name: string): string {
-  const value = environment[name]
-  if (value) return value
-  throw new Error(`Cannot start because the environment variable ${name} is not set`)
-}
-
-/** A positive integer. An empty variable counts as one that is not set. */
-export function numberIn(environment: Environment, name: string): number | undefined {
-  const value = environment[name]
-  if (!value) return undefined
-  const number = Number(value)
-  if (Number.isInteger(number) && number > 0) return number
-  throw new Error(`Cannot start because ${name} must be a positive integer, not "${value}"`)
-}
-
-export function logOf(environment: Environment, write?: (line: string) => void): Log {
-  const wanted = environment[variables.logLevel]?.toLowerCase()
-  const level: Level = levels.find((known) => known === wanted) ?? 'info'
-  const service = serviceIn(environment)
-  return createLog({ level, service, ...(write !== undefined && { write }) })
-}
-
-/** The log of an invocation whose context may say what it wants to see. */
-export function logsOf(environment: Environment): (context: InvocationContext) => Log {
-  const usual = logOf(environment)
-  const service = serviceIn(environment)
-  const ofTests = new Map(
-    levels.map((level) => [level, createLog({ level, service, metrics: 'with-their-line' })]),
-  )
-  return ({ logLevel }) => (logLevel === undefined ? usual : (ofTests.get(logLevel) ?? usual))
-}
-
-const serviceIn = (environment: Environment): string => environment[variables.service] || 'PushPop'

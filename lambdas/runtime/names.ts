@@ -1,5 +1,5 @@
-// The names of events as plain data: the function that makes them, the stack that filters them and the
-// tests of their page share them.
+// Names as plain data: of events, functions, metrics and environment variables. The functions, the stack, its
+// dashboard and alarms, and the tests of their pages share them, so that they cannot disagree.
 
 export const EVENT_SOURCE = 'pushpop'
 
@@ -24,13 +24,8 @@ export type FunctionName =
   | 'Housekeep'
   | 'Health'
 
-/**
- * Functions that depend on a setting of the service: whether it has events, an inbox, or Wake.
- */
+/** Functions that depend on a setting of the service: whether it has events, an inbox, or Wake. */
 export type OptionalFunctionName = 'Announce' | 'ApplyInbox' | 'Wake'
-
-// Every metric as plain data. Functions, dashboard and alarms share it, so they cannot disagree about a
-// name.
 
 export const METRIC_NAMESPACE = 'PushPop'
 

@@ -2,6 +2,9 @@ import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge
 import { createRequestHandler } from '../../aws/connections.ts'
 import { answerTimeoutsMs } from '../../aws/failures.ts'
 
+// Puts events on the bus, as many in a call as it takes, each at least once: a call whose answer was lost is
+// repeated. The SDK sends once; only this file repeats, entry by entry.
+
 /** What PutEvents takes. */
 export type EventEntry = {
   readonly EventBusName: string
@@ -40,8 +43,7 @@ const LEAVE_MS = 15_000
 
 /**
  * Puts all entries on the bus, call after call, so that a queue's events arrive in order if nothing
- * fails. Returns the indexes of entries that may not be there. It repeats a call whose answer was lost: we
- * promise each event at least once.
+ * fails. Returns the indexes of entries that may not be there.
  */
 export async function putEvents(
   entries: readonly EventEntry[],
@@ -113,7 +115,7 @@ export function* callsOf(entries: readonly EventEntry[]): Generator<readonly num
 const bytesOf = ({ Source, DetailType, Detail }: EventEntry): number =>
   14 + Buffer.byteLength(Source) + Buffer.byteLength(DetailType) + Buffer.byteLength(Detail)
 
-/** The SDK sends once: `put-events.ts` repeats entry by entry, and counts a late answer as an error. */
+/** A late answer counts as an error. */
 export function eventBridge(): EventsPort {
   const client = new EventBridgeClient({
     maxAttempts: 1,

@@ -16,6 +16,9 @@ import {
 } from './log.ts'
 import { variables } from './names.ts'
 
+// The stores as the functions use them, and the engine's options from the environment. Each request counts for the
+// invocation that sends it.
+
 /** DynamoDB as the functions use it: nothing of the SDK, which was most of a call and of a cold start. */
 export const documentsFromEnvironment = (): DocumentPort => createLeanDynamodb()
 
@@ -49,7 +52,7 @@ export function meteredDocuments(inner: DocumentPort): DocumentPort {
   }
 }
 
-export function meteredObjects(inner: ObjectPort): ObjectPort {
+function meteredObjects(inner: ObjectPort): ObjectPort {
   return {
     send(command: never) {
       const tally = currentTally()

@@ -2,8 +2,8 @@ import { QueueError } from '../../shared/errors.ts'
 import { type Algorithm, type Rules, sameRules } from './settings.ts'
 
 // How a position of a row's cursor is a time: the ruler for each set of rules, the turns that follow from it, and the
-// hand-over from one ruler to the next. A promised turn never moves: the next ruler begins at the last promise, so order
-// of arrival is order of turn, across changes too.
+// hand-over from one ruler to the next. A promised turn never moves: the next ruler begins at the last promise, so
+// order of arrival is order of turn, across changes too.
 //
 // Under `window`, a position is a slot, and slot ÷ max is its window. Under `smooth`, it is a time in `max`-ths of a
 // millisecond since the epoch's start, and a request is `windowMs` of these units long. Both are integers, so that a

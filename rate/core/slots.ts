@@ -18,8 +18,8 @@ import {
 } from './epoch.ts'
 import { type RateRow, ttlSeconds } from './row.ts'
 
-// Which slots of a row one request takes, and which write takes them, from the row as last seen. The row may have moved on:
-// the write's condition notices that, and a wrong guess costs a request, never a slot twice.
+// Which slots of a row one request takes, and which write takes them, from the row as last seen. The row may have
+// moved on: the write's condition notices that, and a wrong guess costs a request, never a slot twice.
 //
 //   no row, or none of this window ──▶ set: begin the current window
 //   room in the window, or in line ──▶ add: blind, so that it commutes with all others

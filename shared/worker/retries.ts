@@ -3,8 +3,8 @@ import { type HeldLock, holdLock, lostLockCodes } from '../hold-lock.ts'
 import { checkOptions, type Names } from '../options.ts'
 import type { Edge, Retry } from './run.ts'
 
-// What a worker does about trouble: which errors may pass, when to repeat a request, how long to pause, when to give up,
-// and when failed items come again. Time and randomness are arguments.
+// What a worker does about trouble: which errors may pass, when to repeat a request, how long to pause, when to give
+// up, and when failed items come again. Time and randomness are arguments.
 
 /** The error with which the service refused: from the engine, or from the client, whose errors say the same. */
 type Refusal = Error & {

@@ -3,7 +3,13 @@
 import '../support/engine-loaded.ts'
 import type { Clock, DocumentPort } from '../../aws/dynamo.ts'
 import { createQueues, type Queues, type QueuesOptions } from '../../engine/queues.ts'
-import { type Edge, type Engine, late, runQueue, standingOf } from '../../lambdas/consumer/index.ts'
+import {
+  type Edge,
+  type Engine,
+  late,
+  runQueue,
+  standingOf,
+} from '../../lambdas/consumer/run-queue.ts'
 import { type ConsumerOptions, settingsOf } from '../../lambdas/consumer/settings.ts'
 import { createLog } from '../../lambdas/runtime/log.ts'
 import { randomText } from '../../shared/system.ts'

@@ -2,7 +2,8 @@
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Queues } from '../../engine/queues.ts'
-import { callNextOn, consumer } from '../../lambdas/consumer/index.ts'
+import { consumer } from '../../lambdas/consumer/index.ts'
+import { callNextOn } from '../../lambdas/consumer/run-queue.ts'
 import type { EventEntry, EventsPort } from '../../lambdas/runtime/put-events.ts'
 import { startQueues, type TestQueues } from '../../testing/index.ts'
 import { keptEnvironment } from '../support/environment.ts'

@@ -1,7 +1,7 @@
 // Many queues while something goes wrong for long: lost answers, handlers that never end, a list that fails.
 
 import { describe, expect, it } from 'vitest'
-import { late } from '../../lambdas/consumer/index.ts'
+import { late } from '../../lambdas/consumer/run-queue.ts'
 import { QueueError } from '../../shared/errors.ts'
 import { systemClock } from '../../shared/system.ts'
 import { consumeManyWith } from '../../shared/worker/many.ts'

@@ -4,7 +4,7 @@
 import { Duration } from 'aws-cdk-lib/core'
 import { expect, it } from 'vitest'
 import { tableDefinition } from '../../aws/table.ts'
-import { DELAY_SECONDS_MAX } from '../../lambdas/inbox/apply.ts'
+import { GROUP_DELAY_SECONDS_MAX } from '../../lambdas/inbox/apply.ts'
 import { aLane, aRecord } from '../engine/core/a-record.ts'
 import { storedOf } from '../engine/store/an-update.ts'
 import { nameOf } from './rights.ts'
@@ -360,7 +360,7 @@ it('The inbox hides a batch for as long as AWS advises, and as long as the funct
   const { Timeout } = kept.ApplyInbox?.Properties ?? {}
   const { VisibilityTimeout } = kept.Inbox?.Properties ?? {}
   expect(VisibilityTimeout).toBeGreaterThanOrEqual(6 * Timeout)
-  expect(VisibilityTimeout).toBe(DELAY_SECONDS_MAX)
+  expect(VisibilityTimeout).toBe(GROUP_DELAY_SECONDS_MAX)
 })
 
 it('Messages for a function that cannot start stay in the inbox for twelve days, and are then kept before SQS deletes them.', () => {

@@ -2,6 +2,8 @@ import * as v from 'valibot'
 import { count, described, items, time } from './fields.ts'
 import { settingAnswers } from './settings.ts'
 
+// The answers of calls about scheduled items, rate limits and schedules. As with `answers.ts`, no function loads this.
+
 export const scheduledPage = v.strictObject({
   items: items(),
   count: count('How many items.'),
@@ -18,8 +20,6 @@ export const scheduledPage = v.strictObject({
   ),
   cursor: v.optional(described(v.string(), 'For the next page; absent on the last.')),
 })
-
-// The answers of the rate limiter's calls.
 
 export const rateWindow = v.strictObject({
   start: time('When it begins.'),
@@ -93,8 +93,6 @@ export const ticketGivenUp = v.union([
     'The place stays empty; even so, the ticket must not be used.',
   ),
 ])
-
-// The answers of calls about schedules. As with `answers.ts`, no function loads this.
 
 const scheduleEntries = {
   name: v.string(),

@@ -14,7 +14,7 @@ import {
 import { type SnakeCase, snakeCase } from '../../../shared/wire.ts'
 import { choice, count, described, flag, integer, object, optional } from './fields.ts'
 
-// A rate limit's settings in requests and answers, both made from one table.
+// Settings in requests and answers: a rate limit's and a queue's, each made from its one table.
 
 const docs: Readonly<Record<SettingName, string>> = {
   maxRequests: 'Requests that may go in one window.',
@@ -49,7 +49,7 @@ const checkOf = (field: SettingField): v.GenericSchema => {
 }
 
 /** A queue's limit must have this setting. */
-export const maxRequests = () => checkOf(settingFields.maxRequests)
+const maxRequests = () => checkOf(settingFields.maxRequests)
 
 /** `100`, `1,000`, `` `window` ``, `false`. */
 const shown = ({ kind, standard }: SettingField): string =>
@@ -72,11 +72,9 @@ const answered = (name: SettingName) => {
 const pageOrder = [...new Set([...guardNames, ...settingNames])]
 
 export const settingEntries = () => entriesOf(pageOrder, requested)
-export const guardEntries = () => entriesOf(guardNames, requested)
+const guardEntries = () => entriesOf(guardNames, requested)
 export const settingAnswers = () => entriesOf(pageOrder, answered)
-export const guardAnswers = () => entriesOf(guardNames, answered)
-
-// A queue's configuration in requests and answers, both made from one table.
+const guardAnswers = () => entriesOf(guardNames, answered)
 
 /** What a setting is, and what the API page adds where it is set. */
 const settingDocs: Readonly<Record<ConfigurationName, readonly [string, string]>> = {

@@ -5,8 +5,7 @@ import { HttpResponse } from '@smithy/core/protocols'
 import { describe, expect, it } from 'vitest'
 import { createLeanDynamodb } from '../../../aws/lean-client.ts'
 import { secretKey } from '../../../rate/core/row.ts'
-import { createTicketSecrets } from '../../../rate/rate-limits.ts'
-import { SECRET_SETTLES_MS } from '../../../rate/secrets.ts'
+import { createTicketSecrets, SECRET_SETTLES_MS } from '../../../rate/secrets.ts'
 import { ManualClock } from '../../engine/manual-clock.ts'
 
 const MINUTE = 60_000

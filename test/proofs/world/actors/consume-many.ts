@@ -1,4 +1,4 @@
-import { late, standingOf } from '../../../../lambdas/consumer/index.ts'
+import { late, standingOf } from '../../../../lambdas/consumer/run-queue.ts'
 import { workMany } from '../../../../shared/worker/many.ts'
 import type { Handler } from '../../../../shared/worker/run.ts'
 import {

@@ -1,4 +1,4 @@
-import { runQueue } from '../../../../lambdas/consumer/index.ts'
+import { runQueue } from '../../../../lambdas/consumer/run-queue.ts'
 import { createLog } from '../../../../lambdas/runtime/log.ts'
 import { type AgainOptions, retryOf } from '../../../../shared/worker/retries.ts'
 import type { Handler } from '../../../../shared/worker/run.ts'

@@ -1,5 +1,5 @@
 import type { SQSRecord } from 'aws-lambda'
-import { DELAY_SECONDS_MAX } from '../../../../lambdas/inbox/apply.ts'
+import { GROUP_DELAY_SECONDS_MAX } from '../../../../lambdas/inbox/apply.ts'
 import type { Message } from '../../../../lambdas/inbox/send.ts'
 import { type Clockwork, Queues } from '../../../../local/sqs/core/queues.ts'
 import { receivedMessage } from '../../../../local/sqs/received-message.ts'
@@ -34,7 +34,7 @@ export class Sqs<One> {
     const redrive = { deadLetterTargetArn: this.#queues.find(FAILURES).arn, maxReceiveCount: 1_000 }
     this.#queues.create(INBOX, {
       ...common,
-      VisibilityTimeout: String(DELAY_SECONDS_MAX),
+      VisibilityTimeout: String(GROUP_DELAY_SECONDS_MAX),
       RedrivePolicy: JSON.stringify(redrive),
     })
   }
