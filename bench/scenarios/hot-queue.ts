@@ -271,7 +271,7 @@ export const throttled: Scenario = {
     return [
       bar('128: pushes a simulated second', most, atLeast(200), { aim: atLeast(300) }),
       bar('128: share of the best rate from 8 up', most / Math.max(...rates), atLeast(NO_COLLAPSE)),
-      ...PRODUCERS.flatMap((producers, i) =>
+      ...MANY_PRODUCERS.flatMap((producers, i) =>
         throttledRows(this.title, producers, results[i] as SimulatedResult),
       ),
     ]
