@@ -4,12 +4,15 @@ import { randomBytes } from 'node:crypto'
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { type Embedded, startEmbedded } from '../testing/embedded.ts'
 import { createMeter, type Meter, type Reading } from './meter.ts'
-import type { Sender, StoredRow } from './metered-stores.ts'
-import { createDelay, type Delay, meterDynamodb, meterS3 } from './metered-stores.ts'
+import {
+  createDelay,
+  type Delay,
+  meterDynamodb,
+  meterS3,
+  type Sender,
+  type StoredRow,
+} from './metered-stores.ts'
 import type { Row } from './report.ts'
-
-export const DYNAMODB_LATENCY_MS = 5
-export const S3_LATENCY_MS = 20
 
 export type Scenario = {
   readonly name: string
@@ -78,7 +81,7 @@ export function openStore(
 ): Store {
   const meter = createMeter()
   const delay = createDelay()
-  const wait = (ms: number) => () => (latency === 'none' ? Promise.resolve() : delay.wait(ms))
+  const wait = latency === 'none' ? () => Promise.resolve() : delay.wait
   const documents = DynamoDBDocumentClient.from(connections.dynamodb, {
     marshallOptions: { removeUndefinedValues: true },
   })
@@ -87,10 +90,10 @@ export function openStore(
     bucketName,
     dynamodb: meterDynamodb(documents as unknown as Sender, {
       meter,
-      latency: wait(DYNAMODB_LATENCY_MS),
+      wait,
       ...(onRow && { onRow }),
     }),
-    s3: meterS3(connections.s3 as unknown as Sender, { meter, latency: wait(S3_LATENCY_MS) }),
+    s3: meterS3(connections.s3 as unknown as Sender, { meter, wait }),
     meter,
     delay,
   }

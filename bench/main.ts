@@ -1,3 +1,7 @@
+// npm run bench [-- --only NAME,NAME] [--quick] [--explain] [--json FILE] [--write-docs] [--list]
+//
+// Runs the scenarios one after the other, and says which bars they reach.
+
 import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { type Bench, type Scenario, startBench } from './bench.ts'
@@ -42,8 +46,6 @@ const scenarios: readonly Scenario[] = [
   rateLimits,
   memory,
 ]
-
-// Reads the arguments of `npm run bench`.
 
 const declared = {
   only: { type: 'string' },
@@ -128,8 +130,6 @@ function createProgress(output: NodeJS.WriteStream) {
     },
   }
 }
-
-// npm run bench [-- --only NAME,NAME] [--quick] [--explain] [--json FILE] [--write-docs] [--list]
 
 const { options, wanted } = readCommand(process.argv.slice(2))
 

@@ -1,10 +1,16 @@
+// Clients that count what each request costs, and take their time: the same `send` as the SDK's, with the latency of the
+// store and the units that DynamoDB reports. They tell commands apart by class name, because they may come from another
+// copy of the library.
+//
+// AWS bills a write that its condition refuses like one that went through, by the existing item or the item that it
+// would have made, whichever is larger; but the exception carries no capacity. So the metered client asks for ALL_OLD
+// on failure (free of charge) and counts itself. We do not know what an update would have made, so we count the old
+// item and every value sent, which is never too little.
+
 import { unmarshall } from '@aws-sdk/util-dynamodb'
 import { writeUnits } from '../testing/simulated/dynamodb/database.ts'
 import { ingestItem, itemSize } from '../testing/simulated/dynamodb/values.ts'
 import type { Meter, Tally } from './meter.ts'
-
-// The little that metering must know about a command: what it is, what it writes, and to which rows.
-// It tells commands apart by class name, because they may come from another copy of the library.
 
 export type Command = { readonly input: object }
 
@@ -23,122 +29,15 @@ export type Input = {
   readonly RequestItems?: Readonly<Record<string, unknown>>
 }
 
-/** `UpdateCommand` and `UpdateItemCommand` are both `update`. */
-export const verbOf = (command: Command): string =>
-  command.constructor.name.replace(/(Item|Object|ObjectsV2)?Command$/, '').toLowerCase()
+export const DYNAMODB_LATENCY_MS = 5
+export const S3_LATENCY_MS = 20
 
-const conditional = new Set(['put', 'update', 'delete'])
-const isConditional = (verb: string): boolean => conditional.has(verb)
-const isWrite = (verb: string): boolean => conditional.has(verb) || /write$/.test(verb)
-
-/** The same command with another input; the caller's own object stays as it is. */
-function withInput<C extends Command>(command: C, input: object): C {
-  const Constructor = command.constructor as new (input: object) => C
-  return new Constructor(input)
-}
-
-/** `q#`, `s#`, `b#`, `i#`: the kind of row a command is about, from the first key it names. */
-function rowKindOf(input: Input): string {
-  const [entry] = input.TransactItems ?? []
-  if (entry !== undefined) return rowKindOf(Object.values(entry)[0] ?? {})
-  const rows = [input.Key, input.Item, input.ExpressionAttributeValues]
-  for (const row of rows) {
-    for (const value of Object.values(row ?? {})) {
-      if (typeof value === 'string' && value[1] === '#') return value.slice(0, 2)
-    }
-  }
-  const [request] = Object.values(input.RequestItems ?? {})
-  return request === undefined ? '' : rowKindOfRequest(request)
-}
-
-type Batched = {
-  readonly PutRequest?: Input
-  readonly DeleteRequest?: Input
-}
-
-function rowKindOfRequest(request: unknown): string {
-  if (Array.isArray(request)) {
-    const { PutRequest, DeleteRequest } = request[0] as Batched
-    return rowKindOf(PutRequest ?? DeleteRequest ?? {})
-  }
-  const [Key] = (request as { readonly Keys?: readonly StoredRow[] }).Keys ?? []
-  return Key === undefined ? '' : rowKindOf({ Key })
-}
-
-// AWS bills a write that its condition refuses like one that went through, by the existing item or the item that it
-// would have made, whichever is larger; but the exception carries no capacity. So the metered client asks for ALL_OLD
-// on failure (free of charge) and counts itself. We do not know what an update would have made, so we count the old
-// item and every value sent, which is never too little.
-
-type OldRow = Parameters<typeof unmarshall>[0]
-
-type WriteError = Error & {
-  Item?: OldRow
-  CancellationReasons?: { Code?: string; Item?: OldRow }[]
-}
-
-export const isRefused = (error: unknown): error is WriteError =>
-  error instanceof Error && error.name === 'ConditionalCheckFailedException'
-
-export const isCancelled = (error: unknown): error is WriteError =>
-  error instanceof Error && error.name === 'TransactionCanceledException'
-
-const throttles = new Set([
-  'ProvisionedThroughputExceededException',
-  'RequestLimitExceeded',
-  'ThrottlingException',
-])
-const isThrottled = (error: unknown): boolean =>
-  error instanceof Error && throttles.has(error.name)
-
-/** The command's input, asking for what counting needs. */
-function askForOldRow(input: Input): Input {
-  if (input.TransactItems === undefined) {
-    return { ...input, ReturnValuesOnConditionCheckFailure: 'ALL_OLD' }
-  }
-  const entries = input.TransactItems.map((entry) =>
-    Object.fromEntries(Object.entries(entry).map(([verb, it]) => [verb, askForOldRow(it)])),
-  )
-  return { ...input, TransactItems: entries }
-}
-
-const refusedWriteUnits = (input: Input, error: WriteError): number =>
-  writeUnits(sizeTouched(input, error.Item), 0)
-
-/**
- * A transaction is billed double because it prepares and commits; one that is cancelled in its
- * first half is counted once, which favours algorithms that use them (here: the sources').
- */
-function cancelledWriteUnits(input: Input, error: WriteError): number {
-  let units = 0
-  for (const [i, entry] of (input.TransactItems ?? []).entries()) {
-    const reason = error.CancellationReasons?.[i]
-    units += writeUnits(sizeTouched(Object.values(entry)[0] ?? {}, reason?.Item), 0)
-  }
-  return units
-}
-
-export const itemBytes = (item: object): number => itemSize(ingestItem(item))
-
-function sizeTouched(input: Input, oldRow: OldRow | undefined): number {
-  const oldBytes = oldRow === undefined ? 0 : itemBytes(unmarshall(oldRow))
-  if (input.Item !== undefined) return Math.max(oldBytes, itemBytes(input.Item))
-  return oldBytes + itemBytes(input.ExpressionAttributeValues ?? {})
-}
-
-/** Leaves the exception as the caller would have got it. */
-function hideOldRow(input: Input, error: WriteError): void {
-  if (input.ReturnValuesOnConditionCheckFailure !== 'ALL_OLD') delete error.Item
-  for (const [i, entry] of (input.TransactItems ?? []).entries()) {
-    const asked = Object.values(entry)[0]?.ReturnValuesOnConditionCheckFailure === 'ALL_OLD'
-    if (!asked) delete error.CancellationReasons?.[i]?.Item
-  }
-}
-
-type DynamodbMetering = {
+type Metering = {
   readonly meter: Meter
-  /** Waits as long as a request is under way. */
-  latency(): Promise<void>
+  /** Waits while a request is under way. */
+  wait(ms: number): Promise<void>
+}
+type DynamodbMetering = Metering & {
   /** Sees each row that a single write left behind, as the table's stream would show it. */
   onRow?(row: StoredRow): void
 }
@@ -151,14 +50,14 @@ type Answer = {
 
 /** A document client that counts, and takes its time. */
 export function meterDynamodb(inner: Sender, metering: DynamodbMetering): Sender {
-  const { meter, latency, onRow } = metering
+  const { meter, wait, onRow } = metering
   return {
     async send(command: Command) {
       const input = command.input as Input
       const verb = verbOf(command)
       const kind = `${verb} ${rowKindOf(input)}`
       const asked = ask(verb, input, onRow !== undefined)
-      await latency()
+      await wait(DYNAMODB_LATENCY_MS)
       try {
         const answer: Answer = await inner.send(withInput(command, asked))
         const units = capacityOf(answer)
@@ -209,22 +108,122 @@ const priceClasses: Readonly<Record<string, Partial<Tally>>> = {
   head: { s3Gets: 1 },
 }
 
-export function meterS3(
-  inner: Sender,
-  metering: { readonly meter: Meter; latency(): Promise<void> },
-): Sender {
+export function meterS3(inner: Sender, { meter, wait }: Metering): Sender {
   return {
     async send(command) {
       const verb = verbOf(command)
-      metering.meter.add(`s3 ${verb}`, { requests: 1, ...priceClasses[verb] })
-      await metering.latency()
+      meter.add(`s3 ${verb}`, { requests: 1, ...priceClasses[verb] })
+      await wait(S3_LATENCY_MS)
       return inner.send(command)
     },
   }
 }
 
-// Waits that are as long as they say. A plain `setTimeout(5)` takes 5 to 6.3 ms here, an error as large as the
-// differences that we measure; so a timer gets us near, and the loop's own turns do the rest.
+/** `UpdateCommand` and `UpdateItemCommand` are both `update`. */
+export const verbOf = (command: Command): string =>
+  command.constructor.name.replace(/(Item|Object|ObjectsV2)?Command$/, '').toLowerCase()
+
+const conditional = new Set(['put', 'update', 'delete'])
+const isConditional = (verb: string): boolean => conditional.has(verb)
+const isWrite = (verb: string): boolean => conditional.has(verb) || /write$/.test(verb)
+
+/** The same command with another input; the caller's own object stays as it is. */
+function withInput<C extends Command>(command: C, input: object): C {
+  const Constructor = command.constructor as new (input: object) => C
+  return new Constructor(input)
+}
+
+/** `q#`, `s#`, `b#`, `i#`: the kind of row a command is about, from the first key it names. */
+function rowKindOf(input: Input): string {
+  const [entry] = input.TransactItems ?? []
+  if (entry !== undefined) return rowKindOf(Object.values(entry)[0] ?? {})
+  const rows = [input.Key, input.Item, input.ExpressionAttributeValues]
+  for (const row of rows) {
+    for (const value of Object.values(row ?? {})) {
+      if (typeof value === 'string' && value[1] === '#') return value.slice(0, 2)
+    }
+  }
+  const [request] = Object.values(input.RequestItems ?? {})
+  return request === undefined ? '' : rowKindOfRequest(request)
+}
+
+type Batched = {
+  readonly PutRequest?: Input
+  readonly DeleteRequest?: Input
+}
+
+function rowKindOfRequest(request: unknown): string {
+  if (Array.isArray(request)) {
+    const { PutRequest, DeleteRequest } = request[0] as Batched
+    return rowKindOf(PutRequest ?? DeleteRequest ?? {})
+  }
+  const [Key] = (request as { readonly Keys?: readonly StoredRow[] }).Keys ?? []
+  return Key === undefined ? '' : rowKindOf({ Key })
+}
+
+type OldRow = Parameters<typeof unmarshall>[0]
+
+type WriteError = Error & {
+  Item?: OldRow
+  CancellationReasons?: { Code?: string; Item?: OldRow }[]
+}
+
+export const isRefused = (error: unknown): error is WriteError =>
+  error instanceof Error && error.name === 'ConditionalCheckFailedException'
+
+export const isCancelled = (error: unknown): error is WriteError =>
+  error instanceof Error && error.name === 'TransactionCanceledException'
+
+const throttles = new Set([
+  'ProvisionedThroughputExceededException',
+  'RequestLimitExceeded',
+  'ThrottlingException',
+])
+const isThrottled = (error: unknown): boolean => error instanceof Error && throttles.has(error.name)
+
+/** The command's input, asking for what counting needs. */
+function askForOldRow(input: Input): Input {
+  if (input.TransactItems === undefined) {
+    return { ...input, ReturnValuesOnConditionCheckFailure: 'ALL_OLD' }
+  }
+  const entries = input.TransactItems.map((entry) =>
+    Object.fromEntries(Object.entries(entry).map(([verb, it]) => [verb, askForOldRow(it)])),
+  )
+  return { ...input, TransactItems: entries }
+}
+
+const refusedWriteUnits = (input: Input, error: WriteError): number =>
+  writeUnits(sizeTouched(input, error.Item), 0)
+
+/**
+ * A transaction is billed double because it prepares and commits; one that is cancelled in its
+ * first half is counted once, which favours algorithms that use them (here: the sources').
+ */
+function cancelledWriteUnits(input: Input, error: WriteError): number {
+  let units = 0
+  for (const [i, entry] of (input.TransactItems ?? []).entries()) {
+    const reason = error.CancellationReasons?.[i]
+    units += writeUnits(sizeTouched(Object.values(entry)[0] ?? {}, reason?.Item), 0)
+  }
+  return units
+}
+
+/** Leaves the exception as the caller would have got it. */
+function hideOldRow(input: Input, error: WriteError): void {
+  if (input.ReturnValuesOnConditionCheckFailure !== 'ALL_OLD') delete error.Item
+  for (const [i, entry] of (input.TransactItems ?? []).entries()) {
+    const asked = Object.values(entry)[0]?.ReturnValuesOnConditionCheckFailure === 'ALL_OLD'
+    if (!asked) delete error.CancellationReasons?.[i]?.Item
+  }
+}
+
+function sizeTouched(input: Input, oldRow: OldRow | undefined): number {
+  const oldBytes = oldRow === undefined ? 0 : itemBytes(unmarshall(oldRow))
+  if (input.Item !== undefined) return Math.max(oldBytes, itemBytes(input.Item))
+  return oldBytes + itemBytes(input.ExpressionAttributeValues ?? {})
+}
+
+export const itemBytes = (item: object): number => itemSize(ingestItem(item))
 
 const timerErrorMs = 1.2
 
@@ -239,6 +238,10 @@ export type Delay = {
   lateness(): Lateness
 }
 
+/**
+ * Waits that are as long as they say. A plain `setTimeout(5)` takes 5 to 6.3 ms here, an error as large as the
+ * differences that we measure; so a timer gets us near, and the loop's own turns do the rest.
+ */
 export function createDelay(): Delay {
   const waiting: { readonly dueMs: number; readonly resolve: () => void }[] = []
   let timer: NodeJS.Timeout | undefined

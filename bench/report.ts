@@ -1,12 +1,15 @@
+// What a scenario measured, as rows: made and judged against a bar, then shown as a table on the terminal, as a page and
+// as a chart.
+
 import { mkdir, writeFile } from 'node:fs/promises'
 import { availableParallelism, cpus } from 'node:os'
 import { join } from 'node:path'
-import { DYNAMODB_LATENCY_MS, S3_LATENCY_MS } from './bench.ts'
 import type { Reading, Tally } from './meter.ts'
+import { DYNAMODB_LATENCY_MS, S3_LATENCY_MS } from './metered-stores.ts'
 
 /** One line of the table. */
 export type Row = {
-  /** The bar it belongs to, as the issue names it. */
+  /** What it is listed under: its scenario, as a rule. */
   readonly name: string
   readonly metric: string
   readonly value: number
@@ -88,9 +91,10 @@ function byName(rows: readonly Row[]): ReadonlyMap<string, readonly Row[]> {
   return groups
 }
 
-// Rows that were measured for several things: a line for each metric, a column for each thing.
-
-/** The lines of a table, the headings first; none where no row has a column. */
+/**
+ * Rows that were measured for several things: a line for each metric, a column for each thing, the headings first; none
+ * where no row has a column.
+ */
 function matrixOf(rows: readonly Row[]): readonly (readonly string[])[] {
   const inColumns = rows.filter(({ column }) => column !== undefined)
   if (inColumns.length === 0) return []
@@ -192,8 +196,29 @@ export function breakdown(heading: string, reading: Reading, count: number): str
   ].join('\n')
 }
 
-// Two charts in one SVG: throughput by number of producers, and write units by algorithm. Bars in
-// groups, values above them, and nothing that needs a legend elsewhere.
+const docs = join(import.meta.dirname, '..', 'docs')
+
+/** The chart and the table as measured, into `docs/`. */
+export async function writeDocs(rows: readonly Row[], date: Date): Promise<void> {
+  const processor = cpus()[0]?.model.trim() ?? 'unknown processor'
+  const markdown = `# Benchmark
+
+Written by \`npm run bench -- --write-docs\` on ${date.toISOString().slice(0, 10)}: Node ${process.version},
+${availableParallelism()} cores (${processor}), the embedded DynamoDB and S3 with ${DYNAMODB_LATENCY_MS} and ${S3_LATENCY_MS} ms added to each
+request. Units are those that DynamoDB reports (indexes and refused writes included), prices are
+list prices in us-east-1 (\`lib/prices.ts\`), and "worth of WRU" counts reads and S3 requests at their
+price too. Throughput is this machine's: compare the columns with each other, not with AWS, where
+one item takes 1,000 write units a second. "The sources" stand for the segmented queue of actor
+frameworks, which reads and writes its metadata and a whole segment at each step (\`bench/baselines\`).
+
+![Throughput and write units by algorithm](benchmark.svg)
+
+${markdownTable(rows)}
+`
+  await mkdir(docs, { recursive: true })
+  await writeFile(join(docs, 'benchmark.svg'), chart(rows))
+  await writeFile(join(docs, 'benchmark.md'), markdown)
+}
 
 const series: readonly { algorithm: Algorithm; label: string; colour: string }[] = [
   { algorithm: 'bare', label: 'bare UpdateItem (the limit)', colour: '#b8bec9' },
@@ -215,7 +240,11 @@ const valueText = (value: number): string =>
 
 type Value = { readonly algorithm: Algorithm; readonly group: string; readonly value: number }
 
-export function chart(rows: readonly Row[]): string {
+/**
+ * Two charts in one SVG: throughput by number of producers, and write units by algorithm. Bars in groups, values above
+ * them, and nothing that needs a legend elsewhere.
+ */
+function chart(rows: readonly Row[]): string {
   const values = (name: 'throughput' | 'units') =>
     rows.flatMap(({ point, value }) => (point?.chart === name ? [{ ...point, value }] : []))
   return [
@@ -302,28 +331,4 @@ function text(x: number, y: number, content: string, style: TextStyle): string {
   const weight = style.weight === undefined ? '' : ` font-weight="${style.weight}"`
   const anchor = style.centre ? ' text-anchor="middle"' : ''
   return `<text x="${x}" y="${y}" font-size="${style.size}" fill="${style.fill}"${weight}${anchor}>${escaped}</text>`
-}
-
-const docs = join(import.meta.dirname, '..', 'docs')
-
-/** The chart and the table as measured, into `docs/`. */
-export async function writeDocs(rows: readonly Row[], date: Date): Promise<void> {
-  const processor = cpus()[0]?.model.trim() ?? 'unknown processor'
-  const markdown = `# Benchmark
-
-Written by \`npm run bench -- --write-docs\` on ${date.toISOString().slice(0, 10)}: Node ${process.version},
-${availableParallelism()} cores (${processor}), the embedded DynamoDB and S3 with ${DYNAMODB_LATENCY_MS} and ${S3_LATENCY_MS} ms added to each
-request. Units are those that DynamoDB reports (indexes and refused writes included), prices are
-list prices in us-east-1 (\`lib/prices.ts\`), and "worth of WRU" counts reads and S3 requests at their
-price too. Throughput is this machine's: compare the columns with each other, not with AWS, where
-one item takes 1,000 write units a second. "The sources" stand for the segmented queue of actor
-frameworks, which reads and writes its metadata and a whole segment at each step (\`bench/baselines\`).
-
-![Throughput and write units by algorithm](benchmark.svg)
-
-${markdownTable(rows)}
-`
-  await mkdir(docs, { recursive: true })
-  await writeFile(join(docs, 'benchmark.svg'), chart(rows))
-  await writeFile(join(docs, 'benchmark.md'), markdown)
 }

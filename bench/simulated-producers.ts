@@ -1,3 +1,6 @@
+// Producers on simulated time: a request takes about 5 ms of it, the engine's pauses pass in it,
+// and computing takes none. So we measure the algorithm alone, and every machine gives the same figure.
+
 import { TransactWriteCommand } from '@aws-sdk/lib-dynamodb'
 import type { QueuesOptions, TransactItem } from '../engine/queues.ts'
 import { seeded } from '../testing/random.ts'
@@ -8,28 +11,19 @@ import {
   slowTransactions,
 } from '../testing/simulated/network.ts'
 import { SimulatedStore } from '../testing/simulated/store.ts'
-import { createVirtualTime, type VirtualTime } from '../testing/simulated/virtual-time.ts'
-import { DYNAMODB_LATENCY_MS, S3_LATENCY_MS } from './bench.ts'
-import {
-  createHousekeeper,
-  createItems,
-  type Housekeeper,
-  openQueues,
-  unlessBusy,
-} from './fixture.ts'
-import { quantile } from './load.ts'
+import { createVirtualTime } from '../testing/simulated/virtual-time.ts'
+import type { Store } from './bench.ts'
+import { createHousekeeper, type Housekeeper, openQueues, unlessBusy } from './fixture.ts'
+import { createItems, quantile } from './load.ts'
 import { createMeter, difference, type Reading } from './meter.ts'
 import { meterDynamodb, meterS3, type Sender } from './metered-stores.ts'
-
-// Producers on simulated time: a request takes about 5 ms of it, the engine's pauses pass in it,
-// and computing takes none. So we measure the algorithm alone, and every machine gives the same figure.
 
 type SimulatedLoad = {
   readonly producers: number
   readonly seconds: number
   readonly itemBytes: number
   /** Absent: a store that takes whatever comes, as the embedded one does. */
-  readonly throttle?: { readonly writeUnitsPerSecond: number; readonly burstUnits: number }
+  readonly throttle?: typeof oneItemsThrottle
   /** How many of the producers push with a key: the first ones do. */
   readonly keyed?: number
   /** How many (the last ones) push in their own transactions, each with another row. */
@@ -55,6 +49,9 @@ export type SimulatedResult = {
 
 type Share = { readonly done: number; readonly gaveWay: number; readonly p99Ms: number }
 
+/** An item's, in a partition of DynamoDB. A second's worth may come at once; the warm-up uses it up. */
+export const oneItemsThrottle = { writeUnitsPerSecond: 1000, burstUnits: 1000 }
+
 const QUEUE = 'simulated'
 const WARM_UP_MS = 2000
 const START_MS = Date.UTC(2026, 10, 18, 7)
@@ -66,8 +63,10 @@ export async function simulateProducers(load: SimulatedLoad): Promise<SimulatedR
   const network = load.slowTransactions
     ? slowTransactions(simulated, time.sleep, () => 5 + 10 * random())
     : perfectNetwork
-  const open = () =>
-    openSimulated(simulated, network, time, random, (row) => housekeeper.onRow(row))
+  // A tenth more or less: otherwise producers that start together would stay in step.
+  const wait = (ms: number) => time.sleep(ms * (0.9 + 0.2 * random()))
+  const onRow: Housekeeper['onRow'] = (row) => housekeeper.onRow(row)
+  const open = () => openSimulated(simulated, { network, wait, onRow })
   const store = open()
   const background = open()
   let backgroundErrors = 0
@@ -135,7 +134,7 @@ const shareOf = (tally: { durationsMs: number[]; gaveWay: number }): Share => ({
 
 /** Pushes like a caller that changes its own row in the same transaction. */
 function sendWithRow(
-  { dynamodb, tableName: TableName }: ReturnType<typeof openSimulated>,
+  { dynamodb, tableName: TableName }: Pick<Store, 'dynamodb' | 'tableName'>,
   producer: number,
   entries: readonly TransactItem[],
 ): Promise<unknown> {
@@ -144,26 +143,25 @@ function sendWithRow(
   return dynamodb.send(command as never)
 }
 
-function openSimulated(
+/** Clients of a simulated store as the engine takes them, with a counter of their own. */
+export function openSimulated(
   simulated: SimulatedStore,
-  network: Network,
-  time: VirtualTime,
-  random: () => number,
-  onRow: Housekeeper['onRow'],
-) {
+  { network, wait, onRow }: SimulatedOptions,
+): Omit<Store, 'delay'> {
   const meter = createMeter()
   const client = createSimulatedClient(simulated, network)
-  // A tenth more or less: otherwise producers that start together would stay in step.
-  const latency = (ms: number) => () => time.sleep(ms * (0.9 + 0.2 * random()))
+  const dynamodb = client.dynamodb as unknown as Sender
   return {
     tableName: simulated.tableName,
     bucketName: simulated.bucketName,
     meter,
-    dynamodb: meterDynamodb(client.dynamodb as unknown as Sender, {
-      meter,
-      latency: latency(DYNAMODB_LATENCY_MS),
-      onRow,
-    }),
-    s3: meterS3(client.s3 as unknown as Sender, { meter, latency: latency(S3_LATENCY_MS) }),
+    dynamodb: meterDynamodb(dynamodb, { meter, wait, ...(onRow && { onRow }) }),
+    s3: meterS3(client.s3 as unknown as Sender, { meter, wait }),
   }
+}
+
+type SimulatedOptions = {
+  readonly wait: (ms: number) => Promise<void>
+  readonly network?: Network
+  readonly onRow?: Housekeeper['onRow']
 }

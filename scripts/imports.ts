@@ -11,7 +11,7 @@ type Rooms = Readonly<Record<string, readonly string[]>>
 
 /**
  * The problems with the imports of these files, a sentence each: an import that its room does not allow, or
- * files that import each other. Types count, because a reader follows them too.
+ * files that import each other, outside the tests. Types count, because a reader follows them too.
  */
 export function checkImports(sources: Sources, rooms: Rooms): string[] {
   const imports = new Map(
@@ -34,6 +34,8 @@ export function checkImports(sources: Sources, rooms: Rooms): string[] {
     }
   }
   for (const circle of circles(imports)) {
+    // A proof's checkers and the model that they check against are read together: in the tests, types may go round.
+    if (circle.every((file) => isWithin(file, 'test'))) continue
     problems.push(`These import each other: ${circle.sort().join(', ')}`)
   }
   return problems

@@ -1,3 +1,5 @@
+// Other algorithms on the same store, to compare with: the limit of one write, a row a message, and the sources.
+
 import { randomBytes } from 'node:crypto'
 import {
   CreateTableCommand,
@@ -15,10 +17,6 @@ import {
 import type { Store } from '../bench.ts'
 import { isCancelled, isRefused } from '../metered-stores.ts'
 
-// The limit: one `UpdateItem` on one item, as large as an entry of the queue, on a condition that
-// always holds. The list is replaced rather than appended to, so that the item keeps its size and
-// each write is one unit: no queue that keeps its order in one item can do with less.
-
 export async function createBareItem(store: Store, name: string): Promise<void> {
   const { tableName: TableName } = store
   await store.dynamodb.send(
@@ -26,6 +24,11 @@ export async function createBareItem(store: Store, name: string): Promise<void> 
   )
 }
 
+/**
+ * The limit: one `UpdateItem` on one item, as large as an entry of the queue, on a condition that
+ * always holds. The list is replaced rather than appended to, so that the item keeps its size and
+ * each write is one unit: no queue that keeps its order in one item can do with less.
+ */
 export async function bareUpdate(store: Store, name: string, text: string): Promise<void> {
   await store.dynamodb.send(
     new UpdateCommand({
@@ -39,44 +42,6 @@ export async function bareUpdate(store: Store, name: string, text: string): Prom
     }),
   )
 }
-
-type Table = Pick<CreateTableCommandInput, 'GlobalSecondaryIndexes'> & {
-  readonly attributes: Readonly<Record<string, 'S' | 'N'>>
-  readonly keys: readonly string[]
-}
-
-const keySchema = (names: readonly string[]) =>
-  names.map((AttributeName, i) => ({
-    AttributeName,
-    KeyType: i === 0 ? ('HASH' as const) : ('RANGE' as const),
-  }))
-
-/** A table that is not PushPop's. */
-export const createTable = (
-  dynamodb: DynamoDBClient,
-  TableName: string,
-  { attributes, keys, ...more }: Table,
-): Promise<unknown> =>
-  dynamodb.send(
-    new CreateTableCommand({
-      TableName,
-      BillingMode: 'PAY_PER_REQUEST',
-      AttributeDefinitions: Object.entries(attributes).map(([AttributeName, AttributeType]) => ({
-        AttributeName,
-        AttributeType,
-      })),
-      KeySchema: keySchema(keys),
-      ...more,
-    }),
-  )
-
-// A row a message, as in AWS's own sample (aws.amazon.com/blogs/database/
-// implementing-priority-queueing-with-amazon-dynamodb): rows that are `queued` appear in an index
-// in order of time; a consumer queries the index, marks the first row that nobody holds on the
-// condition that its version is the one seen, and removes it when done. Leaner than the sample
-// where its design allows: a message is put into the queue by one write instead of a read, a
-// write and a read; the version comes from the query; a finished message is deleted; the index
-// holds what choosing needs and no payload; pages of 25 instead of 250.
 
 const INDEX = 'queued-last_updated_timestamp-index'
 const VISIBILITY_TIMEOUT_MS = 60_000
@@ -108,6 +73,15 @@ type MessageQueue = {
   remove(message: Message): Promise<void>
 }
 
+/**
+ * A row a message, as in AWS's own sample (aws.amazon.com/blogs/database/
+ * implementing-priority-queueing-with-amazon-dynamodb): rows that are `queued` appear in an index
+ * in order of time; a consumer queries the index, marks the first row that nobody holds on the
+ * condition that its version is the one seen, and removes it when done. Leaner than the sample
+ * where its design allows: a message is put into the queue by one write instead of a read, a
+ * write and a read; the version comes from the query; a finished message is deleted; the index
+ * holds what choosing needs and no payload; pages of 25 instead of 250.
+ */
 export function createMessageQueue(store: Store, TableName: string): MessageQueue {
   async function candidates(startKey: object | undefined) {
     return (await store.dynamodb.send(
@@ -197,13 +171,6 @@ export function createMessageQueue(store: Store, TableName: string): MessageQueu
 const isHeld = ({ queue_selected, peek_utc_timestamp = 0 }: SystemInfo): boolean =>
   queue_selected && Date.now() - peek_utc_timestamp < VISIBILITY_TIMEOUT_MS
 
-// The sources' algorithm (segmented-queue.txt, message-acknowledgement.txt): metadata and segments
-// of 100 items, both read and written whole by each operation, without an actor framework to keep
-// others out. So the metadata carry a version, each operation is one transaction on the condition
-// that it is still the one read (Dapr's state manager saves both keys in a transaction too), and
-// the loser of a race reads again after a random, growing pause. Both rows are read at once; since
-// two reads are not a snapshot, a segment's row has the version too, and the transaction compares it.
-
 const SEGMENT_SIZE = 100
 
 type Metadata = {
@@ -233,6 +200,14 @@ type SourcesQueue = {
   acknowledge(lockId: string): Promise<void>
 }
 
+/**
+ * The segmented queue of actor frameworks ("the sources"): metadata and segments
+ * of 100 items, both read and written whole by each operation, without an actor framework to keep
+ * others out. So the metadata carry a version, each operation is one transaction on the condition
+ * that it is still the one read (Dapr's state manager saves both keys in a transaction too), and
+ * the loser of a race reads again after a random, growing pause. Both rows are read at once; since
+ * two reads are not a snapshot, a segment's row has the version too, and the transaction compares it.
+ */
 export function createSourcesQueue(store: Store, queue: string): SourcesQueue {
   // An actor knows its pointers from its last operation; the read decides whether they still hold.
   let known = empty
@@ -350,3 +325,33 @@ export function createSourcesQueue(store: Store, queue: string): SourcesQueue {
     },
   }
 }
+
+type Table = Pick<CreateTableCommandInput, 'GlobalSecondaryIndexes'> & {
+  readonly attributes: Readonly<Record<string, 'S' | 'N'>>
+  readonly keys: readonly string[]
+}
+
+/** A table that is not PushPop's. */
+export const createTable = (
+  dynamodb: DynamoDBClient,
+  TableName: string,
+  { attributes, keys, ...more }: Table,
+): Promise<unknown> =>
+  dynamodb.send(
+    new CreateTableCommand({
+      TableName,
+      BillingMode: 'PAY_PER_REQUEST',
+      AttributeDefinitions: Object.entries(attributes).map(([AttributeName, AttributeType]) => ({
+        AttributeName,
+        AttributeType,
+      })),
+      KeySchema: keySchema(keys),
+      ...more,
+    }),
+  )
+
+const keySchema = (names: readonly string[]) =>
+  names.map((AttributeName, i) => ({
+    AttributeName,
+    KeyType: i === 0 ? ('HASH' as const) : ('RANGE' as const),
+  }))

@@ -3,11 +3,8 @@
 //   node bench/peers/measure.ts NAME {addresses and amounts as JSON}
 
 import { readFileSync } from 'node:fs'
-import { createItems } from '../fixture.ts'
-import { quantile } from '../load.ts'
-import { bullmq, graphileWorker, pgBoss } from './others.ts'
+import { createItems, quantile } from '../load.ts'
 import { type Addresses, AT_ONCE, eachOf, type OnItem, type Peer, type SinglePeer } from './peer.ts'
-import { bareUpdates, pushPopEngine, pushPopInMemory, pushPopOverHttp } from './push-pop.ts'
 
 export type Amounts = {
   readonly singly: number
@@ -43,13 +40,16 @@ const PER_TENANT = 10
  */
 const WARM_UP = { singly: 1500, bulks: 300 }
 
+/** Each is loaded only where it is measured, so that the memory of one holds nothing of another. */
+const ours = () => import('./push-pop.ts')
+const others = () => import('./others.ts')
 const peers: Readonly<Record<string, (addresses: Addresses) => Promise<Peer>>> = {
-  'pg-boss': pgBoss,
-  'graphile-worker': graphileWorker,
-  BullMQ: bullmq,
-  PushPop: pushPopEngine,
-  'PushPop in memory': pushPopInMemory,
-  'PushPop over HTTP': pushPopOverHttp,
+  'pg-boss': async (addresses) => (await others()).pgBoss(addresses),
+  'graphile-worker': async (addresses) => (await others()).graphileWorker(addresses),
+  BullMQ: async (addresses) => (await others()).bullmq(addresses),
+  PushPop: async (addresses) => (await ours()).pushPopEngine(addresses),
+  'PushPop in memory': async (addresses) => (await ours()).pushPopInMemory(addresses),
+  'PushPop over HTTP': async (addresses) => (await ours()).pushPopOverHttp(addresses),
 }
 
 const BARE = 'bare updates'
@@ -95,7 +95,7 @@ async function measureBare(
   const item = createItems(turn)
   const pushes = (calls: number, each: number) =>
     Array.from({ length: calls }, (_, call) => textsOf(call, each, item))
-  const bare = await bareUpdates(addresses, {
+  const bare = await (await ours()).bareUpdates(addresses, {
     [`warm-${turn}`]: pushes(WARM_UP.singly, 1),
     [`singly-${turn}`]: pushes(singly, 1),
     [`warm-bulk-${turn}`]: pushes(WARM_UP.bulks, BULK),

@@ -1,23 +1,26 @@
+// The queues that we compare PushPop with, each used as its documentation advises.
+
 import { type Addresses, AT_ONCE, countdown, eachOf, load, type OnItem, type Peer } from './peer.ts'
 
-// BullMQ: `add` and `addBulk`, and a worker. Strict order for each tenant is a queue and a worker of
-// concurrency 1 for each: groups are in the paid edition.
-
-type Job = { readonly data: { readonly text: string } }
+type BullJob = { readonly data: { readonly text: string } }
 type Queue = {
-  add(name: string, data: Job['data']): Promise<unknown>
-  addBulk(jobs: readonly { name: string; data: Job['data'] }[]): Promise<unknown>
+  add(name: string, data: BullJob['data']): Promise<unknown>
+  addBulk(jobs: readonly { name: string; data: BullJob['data'] }[]): Promise<unknown>
   close(): Promise<void>
 }
 type Worker = { close(): Promise<void>; on(event: 'error', listener: (e: unknown) => void): void }
 type Redis = { info(section: string): Promise<string>; disconnect(): void }
 type BullMq = {
   Queue: new (name: string, options: object) => Queue
-  Worker: new (name: string, work: (job: Job) => Promise<void>, options: object) => Worker
+  Worker: new (name: string, work: (job: BullJob) => Promise<void>, options: object) => Worker
 }
 
 const KEEP_NONE = { removeOnComplete: { count: 0 } }
 
+/**
+ * BullMQ: `add` and `addBulk`, and a worker. Strict order for each tenant is a queue and a worker of
+ * concurrency 1 for each: groups are in the paid edition.
+ */
 export async function bullmq({ redis }: Addresses): Promise<Peer> {
   const { Queue, Worker } = load<BullMq>('bullmq')
   const { Redis } = load<{ Redis: new (options: object) => Redis }>('ioredis')
@@ -90,50 +93,6 @@ export async function bullmq({ redis }: Addresses): Promise<Peer> {
   }
 }
 
-type Client = {
-  connect(): Promise<void>
-  query(text: string): Promise<{ readonly rows: readonly { readonly count: string }[] }>
-  end(): Promise<void>
-}
-
-const databaseUrl = (postgres: Addresses['postgres']): string =>
-  `postgres://bench@127.0.0.1:${postgres?.port}/postgres`
-
-/** Transactions so far: each statement outside of one counts as one. */
-const commitsOf = (connectionString: string): Promise<number> =>
-  connected(connectionString, async (client) => {
-    const { rows } = await client.query(
-      'SELECT xact_commit AS count FROM pg_stat_database WHERE datname = current_database()',
-    )
-    return Number(rows[0]?.count)
-  })
-
-/**
- * As autovacuum would: with the statistics of an empty table, pg-boss takes 100 jobs of thousands at a twentieth of
- * its rate.
- */
-const vacuum = (connectionString: string): Promise<void> =>
-  connected(connectionString, async (client) => {
-    await client.query('VACUUM ANALYZE')
-  })
-
-async function connected<T>(
-  connectionString: string,
-  act: (client: Client) => Promise<T>,
-): Promise<T> {
-  const { Client } = load<{ Client: new (options: object) => Client }>('pg')
-  const client = new Client({ connectionString })
-  await client.connect()
-  try {
-    return await act(client)
-  } finally {
-    await client.end()
-  }
-}
-
-// Graphile Worker: `addJob` and `addJobs`, and a runner with a task. `queueName` keeps a tenant's jobs in
-// order. For batches its page on performance says: a local queue, and completions that wait for each other.
-
 type Payload = { readonly tenant: string; readonly text: string }
 type Runner = { stop(): Promise<void> }
 type Options = object
@@ -153,6 +112,10 @@ type GraphileWorker = {
 
 const AN_HOUR_MS = 3_600_000
 
+/**
+ * Graphile Worker: `addJob` and `addJobs`, and a runner with a task. `queueName` keeps a tenant's jobs in
+ * order. For batches its page on performance says: a local queue, and completions that wait for each other.
+ */
 export async function graphileWorker({ postgres }: Addresses): Promise<Peer> {
   const connectionString = databaseUrl(postgres)
   const { makeWorkerUtils, run, Logger } = load<GraphileWorker>('graphile-worker')
@@ -231,10 +194,7 @@ export async function graphileWorker({ postgres }: Addresses): Promise<Peer> {
   }
 }
 
-// pg-boss: `send` and `insert`, `fetch` and `complete`. Strict order for each tenant is its queue policy
-// `key_strict_fifo`, with the tenant as key: one queue for all of them.
-
-type Job_pgboss = {
+type BossJob = {
   readonly id: string
   readonly data: { readonly tenant: string; readonly text: string }
 }
@@ -243,17 +203,17 @@ type Boss = {
   start(): Promise<void>
   stop(options: { graceful: boolean }): Promise<void>
   createQueue(name: string, options?: { policy?: string }): Promise<void>
-  send(name: string, data: Job_pgboss['data'], options?: { singletonKey: string }): Promise<string>
+  send(name: string, data: BossJob['data'], options?: { singletonKey: string }): Promise<string>
   insert(
     name: string,
-    jobs: readonly { id?: string; data: Job_pgboss['data']; singletonKey?: string }[],
+    jobs: readonly { id?: string; data: BossJob['data']; singletonKey?: string }[],
   ): Promise<void>
-  fetch(name: string, options: { batchSize: number }): Promise<readonly Job_pgboss[]>
+  fetch(name: string, options: { batchSize: number }): Promise<readonly BossJob[]>
   complete(name: string, ids: readonly string[]): Promise<void>
   work(
     name: string,
     options: object,
-    handler: (jobs: readonly Job_pgboss[]) => Promise<void>,
+    handler: (jobs: readonly BossJob[]) => Promise<void>,
   ): Promise<string>
   offWork(name: string): Promise<void>
 }
@@ -261,6 +221,10 @@ type Boss = {
 const TENANTS = 'tenants'
 const FETCHERS = 4
 
+/**
+ * pg-boss: `send` and `insert`, `fetch` and `complete`. Strict order for each tenant is its queue policy
+ * `key_strict_fifo`, with the tenant as key: one queue for all of them.
+ */
 export async function pgBoss({ postgres }: Addresses): Promise<Peer> {
   const connectionString = databaseUrl(postgres)
   const { PgBoss } = load<{ PgBoss: new (options: object) => Boss }>('pg-boss')
@@ -345,4 +309,45 @@ function risingId(): string {
   const digits = idsMade.toString(16).padStart(12, '0')
   const timeHex = Date.now().toString(16).padStart(12, '0')
   return `${timeHex.slice(0, 8)}-${timeHex.slice(8)}-7000-8000-${digits}`
+}
+
+type Client = {
+  connect(): Promise<void>
+  query(text: string): Promise<{ readonly rows: readonly { readonly count: string }[] }>
+  end(): Promise<void>
+}
+
+const databaseUrl = (postgres: Addresses['postgres']): string =>
+  `postgres://bench@127.0.0.1:${postgres?.port}/postgres`
+
+/** Transactions so far: each statement outside of one counts as one. */
+const commitsOf = (connectionString: string): Promise<number> =>
+  connected(connectionString, async (client) => {
+    const { rows } = await client.query(
+      'SELECT xact_commit AS count FROM pg_stat_database WHERE datname = current_database()',
+    )
+    return Number(rows[0]?.count)
+  })
+
+/**
+ * As autovacuum would: with the statistics of an empty table, pg-boss takes 100 jobs of thousands at a twentieth of
+ * its rate.
+ */
+const vacuum = (connectionString: string): Promise<void> =>
+  connected(connectionString, async (client) => {
+    await client.query('VACUUM ANALYZE')
+  })
+
+async function connected<T>(
+  connectionString: string,
+  act: (client: Client) => Promise<T>,
+): Promise<T> {
+  const { Client } = load<{ Client: new (options: object) => Client }>('pg')
+  const client = new Client({ connectionString })
+  await client.connect()
+  try {
+    return await act(client)
+  } finally {
+    await client.end()
+  }
 }

@@ -1,9 +1,10 @@
+// What we have each of the compared queues do, following its own documentation, and what their adapters share. Their
+// packages are not dependencies of ours.
+
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-
-// What we have each of the compared queues do, following its own documentation.
 
 /** Called with each item that a consumer was handed, in the order in which it got them. */
 export type OnItem = (tenant: string, text: string) => void
@@ -77,10 +78,9 @@ export async function eachOf<T>(
   )
 }
 
-// The peers' packages are not dependencies of ours: the first run installs them into a separate folder.
-
 const folder = join(import.meta.dirname, 'packages')
 
+/** The peers' packages are not dependencies of ours: the first run installs them into a separate folder. */
 export function installPackages(): void {
   if (existsSync(join(folder, 'node_modules/pg-boss'))) return
   execFileSync(

@@ -1,3 +1,7 @@
+// PushPop: the engine with the lean client on the embedded stores, and the client over HTTP. Both settle an item with
+// the pop of the next, as docs/engine.md and docs/client.md advise. Housekeeping runs as the table's stream would call it.
+// Also the floor below the engine: its requests alone.
+
 import { Agent, request } from 'node:http'
 import { encode, operationOf } from '../../aws/lean-client.ts'
 import { Signer } from '../../aws/signing.ts'
@@ -10,8 +14,8 @@ import { createHousekeeper, openQueues } from '../fixture.ts'
 import type { Command, Input, Sender, StoredRow } from '../metered-stores.ts'
 import { type Addresses, AT_ONCE, eachOf, type OnItem, type Peer, type SinglePeer } from './peer.ts'
 
-// PushPop: the engine with the lean client on the embedded stores, and the client over HTTP. Both settle an item with the pop of
-// the next, as docs/engine.md and docs/client.md advise. Housekeeping runs as the table's stream would call it.
+const REGION = 'us-east-1'
+const credentials = { accessKeyId: 'bench', secretAccessKey: 'bench' }
 
 type Verbs = {
   push(queue: string, texts: readonly string[]): Promise<unknown>
@@ -31,9 +35,9 @@ async function engineOn(stores: Addresses['stores']): Promise<Peer> {
   if (stores === undefined) throw new Error('The engine needs stores')
   const connections = connectEmbedded(stores)
   const lean = createLeanDynamodb({
-    region: 'us-east-1',
+    region: REGION,
     endpoint: stores.dynamodbEndpoint,
-    credentials: { accessKeyId: 'bench', secretAccessKey: 'bench' },
+    credentials,
   })
   const counted = countRequests(lean as unknown as Sender, (row) => housekeeper.onRow(row))
   const store = { tableName, bucketName: tableName, dynamodb: counted.sender }
@@ -151,14 +155,6 @@ function countRequests(inner: Sender, onRow: (row: StoredRow) => void) {
   return { sender, requests: () => requests }
 }
 
-// The floor for the engine on the same store: the requests that the engine sent for as many pushes and pops, sent once
-// more for another queue, signed without the SDK and without an engine. For single items, these are the updates of the
-// queue's record, without the rows that the engine writes and reads now and then. For bulk, they include the batches
-// in rows. They never include housekeeping.
-
-const REGION = 'us-east-1'
-const credentials = { accessKeyId: 'bench', secretAccessKey: 'bench' }
-
 type Sent = { readonly target: string; readonly body: string }
 /** The requests that each call of the engine sent. */
 type Calls = readonly (readonly Sent[])[]
@@ -168,7 +164,12 @@ type Stores = NonNullable<Addresses['stores']>
 /** The texts of each push. */
 type Pushes = readonly (readonly string[])[]
 
-/** For queues with as many pushes as these have. */
+/**
+ * The floor for the engine on the same store: the requests that the engine sent for as many pushes and pops, sent once
+ * more for another queue, signed without the SDK and without an engine. For single items, these are the updates of the
+ * queue's record, without the rows that the engine writes and reads now and then. For bulk, they include the batches
+ * in rows. They never include housekeeping. It works for queues with as many pushes as these.
+ */
 export async function bareUpdates(
   { stores }: Addresses,
   queues: Readonly<Record<string, Pushes>>,

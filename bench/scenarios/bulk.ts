@@ -1,10 +1,13 @@
+// What items cost from end to end, by list prices: pushed and popped in bulk, and brought by the inbox.
+
 import { sequenceOf } from '../../engine/core/repeated-pushes.ts'
 import type { InboxMessage, Queues } from '../../engine/queues.ts'
 import { applyInboxSetting } from '../../lib/constructs/function-settings.ts'
 import { prices } from '../../lib/prices.ts'
 import { seeded } from '../../testing/random.ts'
 import type { Bench, Scenario } from '../bench.ts'
-import { createItems, type Fixture, openFixture } from '../fixture.ts'
+import { type Fixture, openFixture } from '../fixture.ts'
+import { createItems } from '../load.ts'
 import {
   callDollars,
   each,
@@ -18,8 +21,96 @@ import {
 } from '../meter.ts'
 import { atMost, type Row, rowsOf } from '../report.ts'
 
-// An item's whole life in bulk: pushed, popped, acknowledged, with the housekeeping its queue asks
-// for, and what all of it costs by list prices.
+type Bars = {
+  readonly perPush: number
+  readonly short: number
+  readonly deep: number
+  /** A million items, all in. */
+  readonly dollars: number
+  readonly aim: number
+  /** Also measure with batches on both sides of the size from which they go to S3. */
+  readonly isMixedToo?: boolean
+}
+
+const DEEP = 100_000
+
+const bulk = (name: string, bars: Bars): Scenario => ({
+  name,
+  title: `whole life in bulk, ${bars.perPush} a push`,
+  async run(bench) {
+    const { perPush } = bars
+    const rounds = bench.count(20_000 / perPush)
+    const rows: Row[] = []
+    for (const mode of modes) {
+      const short = { ...mode.how, perPush, depth: perPush, rounds }
+      rows.push(
+        ...(await lifeRows(bench, this.title, `short, ${mode.label}`, short, bars.short, bars)),
+      )
+    }
+    for (const mode of modes.filter(({ deep }) => deep)) {
+      const deep = { ...mode.how, perPush, depth: bench.count(DEEP), rounds: 1 }
+      rows.push(
+        ...(await lifeRows(bench, this.title, `deep, ${mode.label}`, deep, bars.deep, bars)),
+      )
+    }
+    if (bars.isMixedToo === true) {
+      const mixed = { ...modes[0].how, perPush, depth: bench.count(DEEP), rounds: 1, isMixed: true }
+      const label = 'deep, combined, in rows and in S3 in turns'
+      rows.push(...(await lifeRows(bench, this.title, label, mixed, bars.deep, bars)))
+    }
+    return rows
+  },
+})
+
+export const bulk100 = bulk('bulk-100', {
+  perPush: 100,
+  short: 0.3,
+  deep: 0.3,
+  dollars: 0.2,
+  aim: sqsFifoBestDollarsPerMillion,
+  isMixedToo: true,
+})
+export const bulk1000 = bulk('bulk-1000', {
+  perPush: 1000,
+  short: 0.2,
+  deep: 0.2,
+  dollars: 0.08,
+  aim: 0.05,
+})
+
+const modes = [
+  { label: 'combined', deep: true, how: { combined: true, competing: true } },
+  { label: 'separate', deep: true, how: { combined: false, competing: true } },
+  { label: 'combined, exclusive', deep: false, how: { combined: true, competing: false } },
+  { label: 'separate, exclusive', deep: false, how: { combined: false, competing: false } },
+] as const
+
+async function lifeRows(
+  bench: Bench,
+  title: string,
+  label: string,
+  plan: LifePlan,
+  limit: number,
+  bars: Bars,
+): Promise<Row[]> {
+  const { bar, info } = rowsOf(title)
+  const life = await live(bench, `${bars.perPush} a push, ${label}`, plan)
+  return [
+    bar(`${label}: worth of WRU an item`, life.worthOfWriteUnits, atMost(limit)),
+    bar(
+      `${label}: $ a million, with gateway and Lambda`,
+      life.dollarsPerMillion,
+      atMost(bars.dollars),
+      {
+        aim: atMost(bars.aim),
+      },
+    ),
+    info(`${label}: $ a million, the store alone`, life.storeDollarsPerMillion),
+    info(`${label}: of it housekeeping, WRU an item`, life.housekeeping),
+    info(`${label}: housekeeping runs an item`, life.housekeepingRuns),
+    info(`${label}: housekeeping runs left unfinished`, life.unfinishedRuns),
+  ]
+}
 
 type LifePlan = {
   readonly perPush: number
@@ -47,6 +138,10 @@ type Life = {
 
 const PER_POP = 100
 
+/**
+ * An item's whole life in bulk: pushed, popped, acknowledged, with the housekeeping its queue asks
+ * for, and what all of it costs by list prices.
+ */
 export async function live(bench: Bench, label: string, plan: LifePlan): Promise<Life> {
   const queue = bench.queueName('life')
   const fixture = openFixture(bench)
@@ -143,97 +238,6 @@ function report(bench: Bench, label: string, fixture: Fixture, calls: Calls, ite
 
 const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0)
 
-type Bars = {
-  readonly perPush: number
-  readonly short: number
-  readonly deep: number
-  /** A million items, all in. */
-  readonly dollars: number
-  readonly aim: number
-  /** Also measure with batches on both sides of the size from which they go to S3. */
-  readonly isMixedToo?: boolean
-}
-
-const DEEP = 100_000
-
-const bulk = (name: string, bars: Bars): Scenario => ({
-  name,
-  title: `whole life in bulk, ${bars.perPush} a push`,
-  async run(bench) {
-    const { perPush } = bars
-    const rounds = bench.count(20_000 / perPush)
-    const rows: Row[] = []
-    for (const mode of modes) {
-      const short = { ...mode.how, perPush, depth: perPush, rounds }
-      rows.push(
-        ...(await lifeRows(bench, this.title, `short, ${mode.label}`, short, bars.short, bars)),
-      )
-    }
-    for (const mode of modes.filter(({ deep }) => deep)) {
-      const deep = { ...mode.how, perPush, depth: bench.count(DEEP), rounds: 1 }
-      rows.push(
-        ...(await lifeRows(bench, this.title, `deep, ${mode.label}`, deep, bars.deep, bars)),
-      )
-    }
-    if (bars.isMixedToo === true) {
-      const mixed = { ...modes[0].how, perPush, depth: bench.count(DEEP), rounds: 1, isMixed: true }
-      const label = 'deep, combined, in rows and in S3 in turns'
-      rows.push(...(await lifeRows(bench, this.title, label, mixed, bars.deep, bars)))
-    }
-    return rows
-  },
-})
-
-const modes = [
-  { label: 'combined', deep: true, how: { combined: true, competing: true } },
-  { label: 'separate', deep: true, how: { combined: false, competing: true } },
-  { label: 'combined, exclusive', deep: false, how: { combined: true, competing: false } },
-  { label: 'separate, exclusive', deep: false, how: { combined: false, competing: false } },
-] as const
-
-async function lifeRows(
-  bench: Bench,
-  title: string,
-  label: string,
-  plan: LifePlan,
-  limit: number,
-  bars: Bars,
-): Promise<Row[]> {
-  const { bar, info } = rowsOf(title)
-  const life = await live(bench, `${bars.perPush} a push, ${label}`, plan)
-  return [
-    bar(`${label}: worth of WRU an item`, life.worthOfWriteUnits, atMost(limit)),
-    bar(
-      `${label}: $ a million, with gateway and Lambda`,
-      life.dollarsPerMillion,
-      atMost(bars.dollars),
-      {
-        aim: atMost(bars.aim),
-      },
-    ),
-    info(`${label}: $ a million, the store alone`, life.storeDollarsPerMillion),
-    info(`${label}: of it housekeeping, WRU an item`, life.housekeeping),
-    info(`${label}: housekeeping runs an item`, life.housekeepingRuns),
-    info(`${label}: housekeeping runs left unfinished`, life.unfinishedRuns),
-  ]
-}
-
-export const bulk100 = bulk('bulk-100', {
-  perPush: 100,
-  short: 0.3,
-  deep: 0.3,
-  dollars: 0.2,
-  aim: sqsFifoBestDollarsPerMillion,
-  isMixedToo: true,
-})
-export const bulk1000 = bulk('bulk-1000', {
-  perPush: 1000,
-  short: 0.2,
-  deep: 0.2,
-  dollars: 0.08,
-  aim: 0.05,
-})
-
 const BYTES = 200
 const PER_BATCH = 10
 /** How long a run with a full batch takes on a real table. */
@@ -248,8 +252,8 @@ export const inbox: Scenario = {
   title: 'messages of the inbox, 200-byte items, one queue',
   async run(bench) {
     const { bar, info } = rowsOf(this.title)
-    const full = await measure(bench, PER_BATCH, bench.count(10_000))
-    const alone = await measure(bench, 1, bench.count(2_000))
+    const full = await applyAll(bench, PER_BATCH, bench.count(10_000))
+    const alone = await applyAll(bench, 1, bench.count(2_000))
     return [
       bar('full batches: WRU a message', full.applied.writeUnits, atMost(0.45)),
       bar('alone: WRU a message', alone.applied.writeUnits, atMost(2.6)),
@@ -271,7 +275,7 @@ export const inbox: Scenario = {
 }
 
 /** The cost of a million messages, until they are in the queue and it is tidy. */
-const dollars = ({ applied, housekeeping }: Measured, perBatch: number): number =>
+const dollars = ({ applied, housekeeping }: Applied, perBatch: number): number =>
   million * (storeDollars(applied) + storeDollars(housekeeping) + delivery(perBatch))
 
 /** Each message is sent by itself; a whole batch is received, applied and deleted at once. */
@@ -279,9 +283,9 @@ const delivery = (perBatch: number): number =>
   prices.sqsFifoRequest * (1 + 2 / perBatch) +
   invocationDollars(applyInboxSetting, RUN_MS) / perBatch
 
-type Measured = { readonly applied: Tally; readonly housekeeping: Tally }
+type Applied = { readonly applied: Tally; readonly housekeeping: Tally }
 
-async function measure(bench: Bench, perBatch: number, count: number): Promise<Measured> {
+async function applyAll(bench: Bench, perBatch: number, count: number): Promise<Applied> {
   const { store, queues, housekeeper, housekeeping } = openFixture(bench)
   const queue = bench.queueName('inbox')
   const item = createItems(1)

@@ -1,30 +1,16 @@
+// What size costs: a million items in a queue or scheduled, many lanes. One queue of a million items, made once a run,
+// serves `depth` and, at the end, `memory`, which drains it.
+
 import { fork } from 'node:child_process'
 import { join } from 'node:path'
 import { Random } from '../../testing/random.ts'
 import type { Bench, Scenario } from '../bench.ts'
 import type { DrainReport, DrainRequest } from '../drain-child.ts'
-import { createItems, fill, openFixture, openQueues } from '../fixture.ts'
+import { fill, openFixture, openQueues } from '../fixture.ts'
+import { createItems } from '../load.ts'
 import { difference, each, type Reading, sum, type Tally, total } from '../meter.ts'
 import { itemBytes } from '../metered-stores.ts'
 import { atLeast, atMost, type Row, rowsOf } from '../report.ts'
-
-// A queue of a million items, made once a run: depth, record size and memory are measured on it.
-
-const made = new WeakMap<Bench, Promise<string>>()
-
-const deepItems = (bench: Bench): number => bench.count(1_000_000)
-
-function deepQueue(bench: Bench): Promise<string> {
-  const queue = made.get(bench) ?? make(bench)
-  made.set(bench, queue)
-  return queue
-}
-
-async function make(bench: Bench): Promise<string> {
-  const queue = bench.queueName('deep')
-  await fill(bench, queue, { items: deepItems(bench), perPush: 1000, item: createItems(6) })
-  return queue
-}
 
 const SHALLOW = 1000
 const OPERATIONS = 500
@@ -40,8 +26,8 @@ export const depth: Scenario = {
     await fill(bench, shallowQueue, { items: SHALLOW, perPush: SHALLOW, item: createItems(7) })
     const deepName = await deepQueue(bench)
     bench.progress(`${OPERATIONS} pushes and pops at each depth`)
-    const shallow = await measure(bench, shallowQueue, 'shallow')
-    const deep = await measure(bench, deepName, 'deep')
+    const shallow = await measureAtDepth(bench, shallowQueue, 'shallow')
+    const deep = await measureAtDepth(bench, deepName, 'deep')
 
     const { bar, info } = rowsOf(this.title)
     const compare = (
@@ -70,7 +56,7 @@ export const depth: Scenario = {
   },
 }
 
-async function measure(bench: Bench, queue: string, label: string): Promise<Measured> {
+async function measureAtDepth(bench: Bench, queue: string, label: string): Promise<Measured> {
   const record = trackRecord(queue)
   const { store, queues, housekeeper } = openFixture(bench, {
     latency: 'none',
@@ -106,6 +92,44 @@ async function measure(bench: Bench, queue: string, label: string): Promise<Meas
   }
 }
 
+const LANES = 32
+
+export const recordSize: Scenario = {
+  name: 'record-size',
+  title: 'record size',
+  async run(bench) {
+    const queue = bench.queueName('lanes')
+    const record = trackRecord(queue)
+    const { queues, housekeeper } = openFixture(bench, { latency: 'none', onRow: record.onRow })
+    const item = createItems(9)
+    bench.progress(`${LANES} lanes, in bulk`)
+    for (let priority = 0; priority < LANES; priority++) {
+      for (let i = 0; i < 10; i++) {
+        const items = Array.from({ length: 100 }, () => ({ text: item(), priority }))
+        await queues.push(queue, { items })
+        await housekeeper.idle()
+      }
+    }
+    bench.progress(`${LANES} lanes, one by one`)
+    for (let i = 0; i < LANES * 25; i++) {
+      const priority = (i * 7) % LANES
+      await queues.push(queue, { items: [{ text: item(200), priority }] })
+      await housekeeper.idle()
+      if (i % 3 === 0) await queues.pop(queue)
+    }
+    return [
+      rowsOf(this.title).bar(
+        `largest with ${LANES} lanes in use, bytes`,
+        record.largest(),
+        atMost(6144),
+        {
+          aim: atMost(4096),
+        },
+      ),
+    ]
+  },
+}
+
 /** The largest that a queue's record was after any write. */
 function trackRecord(queue: string) {
   let largest = 0
@@ -114,6 +138,120 @@ function trackRecord(queue: string) {
       if (row.pk === `q#${queue}`) largest = Math.max(largest, itemBytes(row))
     },
     largest: () => largest,
+  }
+}
+
+const SCHEDULED = 1_000_000
+const PER_PUSH = 1_000
+const ROUNDS = 400
+/** One more item stays after this many rounds: AWS bills full KB, so we measure records and items of many sizes. */
+const ROUNDS_PER_STAYING = 4
+/** Nothing of it is due while this runs. */
+const DELAY_SECONDS = 86_400
+/** After this long, the sweeper has copied the last entries out of the record. */
+const AT_REST_MS = 61_000
+
+type Verb = 'push' | 'pop' | 'acknowledge'
+type MeasuredVerbs = { readonly verbs: Record<Verb, Tally>; readonly recordBytes: number }
+
+export const scheduled: Scenario = {
+  name: 'scheduled',
+  title: '1,000,000 items for later',
+  async run(bench) {
+    bench.progress('a queue without')
+    const without = await measureVerbs(bench, bench.queueName('without'))
+    const queue = bench.queueName('scheduled')
+    await schedule(bench, queue, bench.count(SCHEDULED))
+    await sweepLater(bench)
+    const beside = await measureVerbs(bench, queue)
+    const { bar, info } = rowsOf(this.title)
+    const compare = (verb: Verb, what: 'requests' | 'writeUnits', text: string): Row[] => {
+      const [one, other] = [without.verbs[verb][what], beside.verbs[verb][what]]
+      return [
+        bar(`${verb}: ${text} more than without them`, other / one - 1, atMost(0.05)),
+        info(`${verb}: ${text} without them`, one),
+      ]
+    }
+    const verbs: readonly Verb[] = ['push', 'pop', 'acknowledge']
+    return [
+      ...verbs.flatMap((verb) => [
+        ...compare(verb, 'requests', 'requests'),
+        ...compare(verb, 'writeUnits', 'WRU'),
+      ]),
+      bar(
+        'record: bytes more than without them',
+        beside.recordBytes / without.recordBytes - 1,
+        atMost(0.05),
+      ),
+      info('record without them, bytes', without.recordBytes),
+      info('record: what is more, bytes', beside.recordBytes - without.recordBytes),
+    ]
+  },
+}
+
+/** In pushes of a thousand items, each due in a different second. */
+async function schedule(bench: Bench, queue: string, items: number): Promise<void> {
+  const { queues, housekeeper } = openFixture(bench, { latency: 'none' })
+  const item = createItems(11)
+  for (let made = 0; made < items; made += PER_PUSH) {
+    const delaySeconds = DELAY_SECONDS + made / PER_PUSH
+    const bulk = Array.from({ length: PER_PUSH }, () => ({ text: item(), delaySeconds }))
+    await queues.push(queue, { items: bulk })
+    if (made % 50_000 === 0) bench.progress(`${made} of ${items} items scheduled`)
+  }
+  await housekeeper.idle()
+}
+
+async function sweepLater(bench: Bench): Promise<void> {
+  const clock = {
+    nowMs: () => Date.now() + AT_REST_MS,
+    sleep: (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms)),
+  }
+  await openQueues(bench.store({ latency: 'none' }), { clock }).returnExpiredLocks()
+}
+
+/** A push, a pop and an acknowledgement in turns, equally often; and the record's mean size over all of it. */
+async function measureVerbs(bench: Bench, queue: string): Promise<MeasuredVerbs> {
+  let [written, bytes] = [0, 0]
+  const { store, queues, housekeeper } = openFixture(bench, {
+    latency: 'none',
+    onRow(row) {
+      if (row.pk !== `q#${queue}`) return
+      written += 1
+      bytes += itemBytes(row)
+    },
+  })
+  const item = createItems(8)
+  const readings: Record<Verb, Reading> = {
+    push: new Map(),
+    pop: new Map(),
+    acknowledge: new Map(),
+  }
+  const sizes = new Random(12)
+  let lockId = ''
+  const verbs: Record<Verb, () => Promise<unknown>> = {
+    push: () => queues.push(queue, { items: [{ text: item(sizes.between(120, 420)) }] }),
+    async pop() {
+      const popped = await queues.pop(queue, { requireAck: true })
+      if (popped.kind === 'items') lockId = popped.lock?.id ?? ''
+    },
+    acknowledge: () => queues.acknowledge(queue, { lockId }),
+  }
+  for (let round = 0; round < WARM_UP + ROUNDS; round += 1) {
+    if (round % ROUNDS_PER_STAYING === 0) await verbs.push()
+    if (round === WARM_UP) [written, bytes] = [0, 0]
+    for (const verb of ['push', 'pop', 'acknowledge'] as const) {
+      const start = store.meter.read()
+      await verbs[verb]()
+      if (round < WARM_UP) continue
+      readings[verb] = sum(readings[verb], difference(store.meter.read(), start))
+    }
+    await housekeeper.idle()
+  }
+  const tallyOf = (verb: Verb): Tally => each(total(readings[verb]), ROUNDS)
+  return {
+    verbs: { push: tallyOf('push'), pop: tallyOf('pop'), acknowledge: tallyOf('acknowledge') },
+    recordBytes: bytes / written,
   }
 }
 
@@ -172,155 +310,19 @@ function drain(
   })
 }
 
-const LANES = 32
+const made = new WeakMap<Bench, Promise<string>>()
 
-export const recordSize: Scenario = {
-  name: 'record-size',
-  title: 'record size',
-  async run(bench) {
-    const queue = bench.queueName('lanes')
-    const record = trackRecord(queue)
-    const { queues, housekeeper } = openFixture(bench, { latency: 'none', onRow: record.onRow })
-    const item = createItems(9)
-    bench.progress(`${LANES} lanes, in bulk`)
-    for (let priority = 0; priority < LANES; priority++) {
-      for (let i = 0; i < 10; i++) {
-        const items = Array.from({ length: 100 }, () => ({ text: item(), priority }))
-        await queues.push(queue, { items })
-        await housekeeper.idle()
-      }
-    }
-    bench.progress(`${LANES} lanes, one by one`)
-    for (let i = 0; i < LANES * 25; i++) {
-      const priority = (i * 7) % LANES
-      await queues.push(queue, { items: [{ text: item(200), priority }] })
-      await housekeeper.idle()
-      if (i % 3 === 0) await queues.pop(queue)
-    }
-    return [
-      rowsOf(this.title).bar(
-        `largest with ${LANES} lanes in use, bytes`,
-        record.largest(),
-        atMost(6144),
-        {
-          aim: atMost(4096),
-        },
-      ),
-    ]
-  },
+const deepItems = (bench: Bench): number => bench.count(1_000_000)
+
+/** A queue of a million items, made once a run: depth, record size and memory are measured on it. */
+function deepQueue(bench: Bench): Promise<string> {
+  const queue = made.get(bench) ?? makeDeep(bench)
+  made.set(bench, queue)
+  return queue
 }
 
-const SCHEDULED = 1_000_000
-const PER_PUSH = 1_000
-const OPERATIONS_scheduled = 400
-const WARM_UP_scheduled = 32
-/** One more item stays after this many rounds: AWS bills full KB, so we measure_scheduled records and items of many sizes. */
-const ROUNDS_PER_STAYING = 4
-/** Nothing of it is due while this runs. */
-const DELAY_SECONDS = 86_400
-/** After this long, the sweeper has copied the last entries out of the record. */
-const AT_REST_MS = 61_000
-
-type Verb = 'push' | 'pop' | 'acknowledge'
-type Measured_scheduled = { readonly verbs: Record<Verb, Tally>; readonly recordBytes: number }
-
-export const scheduled: Scenario = {
-  name: 'scheduled',
-  title: '1,000,000 items for later',
-  async run(bench) {
-    bench.progress('a queue without')
-    const without = await measure_scheduled(bench, bench.queueName('without'))
-    const queue = bench.queueName('scheduled')
-    await schedule(bench, queue, bench.count(SCHEDULED))
-    await sweepLater(bench)
-    const beside = await measure_scheduled(bench, queue)
-    const { bar, info } = rowsOf(this.title)
-    const compare = (verb: Verb, what: 'requests' | 'writeUnits', text: string): Row[] => {
-      const [one, other] = [without.verbs[verb][what], beside.verbs[verb][what]]
-      return [
-        bar(`${verb}: ${text} more than without them`, other / one - 1, atMost(0.05)),
-        info(`${verb}: ${text} without them`, one),
-      ]
-    }
-    const verbs: readonly Verb[] = ['push', 'pop', 'acknowledge']
-    return [
-      ...verbs.flatMap((verb) => [
-        ...compare(verb, 'requests', 'requests'),
-        ...compare(verb, 'writeUnits', 'WRU'),
-      ]),
-      bar(
-        'record: bytes more than without them',
-        beside.recordBytes / without.recordBytes - 1,
-        atMost(0.05),
-      ),
-      info('record without them, bytes', without.recordBytes),
-      info('record: what is more, bytes', beside.recordBytes - without.recordBytes),
-    ]
-  },
-}
-
-/** In pushes of a thousand items, each due in a different second. */
-async function schedule(bench: Bench, queue: string, items: number): Promise<void> {
-  const { queues, housekeeper } = openFixture(bench, { latency: 'none' })
-  const item = createItems(11)
-  for (let made = 0; made < items; made += PER_PUSH) {
-    const delaySeconds = DELAY_SECONDS + made / PER_PUSH
-    const bulk = Array.from({ length: PER_PUSH }, () => ({ text: item(), delaySeconds }))
-    await queues.push(queue, { items: bulk })
-    if (made % 50_000 === 0) bench.progress(`${made} of ${items} items scheduled`)
-  }
-  await housekeeper.idle()
-}
-
-async function sweepLater(bench: Bench): Promise<void> {
-  const clock = {
-    nowMs: () => Date.now() + AT_REST_MS,
-    sleep: (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms)),
-  }
-  await openQueues(bench.store({ latency: 'none' }), { clock }).returnExpiredLocks()
-}
-
-/** A push, a pop and an acknowledgement in turns, equally often; and the record's mean size over all of it. */
-async function measure_scheduled(bench: Bench, queue: string): Promise<Measured_scheduled> {
-  let [written, bytes] = [0, 0]
-  const { store, queues, housekeeper } = openFixture(bench, {
-    latency: 'none',
-    onRow(row) {
-      if (row.pk !== `q#${queue}`) return
-      written += 1
-      bytes += itemBytes(row)
-    },
-  })
-  const item = createItems(8)
-  const readings: Record<Verb, Reading> = {
-    push: new Map(),
-    pop: new Map(),
-    acknowledge: new Map(),
-  }
-  const sizes = new Random(12)
-  let lockId = ''
-  const verbs: Record<Verb, () => Promise<unknown>> = {
-    push: () => queues.push(queue, { items: [{ text: item(sizes.between(120, 420)) }] }),
-    async pop() {
-      const popped = await queues.pop(queue, { requireAck: true })
-      if (popped.kind === 'items') lockId = popped.lock?.id ?? ''
-    },
-    acknowledge: () => queues.acknowledge(queue, { lockId }),
-  }
-  for (let round = 0; round < WARM_UP_scheduled + OPERATIONS_scheduled; round += 1) {
-    if (round % ROUNDS_PER_STAYING === 0) await verbs.push()
-    if (round === WARM_UP_scheduled) [written, bytes] = [0, 0]
-    for (const verb of ['push', 'pop', 'acknowledge'] as const) {
-      const start = store.meter.read()
-      await verbs[verb]()
-      if (round < WARM_UP_scheduled) continue
-      readings[verb] = sum(readings[verb], difference(store.meter.read(), start))
-    }
-    await housekeeper.idle()
-  }
-  const tallyOf = (verb: Verb): Tally => each(total(readings[verb]), OPERATIONS_scheduled)
-  return {
-    verbs: { push: tallyOf('push'), pop: tallyOf('pop'), acknowledge: tallyOf('acknowledge') },
-    recordBytes: bytes / written,
-  }
+async function makeDeep(bench: Bench): Promise<string> {
+  const queue = bench.queueName('deep')
+  await fill(bench, queue, { items: deepItems(bench), perPush: 1000, item: createItems(6) })
+  return queue
 }

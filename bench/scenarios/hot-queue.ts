@@ -1,3 +1,5 @@
+// How many pushes one queue takes: from several producers on this machine, beside other algorithms, and on simulated time.
+
 import {
   bareUpdate,
   createBareItem,
@@ -5,16 +7,17 @@ import {
   createMessageTable,
   createSourcesQueue,
 } from '../baselines/algorithms.ts'
-import { type Bench, DYNAMODB_LATENCY_MS, type Scenario, type Store } from '../bench.ts'
-import { createItems, type ItemGenerator, openFixture, openQueues, unlessBusy } from '../fixture.ts'
-import { joinResults, type LoadResult, runLoad } from '../load.ts'
+import type { Bench, Scenario, Store } from '../bench.ts'
+import { openFixture, openQueues, unlessBusy } from '../fixture.ts'
+import { createItems, type ItemGenerator, joinResults, type LoadResult, runLoad } from '../load.ts'
 import { difference, type Reading, sum, type Tally, total } from '../meter.ts'
+import { DYNAMODB_LATENCY_MS } from '../metered-stores.ts'
 import { type Algorithm, atLeast, atMost, type Row, rowsOf } from '../report.ts'
-import { type SimulatedResult, simulateProducers } from '../simulated-producers.ts'
-
-// 1, 8 and 32 producers push to one queue as fast as they can. All run in this process: they share
-// the machine, but no memory of the queue. How late its waits end shows whether the
-// process keeps up; where that is more than a millisecond, the machine is the limit.
+import {
+  type SimulatedResult,
+  simulateProducers,
+  oneItemsThrottle as throttle,
+} from '../simulated-producers.ts'
 
 const BYTES = 200
 const PRODUCERS = [1, 8, 32] as const
@@ -40,6 +43,11 @@ type Measured = LoadResult & {
   readonly lateMs: number
 }
 
+/**
+ * 1, 8 and 32 producers push to one queue as fast as they can. All run in this process: they share
+ * the machine, but no memory of the queue. How late its waits end shows whether the
+ * process keeps up; where that is more than a millisecond, the machine is the limit.
+ */
 export const hotQueue: Scenario = {
   name: 'hot-queue',
   title: 'hot queue',
@@ -237,24 +245,23 @@ const contestants: readonly Contestant[] = [
   },
 ]
 
-// Up to 128 producers on one queue of a store that takes 1,000 write units a second for an item,
-// as a partition of DynamoDB does and the embedded store does not; on simulated time.
-
-const PRODUCERS_throttled = [8, 32, 64, 128]
+const MANY_PRODUCERS = [8, 32, 64, 128]
 /** More producers may cost something; the collapse that we saw in a model left a fifth of the rate. */
 const NO_COLLAPSE = 0.6
-/** A second's worth may come at once; the warm-up uses it up. */
-const throttle = { writeUnitsPerSecond: 1000, burstUnits: 1000 }
 
+/**
+ * Up to 128 producers on one queue of a store that takes 1,000 write units a second for an item,
+ * as a partition of DynamoDB does and the embedded store does not; on simulated time.
+ */
 export const throttled: Scenario = {
   name: 'throttled',
   title: 'up to 128 producers, an item throttled at 1,000 units/s (simulated time)',
   async run(bench) {
     const seconds = bench.quick ? 4 : 10
     const results: SimulatedResult[] = []
-    for (const producers of PRODUCERS_throttled) {
+    for (const producers of MANY_PRODUCERS) {
       bench.progress(`${producers} producers`)
-      const result = await simulateProducers({ producers, seconds, itemBytes: 200, throttle })
+      const result = await simulateProducers({ producers, seconds, itemBytes: BYTES, throttle })
       bench.explain(`${producers} producers, throttled`, result.reading, result.done)
       results.push(result)
     }
@@ -264,14 +271,14 @@ export const throttled: Scenario = {
     return [
       bar('128: pushes a simulated second', most, atLeast(200), { aim: atLeast(300) }),
       bar('128: share of the best rate from 8 up', most / Math.max(...rates), atLeast(NO_COLLAPSE)),
-      ...PRODUCERS.flatMap((producers, i) =>
-        detailRows_throttled(this.title, producers, results[i] as SimulatedResult),
+      ...MANY_PRODUCERS.flatMap((producers, i) =>
+        throttledRows(this.title, producers, results[i] as SimulatedResult),
       ),
     ]
   },
 }
 
-function detailRows_throttled(title: string, producers: number, result: SimulatedResult) {
+function throttledRows(title: string, producers: number, result: SimulatedResult) {
   const { info } = rowsOf(title)
   const { writeUnits, failedWrites, throttled: throttledRequests } = total(result.reading)
   const each = (metric: string, sum: number) => info(`${producers}: ${metric}`, sum / result.done)
@@ -286,16 +293,15 @@ function detailRows_throttled(title: string, producers: number, result: Simulate
   ]
 }
 
-// 32 callers in one process push to one queue, each its next item when it has its answer: each push by itself,
-// and with linger. The item is throttled as DynamoDB throttles one; on simulated time.
-
-const throttle_linger = { writeUnitsPerSecond: 1000, burstUnits: 1000 }
-
 const ways = [
   { name: 'linger', linger: true },
   { name: 'linger of 5 ms', linger: { waitMs: 5 } },
 ] as const
 
+/**
+ * 32 callers in one process push to one queue, each its next item when it has its answer: each push by itself,
+ * and with linger. The item is throttled as DynamoDB throttles one; on simulated time.
+ */
 export const linger: Scenario = {
   name: 'linger',
   title: '32 callers in one process, an item throttled at 1,000 units/s (simulated time)',
@@ -303,7 +309,7 @@ export const linger: Scenario = {
     const seconds = bench.quick ? 4 : 10
     const simulate = (producers: number, linger: boolean | object) => {
       bench.progress(`${producers} callers, linger: ${JSON.stringify(linger)}`)
-      const load = { producers, seconds, itemBytes: 200, throttle_linger, oneProcess: { linger } }
+      const load = { producers, seconds, itemBytes: BYTES, throttle, oneProcess: { linger } }
       return simulateProducers(load)
     }
     const { bar, info } = rowsOf(this.title)

@@ -1,45 +1,23 @@
+// The stack as `npm start` runs it on this machine: how fast it answers, and how late it does what is due.
+
 import { spawn } from 'node:child_process'
 import { Agent, request } from 'node:http'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Bench, Scenario } from '../bench.ts'
-import { createItems } from '../fixture.ts'
-import { quantile, runLoad } from '../load.ts'
+import { createItems, quantile, runLoad } from '../load.ts'
 import { atLeast, atMost, rowsOf } from '../report.ts'
-
-// The stack on this machine in a separate process, as `npm start` runs it.
-
-export async function startStack(): Promise<{ port: number; stop(): Promise<void> }> {
-  const script = join(import.meta.dirname, '../../scripts/start.ts')
-  const child = spawn(process.execPath, [script, '--port', '0', '--memory'], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
-  const port = await new Promise<number>((resolve, reject) => {
-    child.once('exit', (code) => reject(new Error(`The stack ended with ${code}`)))
-    createInterface({ input: child.stdout }).on('line', (line) => {
-      const address = /PushPop is at http:\/\/localhost:(\d+)/.exec(line)
-      if (address) resolve(Number(address[1]))
-    })
-  })
-  return {
-    port,
-    async stop() {
-      child.kill('SIGTERM')
-      await ended
-    },
-  }
-}
-
-// The stack on this machine over HTTP, as `npm start` runs it: gateway, functions in separate processes, stores. The
-// clients are in this process, so they share the two cores with everything else.
 
 const CLIENTS = 16
 const BYTES = 200
 /** Half the rate that the bar asks for. */
 const CALM_PER_SECOND = 200
 
+/**
+ * The stack on this machine over HTTP, as `npm start` runs it: gateway, functions in separate processes, stores. The
+ * clients are in this process, so they share the two cores with everything else.
+ */
 export const http: Scenario = {
   name: 'http',
   title: 'pushes over HTTP to the stack on this machine',
@@ -129,14 +107,15 @@ function createClient(
     })
 }
 
-// How late the stack on this machine does what is due. No consumer pops meanwhile, because a pop ends an expired
-// lock at once.
-
 const COUNT = 120
 const SECONDS_MAX = 180
 /** We measure no finer than this, because the stack's functions need the cores too. */
 const LOOK_EVERY_MS = 50
 
+/**
+ * How late the stack on this machine does what is due. No consumer pops meanwhile, because a pop ends an expired
+ * lock at once.
+ */
 export const lateness: Scenario = {
   name: 'lateness',
   title: 'lateness of what is due, on the stack on this machine',
@@ -239,4 +218,27 @@ async function call(url: string, body?: object): Promise<Record<string, unknown>
   const response = await fetch(url, request)
   if (!response.ok) throw new Error(`${url} was answered ${response.status}`)
   return (await response.json()) as Record<string, unknown>
+}
+
+/** The stack on this machine in a separate process, as `npm start` runs it. */
+export async function startStack(): Promise<{ port: number; stop(): Promise<void> }> {
+  const script = join(import.meta.dirname, '../../scripts/start.ts')
+  const child = spawn(process.execPath, [script, '--port', '0', '--memory'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  const port = await new Promise<number>((resolve, reject) => {
+    child.once('exit', (code) => reject(new Error(`The stack ended with ${code}`)))
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const address = /PushPop is at http:\/\/localhost:(\d+)/.exec(line)
+      if (address) resolve(Number(address[1]))
+    })
+  })
+  return {
+    port,
+    async stop() {
+      child.kill('SIGTERM')
+      await ended
+    },
+  }
 }

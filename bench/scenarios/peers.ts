@@ -1,3 +1,6 @@
+// PushPop compared with what people would choose instead, on this machine in one run: each peer in a separate process,
+// in turns, on servers that keep their data on the same disk.
+
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process'
 import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
@@ -12,120 +15,10 @@ import { type Addresses, installPackages } from '../peers/peer.ts'
 import { atLeast, type Row, rowsOf } from '../report.ts'
 import { startStack } from './local-stack.ts'
 
-// PostgreSQL and Redis in a temporary folder, with the settings they come with for data that must last:
-// PostgreSQL waits for the disk at each commit, Redis appends to its file and flushes it every second.
-
-type Servers = {
-  readonly postgres: { readonly port: number; readonly pid: number }
-  readonly redis: { readonly port: number; readonly pid: number }
-  stop(): Promise<void>
-}
-
-type Programs = {
-  readonly initdb: string
-  readonly postgres: string
-  readonly redis: string
-}
-
-/** Debian keeps PostgreSQL's programs out of the path. */
-const DEBIAN = '/usr/lib/postgresql'
-const PATIENCE_MS = 15_000
-
-/** The programs' paths, or the name of a missing one. */
-function findPrograms(): Programs | { readonly missing: string } {
-  const versions = existsSync(DEBIAN) ? readdirSync(DEBIAN).sort().reverse() : []
-  const folders = [
-    ...(process.env.PATH ?? '').split(delimiter),
-    ...versions.map((version) => join(DEBIAN, version, 'bin')),
-  ]
-  const find = (name: string) =>
-    folders.map((folder) => join(folder, name)).find((path) => existsSync(path))
-  const [initdb, postgres, redis] = [find('initdb'), find('postgres'), find('redis-server')]
-  if (initdb === undefined || postgres === undefined) return { missing: 'PostgreSQL' }
-  if (redis === undefined) return { missing: 'Redis' }
-  return { initdb, postgres, redis }
-}
-
-async function startServers({ initdb, postgres, redis }: Programs): Promise<Servers> {
-  const folder = mkdtempSync(join(tmpdir(), 'pushpop-peers-'))
-  const data = join(folder, 'postgres')
-  mkdirSync(data)
-  const owner = ownerOfData()
-  if (owner !== undefined) for (const path of [folder, data]) chownSync(path, owner.uid, owner.gid)
-
-  execFileSync(initdb, ['-D', data, '-U', 'bench', '--auth=trust', '--encoding=UTF8'], {
-    stdio: 'ignore',
-    ...owner,
-  })
-  const [postgresPort, redisPort] = [await freePort(), await freePort()]
-  const servers = [
-    spawn(postgres, ['-D', data, '-p', `${postgresPort}`, '-k', '', '-h', '127.0.0.1'], {
-      stdio: 'ignore',
-      ...owner,
-    }),
-    spawn(redis, ['--port', `${redisPort}`, '--dir', folder, '--appendonly', 'yes', '--save', ''], {
-      stdio: 'ignore',
-      ...owner,
-    }),
-  ] as const
-  const [postgresProcess, redisProcess] = servers
-  await Promise.all([reachable(postgresPort, postgresProcess), reachable(redisPort, redisProcess)])
-  return {
-    postgres: { port: postgresPort, pid: postgresProcess.pid as number },
-    redis: { port: redisPort, pid: redisProcess.pid as number },
-    async stop() {
-      await Promise.all(servers.map(end))
-      rmSync(folder, { recursive: true, force: true })
-    },
-  }
-}
-
-/** PostgreSQL refuses to run as root: then its data belong to the user that its package made. */
-function ownerOfData(): { readonly uid: number; readonly gid: number } | undefined {
-  if (process.getuid?.() !== 0) return undefined
-  const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres']).toString())
-  return { uid: id('-u'), gid: id('-g') }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
-
-async function reachable(port: number, server: ChildProcess): Promise<void> {
-  const untilMs = performance.now() + PATIENCE_MS
-  while (performance.now() < untilMs && server.exitCode === null) {
-    if (await answers(port)) return
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
-  throw new Error(`Cannot reach ${server.spawnfile} on port ${port}`)
-}
-
-const answers = (port: number): Promise<boolean> =>
-  new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1')
-    socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
-    socket.once('connect', () => socket.destroy())
-  })
-
-/** PostgreSQL takes SIGINT as "end now, cleanly". */
-const end = (server: ChildProcess): Promise<void> =>
-  new Promise((resolve) => {
-    if (server.exitCode !== null) return resolve()
-    server.once('exit', () => resolve())
-    server.kill('SIGINT')
-  })
-
-// PushPop compared with what people would choose instead, on this machine in one run: each peer in a separate process,
-// in turns, on servers that keep their data on the same disk.
-
 /** The median of so many turns: one of them may meet a checkpoint or a neighbour. */
 const TURNS = 3
 /** A peer that hangs fails the scenario, and does not hold it. */
-const PATIENCE_MS_peers = 240_000
+const PATIENCE_MS = 240_000
 const MEASURE = join(import.meta.dirname, '../peers/measure.ts')
 
 export const peers: Scenario = {
@@ -202,7 +95,7 @@ const addressesOf = ({ dynamodbEndpoint, s3Endpoint }: StoreEndpoints) => ({
 async function measureOne(name: string, request: Request): Promise<Measured> {
   const argv = [MEASURE, name, JSON.stringify(request)]
   const { stdout } = await promisify(execFile)(process.execPath, argv, {
-    timeout: PATIENCE_MS_peers,
+    timeout: PATIENCE_MS,
   })
   return JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Measured
 }
@@ -265,3 +158,111 @@ function figures(title: string, turns: Turns): Row[] {
     [...turns.keys()].map((column) => info(metric, median(turns, column, figure), { column })),
   )
 }
+
+type Servers = {
+  readonly postgres: { readonly port: number; readonly pid: number }
+  readonly redis: { readonly port: number; readonly pid: number }
+  stop(): Promise<void>
+}
+
+type Programs = {
+  readonly initdb: string
+  readonly postgres: string
+  readonly redis: string
+}
+
+/** Debian keeps PostgreSQL's programs out of the path. */
+const DEBIAN = '/usr/lib/postgresql'
+const REACHABLE_AFTER_MS_MAX = 15_000
+
+/** The programs' paths, or the name of a missing one. */
+function findPrograms(): Programs | { readonly missing: string } {
+  const versions = existsSync(DEBIAN) ? readdirSync(DEBIAN).sort().reverse() : []
+  const folders = [
+    ...(process.env.PATH ?? '').split(delimiter),
+    ...versions.map((version) => join(DEBIAN, version, 'bin')),
+  ]
+  const find = (name: string) =>
+    folders.map((folder) => join(folder, name)).find((path) => existsSync(path))
+  const [initdb, postgres, redis] = [find('initdb'), find('postgres'), find('redis-server')]
+  if (initdb === undefined || postgres === undefined) return { missing: 'PostgreSQL' }
+  if (redis === undefined) return { missing: 'Redis' }
+  return { initdb, postgres, redis }
+}
+
+/**
+ * PostgreSQL and Redis in a temporary folder, with the settings they come with for data that must last:
+ * PostgreSQL waits for the disk at each commit, Redis appends to its file and flushes it every second.
+ */
+async function startServers({ initdb, postgres, redis }: Programs): Promise<Servers> {
+  const folder = mkdtempSync(join(tmpdir(), 'pushpop-peers-'))
+  const data = join(folder, 'postgres')
+  mkdirSync(data)
+  const owner = ownerOfData()
+  if (owner !== undefined) for (const path of [folder, data]) chownSync(path, owner.uid, owner.gid)
+
+  execFileSync(initdb, ['-D', data, '-U', 'bench', '--auth=trust', '--encoding=UTF8'], {
+    stdio: 'ignore',
+    ...owner,
+  })
+  const [postgresPort, redisPort] = [await freePort(), await freePort()]
+  const servers = [
+    spawn(postgres, ['-D', data, '-p', `${postgresPort}`, '-k', '', '-h', '127.0.0.1'], {
+      stdio: 'ignore',
+      ...owner,
+    }),
+    spawn(redis, ['--port', `${redisPort}`, '--dir', folder, '--appendonly', 'yes', '--save', ''], {
+      stdio: 'ignore',
+      ...owner,
+    }),
+  ] as const
+  const [postgresProcess, redisProcess] = servers
+  await Promise.all([reachable(postgresPort, postgresProcess), reachable(redisPort, redisProcess)])
+  return {
+    postgres: { port: postgresPort, pid: postgresProcess.pid as number },
+    redis: { port: redisPort, pid: redisProcess.pid as number },
+    async stop() {
+      await Promise.all(servers.map(end))
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** PostgreSQL refuses to run as root: then its data belong to the user that its package made. */
+function ownerOfData(): { readonly uid: number; readonly gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined
+  const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres']).toString())
+  return { uid: id('-u'), gid: id('-g') }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+async function reachable(port: number, server: ChildProcess): Promise<void> {
+  const untilMs = performance.now() + REACHABLE_AFTER_MS_MAX
+  while (performance.now() < untilMs && server.exitCode === null) {
+    if (await answers(port)) return
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  throw new Error(`Cannot reach ${server.spawnfile} on port ${port}`)
+}
+
+const answers = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
+    socket.once('connect', () => socket.destroy())
+  })
+
+/** PostgreSQL takes SIGINT as "end now, cleanly". */
+const end = (server: ChildProcess): Promise<void> =>
+  new Promise((resolve) => {
+    if (server.exitCode !== null) return resolve()
+    server.once('exit', () => resolve())
+    server.kill('SIGINT')
+  })

@@ -1,3 +1,5 @@
+// What a pop costs: one item after another, by many consumers at once, and of large items in a cold process.
+
 import { randomBytes } from 'node:crypto'
 import type { Queues } from '../../engine/queues.ts'
 import {
@@ -6,8 +8,8 @@ import {
   createSourcesQueue,
 } from '../baselines/algorithms.ts'
 import type { Bench, Scenario } from '../bench.ts'
-import { createItems, fill, openFixture, openQueues, perRepeat, unlessBusy } from '../fixture.ts'
-import { type LoadResult, runLoad } from '../load.ts'
+import { fill, openFixture, openQueues, perRepeat, unlessBusy } from '../fixture.ts'
+import { createItems, type LoadResult, runLoad } from '../load.ts'
 import { difference, each, type Reading, type Tally, total, writeUnitsWorth } from '../meter.ts'
 import { atLeast, atMost, type Row, rowsOf } from '../report.ts'
 
@@ -141,7 +143,7 @@ async function drainMessages(bench: Bench): Promise<Tally> {
   })
 }
 
-type Measured = LoadResult & {
+type Consumed = LoadResult & {
   readonly tally: Tally
   readonly twice: number
   readonly outOfOrder: number
@@ -153,8 +155,8 @@ export const consumers: Scenario = {
   title: '8 competing consumers, 1 item a pop, combined calls',
   async run(bench) {
     const { bar, info } = rowsOf(this.title)
-    const one = await measure(bench, 1)
-    const eight = await measure(bench, 8)
+    const one = await consume(bench, 1)
+    const eight = await consume(bench, 8)
     return [
       bar('times the throughput of one', eight.perSecond / one.perSecond, atLeast(3), {
         aim: atLeast(6),
@@ -175,7 +177,7 @@ export const consumers: Scenario = {
   },
 }
 
-async function measure(bench: Bench, workers: number): Promise<Measured> {
+async function consume(bench: Bench, workers: number): Promise<Consumed> {
   const queue = bench.queueName('consumers')
   const seconds = bench.seconds(8)
   // More than they could take even if each request took only its latency.
@@ -227,15 +229,16 @@ async function measure(bench: Bench, workers: number): Promise<Measured> {
   return { ...result, tally: total(reading), twice, outOfOrder, lateMs }
 }
 
-// The cost of a pop of one item by a process that has never seen the queue, by the item's size and place; and the cost
-// of inspecting a queue with many priorities.
-
 const KILOBYTES = [1, 20, 100, 256]
 /** Segments of 20, so that 256 KB an item are not 64 MB a segment on this machine. */
 const SEGMENT = 20
 const ITEMS = 240
 const PRIORITIES = 1_000
 
+/**
+ * The cost of a pop of one item by a process that has never seen the queue, by the item's size and place; and the cost
+ * of inspecting a queue with many priorities.
+ */
 export const largeItems: Scenario = {
   name: 'large-items',
   title: 'a cold pop of one item, by its size and place; an inspection of 1,000 priorities',

@@ -1,3 +1,5 @@
+// The processor time of a call in the engine, of a handler on top of it, and of a cold start.
+
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -22,24 +24,10 @@ import { createLog } from '../../lambdas/runtime/log.ts'
 import { createQueuesOn } from '../../lambdas/runtime/services.ts'
 import { bundleFunction } from '../../lib/bundling/consumer-bundle.ts'
 import { type Bench, bucketName, type Scenario, tableName } from '../bench.ts'
-import { createItems, fill, openQueues } from '../fixture.ts'
-import { quantile } from '../load.ts'
+import { fill, openQueues } from '../fixture.ts'
+import { createItems, quantile } from '../load.ts'
 import { type Command, type Input, type Sender, type StoredRow, verbOf } from '../metered-stores.ts'
 import { atMost, type Row, rowsOf } from '../report.ts'
-
-/** Milliseconds of CPU that this process used meanwhile. */
-async function cpuMs(action: () => Promise<unknown>): Promise<number> {
-  const before = process.cpuUsage()
-  await action()
-  const { user, system } = process.cpuUsage(before)
-  return (user + system) / 1000
-}
-
-// The CPU time of the engine for a push or a pop, compared with one bare call of the SDK. The bare call is the same
-// update that the engine sent, sent again by the same document client to a copy of the record as it was before (put
-// there unmeasured), with the same values coming back. The engine's side is everything it did, including reads and
-// seals. Measured in turns, so that the machine's variations hit both. Once on the lean client, which the service's
-// functions use, and once on the SDK's, which is the library's default.
 
 const BLOCK = 40
 
@@ -48,6 +36,13 @@ type Operation = (queues: Queues, queue: string) => Promise<unknown>
 type Client = 'lean' | 'SDK'
 type Measured = { readonly bareMs: number; readonly engineMs: Readonly<Record<Client, number>> }
 
+/**
+ * The CPU time of the engine for a push or a pop, compared with one bare call of the SDK. The bare call is the same
+ * update that the engine sent, sent again by the same document client to a copy of the record as it was before (put
+ * there unmeasured), with the same values coming back. The engine's side is everything it did, including reads and
+ * seals. Measured in turns, so that the machine's variations hit both. Once on the lean client, which the service's
+ * functions use, and once on the SDK's, which is the library's default.
+ */
 export const cpu: Scenario = {
   name: 'cpu',
   title: 'CPU of a push or pop in the engine',
@@ -165,15 +160,14 @@ function createReplay(documents: DynamoDBDocumentClient, name: string) {
   }
 }
 
-// The CPU time of a handler on top of the engine: a push by an event of the gateway, compared with the same push by
-// the engine alone. In turns, each to its own queue, on one document client.
-
-const BLOCK_handlercpu = 40
-
 const example = JSON.parse(
   readFileSync(join(import.meta.dirname, '../../events/push.json'), 'utf8'),
 )
 
+/**
+ * The CPU time of a handler on top of the engine: a push by an event of the gateway, compared with the same push by
+ * the engine alone. In turns, each to its own queue, on one document client.
+ */
 export const handlerCpu: Scenario = {
   name: 'handler-cpu',
   title: 'CPU of a push by HTTP',
@@ -221,15 +215,15 @@ export const handlerCpu: Scenario = {
     }
     return [
       bar('handler: times the engine alone', handlerMs / engineMs, atMost(1.3)),
-      info('handler and engine, ms a push', handlerMs / blocks / BLOCK_handlercpu),
-      info('engine alone, ms a push', engineMs / blocks / BLOCK_handlercpu),
+      info('handler and engine, ms a push', handlerMs / blocks / BLOCK),
+      info('engine alone, ms a push', engineMs / blocks / BLOCK),
     ]
   },
 }
 
 const blockMs = (push: () => Promise<unknown>): Promise<number> =>
   cpuMs(async () => {
-    for (let i = 0; i < BLOCK_handlercpu; i += 1) await push()
+    for (let i = 0; i < BLOCK; i += 1) await push()
   })
 
 /** An event as the gateway sends it, with a handful of headers. */
@@ -240,10 +234,6 @@ const pushEvent = (queue: string, text: string) => ({
   pathParameters: { id: queue },
   body: `{"item": ${text}}`,
 })
-
-// The computing time of a cold start: importing a bundle, which constructs its clients and the engine, in a
-// fresh process each time. Compared, in turns, with a handler that has only the DynamoDB client, bundled with the
-// same options; and with the push function on the SDK's client. Also how much is loaded: the bytes of each bundle.
 
 const RUNS = 20
 const KILOBYTE = 1024
@@ -257,6 +247,11 @@ const entries = {
 } as const
 type Name = keyof typeof entries
 
+/**
+ * The computing time of a cold start: importing a bundle, which constructs its clients and the engine, in a
+ * fresh process each time. Compared, in turns, with a handler that has only the DynamoDB client, bundled with the
+ * same options; and with the push function on the SDK's client. Also how much is loaded: the bytes of each bundle.
+ */
 export const coldStart: Scenario = {
   name: 'cold-start',
   title: 'cold start: import and construct in a fresh process',
@@ -319,4 +314,12 @@ async function startOnce(outdir: string): Promise<number> {
     },
   })
   return Number(stdout)
+}
+
+/** Milliseconds of CPU that this process used meanwhile. */
+async function cpuMs(action: () => Promise<unknown>): Promise<number> {
+  const before = process.cpuUsage()
+  await action()
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1000
 }

@@ -1,3 +1,5 @@
+// What a push costs: by itself, with a key, with a thousand items, and beside transactions.
+
 import {
   bareUpdate,
   createBareItem,
@@ -6,11 +8,11 @@ import {
   createSourcesQueue,
 } from '../baselines/algorithms.ts'
 import type { Bench, Scenario, Store } from '../bench.ts'
-import { createItems, openFixture, openQueues, perRepeat, unlessBusy } from '../fixture.ts'
-import { quantile } from '../load.ts'
+import { openFixture, openQueues, perRepeat, unlessBusy } from '../fixture.ts'
+import { createItems, quantile } from '../load.ts'
 import { difference, each, total, writeUnitsWorth } from '../meter.ts'
 import { type Algorithm, atLeast, atMost, type Point, rowsOf } from '../report.ts'
-import { simulateProducers } from '../simulated-producers.ts'
+import { simulateProducers, oneItemsThrottle as throttle } from '../simulated-producers.ts'
 
 const BYTES = 200
 
@@ -92,13 +94,12 @@ async function measureBare(bench: Bench) {
 
 const perItem = ({ meter }: Store, count: number) => each(total(meter.read()), count)
 
-// Pushes with an Idempotency-Key beside plain ones: alone and from many processes in turn on the embedded store, and
-// eight producers on one queue of a store that takes 1,000 write units a second for an item, on simulated time.
-
-const BYTES_keyed = 200
 const PRODUCERS = 8
-const throttle = { writeUnitsPerSecond: 1000, burstUnits: 1000 }
 
+/**
+ * Pushes with an Idempotency-Key beside plain ones: alone and from many processes in turn on the embedded store, and
+ * eight producers on one queue of a store that takes 1,000 write units a second for an item, on simulated time.
+ */
 export const keyed: Scenario = {
   name: 'keyed',
   title: 'push with an Idempotency-Key, 200-byte items',
@@ -108,7 +109,7 @@ export const keyed: Scenario = {
     const thirty = await measureInTurn(bench, 30)
     const hundred = await measureInTurn(bench, 100)
     const seconds = bench.quick ? 4 : 10
-    const load = { producers: PRODUCERS, seconds, itemBytes: BYTES_keyed, throttle }
+    const load = { producers: PRODUCERS, seconds, itemBytes: BYTES, throttle }
     const plain = await simulateProducers(load)
     const withKeys = await simulateProducers({ ...load, keyed: PRODUCERS })
     const units = total(withKeys.reading)
@@ -144,10 +145,10 @@ async function measureAlone(bench: Bench) {
   const queue = bench.queueName('keyed')
   const item = createItems(1)
   // The first makes the queue.
-  await queues.push(queue, { items: [{ text: item(BYTES_keyed) }], idempotencyKey: 'first' })
+  await queues.push(queue, { items: [{ text: item(BYTES) }], idempotencyKey: 'first' })
   const atStart = store.meter.read()
   for (let i = 0; i < count; i++) {
-    await queues.push(queue, { items: [{ text: item(BYTES_keyed) }], idempotencyKey: `key-${i}` })
+    await queues.push(queue, { items: [{ text: item(BYTES) }], idempotencyKey: `key-${i}` })
     if (i % 250 === 0) bench.progress(`${i} of ${count} pushes`)
   }
   await housekeeper.idle()
@@ -165,12 +166,12 @@ async function measureInTurn(bench: Bench, processes: number) {
   const item = createItems(1)
   const pushInTurn = async (from: number, to: number) => {
     for (let i = from; i < to; i++) {
-      const request = { items: [{ text: item(BYTES_keyed) }], idempotencyKey: `key-${i}` }
+      const request = { items: [{ text: item(BYTES) }], idempotencyKey: `key-${i}` }
       await fleet[i % processes]?.push(queue, request)
       if (i % 250 === 0) bench.progress(`${i} of ${to} pushes, ${processes} processes`)
     }
   }
-  await queues.push(queue, { items: [{ text: item(BYTES_keyed) }] })
+  await queues.push(queue, { items: [{ text: item(BYTES) }] })
   await pushInTurn(0, 2 * processes)
   const atStart = store.meter.read()
   await pushInTurn(2 * processes, 2 * processes + count)
@@ -180,7 +181,6 @@ async function measureInTurn(bench: Bench, processes: number) {
   return each(total(reading), count)
 }
 
-const PRODUCERS_largepush = 8
 const ITEMS = 1000
 
 export const largePush: Scenario = {
@@ -189,8 +189,8 @@ export const largePush: Scenario = {
   async run(bench) {
     const { bar, info } = rowsOf(this.title)
     const times = bench.quick ? 10 : 50
-    const alone = await measure(bench, 0, times)
-    const beside = await measure(bench, PRODUCERS_largepush, times)
+    const alone = await measureLarge(bench, 0, times)
+    const beside = await measureLarge(bench, PRODUCERS, times)
     const aloneMs = quantile(alone, 0.5)
     const besideMs = quantile(beside, 0.5)
     return [
@@ -204,7 +204,7 @@ export const largePush: Scenario = {
   },
 }
 
-async function measure(bench: Bench, producers: number, times: number): Promise<number[]> {
+async function measureLarge(bench: Bench, producers: number, times: number): Promise<number[]> {
   const { store, queues, housekeeper } = openFixture(bench)
   const queue = bench.queueName('large')
   const item = createItems(5)
@@ -232,9 +232,6 @@ async function measure(bench: Bench, producers: number, times: number): Promise<
   return durationsMs
 }
 
-// Producers with keys and without on one queue, where transactions hold their items for some
-// milliseconds, as on AWS and in no embedded store; on simulated time.
-
 /** Producers with a key, without one, and with their own transactions. */
 const LOADS = [
   [8, 0, 0],
@@ -243,6 +240,10 @@ const LOADS = [
   [64, 16, 4],
 ] as const
 
+/**
+ * Producers with keys and without on one queue, where transactions hold their items for some
+ * milliseconds, as on AWS and in no embedded store; on simulated time.
+ */
 export const transactions: Scenario = {
   name: 'transactions',
   title: 'pushes with keys, transactions hold their items for 5–15 ms (simulated time)',

@@ -1,3 +1,5 @@
+// A decision by our rate limiter, and by the one that a Node team would take, on one store in one run.
+
 import {
   type DynamoDBClient,
   UpdateItemCommand,
@@ -7,74 +9,11 @@ import { RateLimiterDynamo, RateLimiterRes } from 'rate-limiter-flexible'
 import { createRateLimits, type RateLimits } from '../../rate/rate-limits.ts'
 import { QueueError } from '../../shared/errors.ts'
 import { createTable } from '../baselines/algorithms.ts'
-import { type Bench, DYNAMODB_LATENCY_MS, type Scenario, type Store } from '../bench.ts'
+import type { Bench, Scenario, Store } from '../bench.ts'
 import { openQueues } from '../fixture.ts'
 import { createMeter, difference, each, type Meter, type Tally, total } from '../meter.ts'
 import { createDelay, meterDynamodb, type Sender } from '../metered-stores.ts'
 import { atMost, type Row, rowsOf } from '../report.ts'
-
-// rate-limiter-flexible on DynamoDB as its manual describes it, on the same store, behind the same meter.
-
-type FlexibleLimiter = {
-  readonly meter: Meter
-  /** Whether the request may go. */
-  consume(key: string): Promise<boolean>
-}
-
-const createFlexibleTable = (dynamodb: DynamoDBClient, name: string): Promise<unknown> =>
-  createTable(dynamodb, name, { attributes: { key: 'S' }, keys: ['key'] })
-
-/** `remembers`: with its option to block a caller in memory once the points are used up. */
-function openFlexible(
-  bench: Bench,
-  tableName: string,
-  options: { readonly points: number; readonly seconds: number; readonly remembers: boolean },
-  latencyMs: number,
-): FlexibleLimiter {
-  const { points, seconds, remembers } = options
-  const meter = createMeter()
-  const delay = createDelay()
-  const metered = meterDynamodb(bench.embedded.dynamodb as unknown as Sender, {
-    meter,
-    latency: () => delay.wait(latencyMs),
-  })
-  const limiter = new RateLimiterDynamo({
-    // All that it asks of the SDK's aggregated client, once its table is there.
-    storeClient: {
-      updateItem: (input: UpdateItemCommandInput) => metered.send(new UpdateItemCommand(input)),
-    },
-    tableName,
-    tableCreated: true,
-    ttlSet: true,
-    points,
-    duration: seconds,
-    ...(remembers && { inMemoryBlockOnConsumed: points }),
-  })
-  return {
-    meter,
-    async consume(key) {
-      try {
-        await limiter.consume(key)
-        return true
-      } catch (error) {
-        // It denies by throwing an object with the current state.
-        if (error instanceof RateLimiterRes) return false
-        throw error
-      }
-    },
-  }
-}
-
-type Options = Parameters<typeof createRateLimits>[0]
-
-const secret = new TextEncoder().encode('a secret for the benchmark')
-
-const openLimits = (store: Store): RateLimits =>
-  createRateLimits({
-    tableName: store.tableName,
-    dynamodb: store.dynamodb as unknown as Options['dynamodb'],
-    secret,
-  })
 
 /** One limit is far above what a caller asks for, so all are allowed; one far below, so all but one are denied. */
 const GENEROUS = { points: 100_000, seconds: 1 }
@@ -82,7 +21,6 @@ const MEAN = { points: 1, seconds: 86_400 }
 const HOT = { points: 100, seconds: 1 }
 const HOT_PROCESSES = 12
 
-/** A decision by our limiter, and by the one a Node team would take, on one store in one run. */
 export const rateLimits: Scenario = {
   name: 'rate-limits',
   title: 'rate limits: one caller a key; a hot key; rate-limiter-flexible beside it',
@@ -170,7 +108,7 @@ async function measureTheirs(
   keys = 1,
   remembers = false,
 ): Promise<Tally> {
-  const limiter = openFlexible(bench, table, { ...limit, remembers }, DYNAMODB_LATENCY_MS)
+  const limiter = openFlexible(bench, table, { ...limit, remembers })
   const prefix = bench.queueName('flexible')
   for (let i = 0; i < count; i += 1) {
     await limiter.consume(`${prefix}-${i % keys}`)
@@ -225,4 +163,65 @@ async function measureHot(bench: Bench): Promise<number> {
   await Promise.all(stores.map(ask))
   const writes = stores.reduce((sum, { meter }) => sum + total(meter.read()).writeUnits, 0)
   return writes / (seconds * HOT.points)
+}
+
+type Options = Parameters<typeof createRateLimits>[0]
+
+const secret = new TextEncoder().encode('a secret for the benchmark')
+
+const openLimits = (store: Store): RateLimits =>
+  createRateLimits({
+    tableName: store.tableName,
+    dynamodb: store.dynamodb as unknown as Options['dynamodb'],
+    secret,
+  })
+
+type FlexibleLimiter = {
+  readonly meter: Meter
+  /** Asks whether a request may go; either answer will do. */
+  consume(key: string): Promise<void>
+}
+
+const createFlexibleTable = (dynamodb: DynamoDBClient, name: string): Promise<unknown> =>
+  createTable(dynamodb, name, { attributes: { key: 'S' }, keys: ['key'] })
+
+/**
+ * rate-limiter-flexible on DynamoDB as its manual describes it, on the same store, behind the same meter. `remembers`:
+ * with its option to block a caller in memory once the points are used up.
+ */
+function openFlexible(
+  bench: Bench,
+  tableName: string,
+  options: { readonly points: number; readonly seconds: number; readonly remembers: boolean },
+): FlexibleLimiter {
+  const { points, seconds, remembers } = options
+  const meter = createMeter()
+  const delay = createDelay()
+  const metered = meterDynamodb(bench.embedded.dynamodb as unknown as Sender, {
+    meter,
+    wait: delay.wait,
+  })
+  const limiter = new RateLimiterDynamo({
+    // All that it asks of the SDK's aggregated client, once its table is there.
+    storeClient: {
+      updateItem: (input: UpdateItemCommandInput) => metered.send(new UpdateItemCommand(input)),
+    },
+    tableName,
+    tableCreated: true,
+    ttlSet: true,
+    points,
+    duration: seconds,
+    ...(remembers && { inMemoryBlockOnConsumed: points }),
+  })
+  return {
+    meter,
+    async consume(key) {
+      try {
+        await limiter.consume(key)
+      } catch (error) {
+        // It denies by throwing an object with the current state.
+        if (!(error instanceof RateLimiterRes)) throw error
+      }
+    },
+  }
 }

@@ -1,40 +1,30 @@
+// What nobody asks for, on simulated time: how many queues the sweeper visits in a run, and what patterns cost.
+
 import type { QueuePatternInput, Queues } from '../../engine/queues.ts'
 import { seeded } from '../../testing/random.ts'
-import { createSimulatedClient } from '../../testing/simulated/network.ts'
 import { SimulatedStore } from '../../testing/simulated/store.ts'
 import { createVirtualTime, type VirtualTime } from '../../testing/simulated/virtual-time.ts'
-import { type Bench, DYNAMODB_LATENCY_MS, type Scenario } from '../bench.ts'
-import { createItems, openQueues } from '../fixture.ts'
-import { createMeter, difference, each, type Meter, total } from '../meter.ts'
-import { meterDynamodb, type Sender } from '../metered-stores.ts'
+import type { Bench, Scenario } from '../bench.ts'
+import { openQueues } from '../fixture.ts'
+import { createItems } from '../load.ts'
+import { difference, each, type Meter, total } from '../meter.ts'
+import { DYNAMODB_LATENCY_MS } from '../metered-stores.ts'
 import { atLeast, atMost, rowsOf } from '../report.ts'
-
-// A minute of the sweeper on simulated time: queues whose locks are over, and what a visit costs.
+import { openSimulated } from '../simulated-producers.ts'
 
 const START_MS = Date.UTC(2026, 10, 19, 7)
 /** A run's time: its function's 70 s, less ten for its end. */
 const RUN_MS = 60_000
 
+/** A minute of the sweeper on simulated time: queues whose locks are over, and what a visit costs. */
 export const sweep: Scenario = {
   name: 'sweep',
   title: 'a run of the sweeper over queues whose locks are over (simulated time)',
   async run(bench) {
     const queues = bench.count(20_000)
-    const time = createVirtualTime(START_MS)
-    const simulated = new SimulatedStore({ nowMs: time.nowMs })
-    const meter = createMeter()
-    const client = createSimulatedClient(simulated)
-    let latencyMs = 0
-    const dynamodb = meterDynamodb(client.dynamodb as unknown as Sender, {
-      meter,
-      latency: async () => (latencyMs === 0 ? undefined : time.sleep(latencyMs)),
-    })
-    const { tableName, bucketName } = simulated
-    const s3 = client.s3 as unknown as Sender
-    const engine = openQueues(
-      { tableName, bucketName, dynamodb, s3 },
-      { clock: time, random: seeded(1) },
-    )
+    let isMeasured = false
+    const place = openPlace(async (time, ms) => (isMeasured ? time.sleep(ms) : undefined))
+    const { queues: engine, meter, time } = place
     for (let n = 0; n < queues; n += 1) {
       if (n % 2_000 === 0) bench.progress(`${n} of ${queues} queues`)
       const queue = `device-${n}`
@@ -42,16 +32,10 @@ export const sweep: Scenario = {
       await engine.pop(queue, { requireAck: true, ttlSeconds: 1 })
     }
     await time.run(START_MS + 2_000)
-    latencyMs = DYNAMODB_LATENCY_MS
+    isMeasured = true
     const before = meter.read()
-    let swept = 0
-    let isDone = false
-    const run = engine.returnExpiredLocks({ deadlineMs: time.nowMs() + RUN_MS }).then((report) => {
-      swept = report.itemsReturned
-      isDone = true
-    })
-    while (!isDone) await time.run(time.nowMs() + 100)
-    await run
+    const sweeping = engine.returnExpiredLocks({ deadlineMs: time.nowMs() + RUN_MS })
+    const { itemsReturned: swept } = await passing(time, sweeping, 100)
     const tookMs = time.nowMs() - START_MS - 2_000
     const used = total(difference(meter.read(), before))
     const { bar, info } = rowsOf(this.title)
@@ -64,9 +48,6 @@ export const sweep: Scenario = {
   },
 }
 
-// Ten thousand queues that nobody configures: the patterns of three prefixes say how they behave, on simulated time.
-
-const START_MS_patterns = Date.UTC(2026, 10, 19, 7)
 const MINUTE_MS = 60_000
 const ROUNDS = 10
 /** Of items from 1 byte on: of one size, all records would cross a kilobyte with the same push. */
@@ -79,8 +60,7 @@ const three = (capacity: number): QueuePatternInput[] =>
     settings: { capacity: capacity + n, maxDeliveries: 3, itemTtlSeconds: 86_400 },
   }))
 
-type Place = { readonly queues: Queues; readonly meter: Meter; readonly time: VirtualTime }
-
+/** Ten thousand queues that nobody configures: the patterns of three prefixes say how they behave, on simulated time. */
 export const patterns: Scenario = {
   name: 'patterns',
   title: 'queues under three patterns, of which nobody configures one (simulated time)',
@@ -110,18 +90,6 @@ type Pushes = Awaited<ReturnType<typeof pushes>>
 
 const ratio = (one: Pushes, other: Pushes, what: 'requests' | 'writeUnits'): number =>
   one.further[what] / other.further[what]
-
-function openPlace(): Place {
-  const time = createVirtualTime(START_MS_patterns)
-  const simulated = new SimulatedStore({ nowMs: time.nowMs })
-  const meter = createMeter()
-  const { dynamodb, s3 } = createSimulatedClient(simulated)
-  const { tableName, bucketName } = simulated
-  const latency = () => time.sleep(DYNAMODB_LATENCY_MS)
-  const metered = meterDynamodb(dynamodb as unknown as Sender, { meter, latency })
-  const stores = { tableName, bucketName, dynamodb: metered, s3: s3 as unknown as Sender }
-  return { queues: openQueues(stores, { clock: time, random: seeded(1) }), meter, time }
-}
 
 /** What the push that makes a queue uses, and what each of those that follow uses. */
 async function pushes(bench: Bench, place: Place, ids: readonly string[]) {
@@ -166,13 +134,29 @@ async function minutesUntilChanged({ queues, time }: Place, ids: readonly string
   }
 }
 
-async function passing<T>(time: VirtualTime, work: Promise<T>): Promise<T> {
+type Place = { readonly queues: Queues; readonly meter: Meter; readonly time: VirtualTime }
+
+type Wait = (time: VirtualTime, ms: number) => Promise<void>
+
+function openPlace(wait: Wait = (time, ms) => time.sleep(ms)): Place {
+  const time = createVirtualTime(START_MS)
+  const simulated = new SimulatedStore({ nowMs: time.nowMs })
+  const store = openSimulated(simulated, { wait: (ms) => wait(time, ms) })
+  return { queues: openQueues(store, { clock: time, random: seeded(1) }), meter: store.meter, time }
+}
+
+/** Lets the time pass, a step at a time, until the work is done. */
+async function passing<T>(
+  time: VirtualTime,
+  work: Promise<T>,
+  stepMs = DYNAMODB_LATENCY_MS,
+): Promise<T> {
   let isDone = false
   const done = work.finally(() => {
     isDone = true
   })
   // The caller gets the error from `done`, but only later, and Node would end the process before.
   done.catch(() => {})
-  while (!isDone) await time.run(time.nowMs() + DYNAMODB_LATENCY_MS)
+  while (!isDone) await time.run(time.nowMs() + stepMs)
   return done
 }

@@ -74,6 +74,19 @@ describe('the way of the imports', () => {
     ])
   })
 
+  it('lets tests go round, whose checkers and models are read together, but not with what they test', () => {
+    const inTests = {
+      'test/proofs/ledger.ts': "import type { Rule } from './rule.ts'",
+      'test/proofs/rule.ts': "import type { Ledger } from './ledger.ts'",
+    }
+    expect(problemsOf(inTests)).toEqual([])
+    const withTested = {
+      'testing/a.ts': "import type { B } from '../test/b.ts'",
+      'test/b.ts': "import type { A } from '../testing/a.ts'",
+    }
+    expect(problemsOf(withTested)).toContain('These import each other: test/b.ts, testing/a.ts')
+  })
+
   it('knows every folder that has code', () => {
     expect(problemsOf({ 'attic/a.ts': '' })).toEqual([
       'attic/a.ts is in no room: name its folder in scripts/imports/rooms.ts',

@@ -1,21 +1,15 @@
 // What the contract says of items that wait or are scheduled, named by their ids. When a scheduled item joins its
 // lane is not in the model, which has no clock: it may at any moment, once.
 
-import type { ModelItem, QueueAnswer, QueueState, ScheduledName } from './queue-model.ts'
+import type {
+  ModelItem,
+  QueueAnswer,
+  QueueOperation,
+  QueueState,
+  ScheduledName,
+} from './queue-state.ts'
 
-type ById =
-  | { readonly kind: 'cancel'; readonly name: string; readonly id: string }
-  /** Within the queue. */
-  | {
-      readonly kind: 'move'
-      readonly name: string
-      readonly id: string
-      readonly priority: number
-    }
-
-export type ByIdAnswer =
-  | { readonly kind: 'by-id'; readonly result: 'cancelled' | 'locked' | 'gone' }
-  | { readonly kind: 'moved'; readonly newId?: string }
+type ById = Extract<QueueOperation, { readonly kind: 'cancel' | 'move' }>
 
 /** All states that joins may lead to, the state itself first. */
 export function afterJoins(state: QueueState): readonly QueueState[] {

@@ -3,12 +3,8 @@
 import { describe, expect, test } from 'vitest'
 import { type Call, checkHistory } from './checker.ts'
 import { precedenceOf } from './precedence.ts'
-import {
-  type QueueAnswer,
-  type QueueOperation,
-  type QueueSettings,
-  queueModel,
-} from './queue-model.ts'
+import { type QueueSettings, queueModel } from './queue-model.ts'
+import type { QueueAnswer, QueueOperation } from './queue-state.ts'
 
 type QueueCall = Call<QueueOperation, QueueAnswer>
 type Expected = 'linearisable' | 'violation'

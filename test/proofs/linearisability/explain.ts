@@ -1,6 +1,6 @@
 import type { Verdict } from './checker.ts'
 import type { History } from './histories.ts'
-import type { QueueState } from './queue-model.ts'
+import type { QueueState } from './queue-state.ts'
 import type { RecordedCall } from './recorder.ts'
 
 const CALLS_SHOWN = 12

@@ -3,7 +3,7 @@
 // right history wrong, never a wrong one right.
 
 import type { Call } from './checker.ts'
-import type { QueueAnswer, QueueOperation } from './queue-model.ts'
+import type { QueueAnswer, QueueOperation } from './queue-state.ts'
 
 type QueueCall = Call<QueueOperation, QueueAnswer>
 /** For each call, by index, the calls that must have taken effect before it. */

@@ -19,7 +19,7 @@ import type {
   QueueAnswer,
   QueueOperation,
   SettleVerb,
-} from './queue-model.ts'
+} from './queue-state.ts'
 
 export type RecordedCall = Call<QueueOperation, QueueAnswer> & {
   readonly worker: string

@@ -1,8 +1,7 @@
 import { parseArgs } from 'node:util'
 import { missingCrossings } from './harness/crossings.ts'
 import { type Fault, faults } from './harness/faults.ts'
-import { prepareProcess, runSeeds } from './harness/pool.ts'
-import { summary } from './harness/statistics.ts'
+import { prepareProcess, runSeeds, summary } from './harness/pool.ts'
 import type { RunOptions } from './run-seed.ts'
 
 const options = {

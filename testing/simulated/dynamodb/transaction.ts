@@ -2,7 +2,14 @@
 
 import type { TransactWriteCommandInput, TransactWriteCommandOutput } from '@aws-sdk/lib-dynamodb'
 
-import { addCharges, type Charge, consumedCapacity, noIndexes, readUnits } from './database.ts'
+import {
+  addCharges,
+  type Charge,
+  consumedCapacity,
+  type Database,
+  noIndexes,
+  readUnits,
+} from './database.ts'
 import {
   type CancellationReason,
   conditionFailedMessage,

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { serveQuestions, startWorker } from '../../../support/worker-process.ts'
+import { showMatrix } from './crossings.ts'
 import { Statistics } from './statistics.ts'
 
 type PoolOptions = {
@@ -97,4 +98,32 @@ export async function serveJobs(run: (seed: number, operations: number) => Promi
 export async function prepareProcess(options: { readonly stacks?: boolean } = {}): Promise<void> {
   await Promise.all([import('@aws-sdk/client-s3'), import('croner')])
   Error.stackTraceLimit = options.stacks ? 30 : 0
+}
+
+/** Of the counts in a summary, by what their names begin with. */
+const titles: Readonly<Record<string, string>> = {
+  operation: 'Operations by outcome',
+  fault: 'Faults injected',
+  refused: 'Refused by the store',
+  path: 'Paths taken',
+  fate: 'What became of the items',
+  max: 'Largest',
+}
+
+/** The end of a run, as a page to read. */
+export function summary({ statistics, failures, seconds, seeds }: PoolResult): string {
+  const counts = Object.entries(statistics.toJSON()).filter(([name]) => !name.startsWith('met '))
+  const groups = Map.groupBy(counts, ([name]) => titles[name.slice(0, name.indexOf(' '))] ?? 'More')
+  const lines = [...groups].flatMap(([title, group]) => [
+    '',
+    title,
+    ...group.map(([name, count]) => `  ${name.padEnd(62)} ${String(count).padStart(10)}`),
+  ])
+  lines.push('', ...showMatrix(statistics), '')
+  lines.push(`${seeds} seeds in ${seconds.toFixed(1)} s: ${(seeds / seconds).toFixed(1)} seeds/s`)
+  for (const { seed, rule, explanation } of failures) {
+    lines.push(`seed ${seed} VIOLATES ${rule}: ${explanation.slice(0, 300)}`)
+  }
+  lines.push(failures.length === 0 ? 'Every invariant holds.' : `${failures.length} seeds failed.`)
+  return lines.join('\n')
 }

@@ -1,6 +1,4 @@
-import { showMatrix } from './crossings.ts'
 import { faults } from './faults.ts'
-import type { PoolResult } from './pool.ts'
 
 /** How often everything happened: proof that a run covered what it claims to. */
 export class Statistics {
@@ -28,34 +26,6 @@ export class Statistics {
   toJSON(): Record<string, number> {
     return Object.fromEntries([...this.counts].sort(([a], [b]) => (a < b ? -1 : 1)))
   }
-}
-
-/** By what the names begin with. */
-const titles: Readonly<Record<string, string>> = {
-  operation: 'Operations by outcome',
-  fault: 'Faults injected',
-  refused: 'Refused by the store',
-  path: 'Paths taken',
-  fate: 'What became of the items',
-  max: 'Largest',
-}
-
-/** The end of a run, as a page to read. */
-export function summary({ statistics, failures, seconds, seeds }: PoolResult): string {
-  const counts = Object.entries(statistics.toJSON()).filter(([name]) => !name.startsWith('met '))
-  const groups = Map.groupBy(counts, ([name]) => titles[name.slice(0, name.indexOf(' '))] ?? 'More')
-  const lines = [...groups].flatMap(([title, group]) => [
-    '',
-    title,
-    ...group.map(([name, count]) => `  ${name.padEnd(62)} ${String(count).padStart(10)}`),
-  ])
-  lines.push('', ...showMatrix(statistics), '')
-  lines.push(`${seeds} seeds in ${seconds.toFixed(1)} s: ${(seeds / seconds).toFixed(1)} seeds/s`)
-  for (const { seed, rule, explanation } of failures) {
-    lines.push(`seed ${seed} VIOLATES ${rule}: ${explanation.slice(0, 300)}`)
-  }
-  lines.push(failures.length === 0 ? 'Every invariant holds.' : `${failures.length} seeds failed.`)
-  return lines.join('\n')
 }
 
 /**

@@ -1,8 +1,18 @@
 import type { BrowseRequest, PopRequest, PushItem } from '../../../../../engine/queues.ts'
 import { deadLetterQueueOf, isDeadLetterQueue } from '../../../../../shared/bounds.ts'
+import type { Random } from '../../../../../testing/random.ts'
 import type { Command } from './command.ts'
-import type { Draw } from './draw-command.ts'
-import type { KnownLock } from './knowledge.ts'
+import type { Knowledge, KnownLock } from './knowledge.ts'
+import type { Profile } from './profile.ts'
+
+export type Draw = {
+  readonly profile: Profile
+  readonly knowledge: Knowledge
+  readonly random: Random
+  readonly nowMs: number
+  /** Queues that callers do not pop from. */
+  readonly workedBy: ReadonlySet<string>
+}
 
 const unknownLock = 'unknown0123'
 

@@ -2,6 +2,7 @@ import { deadLetterQueueOf } from '../../../../../shared/bounds.ts'
 import type { Random } from '../../../../../testing/random.ts'
 import type { Command } from './command.ts'
 import {
+  type Draw,
   drawBrowse,
   drawBulk,
   drawByIds,
@@ -11,18 +12,8 @@ import {
   drawPushItem,
   drawSettling,
 } from './draw-calls.ts'
-import type { Knowledge } from './knowledge.ts'
 import type { Drawn, Mix } from './mixes.ts'
 import { drawLimit, drawPatterns, type Profile } from './profile.ts'
-
-export type Draw = {
-  readonly profile: Profile
-  readonly knowledge: Knowledge
-  readonly random: Random
-  readonly nowMs: number
-  /** Queues that callers do not pop from. */
-  readonly workedBy: ReadonlySet<string>
-}
 
 export function drawCommand(draw: Draw, mix: Mix): Command {
   const { random, profile } = draw
