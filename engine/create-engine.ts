@@ -14,8 +14,8 @@ import {
 } from './core/limits.ts'
 import type { Engine } from './driver/engine.ts'
 import { readQueuePatterns } from './driver/queue-settings.ts'
-import { type SegmentMoved, unwatched, watchSegments } from './requests/segment-rows.ts'
 import { ItemReader } from './requests/item-reader.ts'
+import { type SegmentMoved, unwatched, watchSegments } from './requests/segment-rows.ts'
 
 export type QueuesOptions = {
   readonly tableName: string
