@@ -1,92 +1,11 @@
+// `npm run invoke -- Push events/push.json` runs functions of the synthesised stack, one after the other, on
+// the embedded stores: what `sam local invoke` does, without Docker.
+
 import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Outcome } from '../local/functions/messages.ts'
 import { StartError } from '../local/start-error.ts'
 import { type LocalStack, startLocalStack } from '../local/start-local-stack.ts'
-
-/** In the events of this project: the lock that an earlier pop made, which no file can know. */
-const SOME_LOCK = 'AAAAAAAAAAA'
-
-export const withLock = (event: unknown, lockId: string | undefined): unknown =>
-  lockId === undefined
-    ? event
-    : JSON.parse(JSON.stringify(event).replaceAll(SOME_LOCK, () => lockId))
-
-/** The lock in the answer of a pop. */
-export function lockIn(payload: string): string | undefined {
-  // An answer's body is JSON within JSON.
-  return /\\"locked\\":true,\\"lock_id\\":\\"([A-Za-z0-9_-]{11})\\"/.exec(payload)?.[1]
-}
-
-type Step = {
-  /** Its logical id in the template. */
-  readonly functionId: string
-  readonly file: string
-  readonly event: unknown
-}
-
-type Arguments = {
-  readonly steps: readonly Step[]
-  /** Keeps the data there; without it every call begins with nothing. */
-  readonly directory: string | undefined
-}
-
-const usage = [
-  'Runs functions of the synthesised stack on embedded stores, one after the other.',
-  '',
-  '  npm run invoke -- Push events/push.json [Pop events/pop.json …] [--data DIR]',
-  '',
-  '  --data DIR   keep the data in DIR, for the next call',
-  '',
-  'A lock id AAAAAAAAAAA in an event stands for the lock that an earlier pop of the same call made.',
-].join('\n')
-
-function readArguments(args: readonly string[]): Arguments | 'help' {
-  const words: string[] = []
-  let directory: string | undefined
-  for (let at = 0; at < args.length; at += 1) {
-    const word = args[at] as string
-    if (word === '--help' || word === '-h') return 'help'
-    if (word === '--data') {
-      at += 1
-      directory = args[at]
-      if (!directory) throw new StartError('Cannot keep the data because --data needs a folder')
-    } else if (word.startsWith('-')) {
-      throw new StartError(`Cannot run anything because there is no option ${word}`)
-    } else {
-      words.push(word)
-    }
-  }
-  if (words.length === 0) return 'help'
-  const steps: Step[] = []
-  for (let at = 0; at < words.length; at += 2) {
-    const [functionId = '', file] = words.slice(at, at + 2)
-    if (file === undefined) {
-      throw new StartError(
-        `Cannot run ${functionId} because no event is given; try ${functionId} events/push.json`,
-      )
-    }
-    steps.push({ functionId, file, event: readEvent(file) })
-  }
-  return { steps, directory }
-}
-
-function readEvent(file: string): unknown {
-  let text: string
-  try {
-    text = readFileSync(file, 'utf8')
-  } catch (error) {
-    const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
-    throw new StartError(
-      `Cannot read ${file} because ${isMissing ? 'there is no such file' : 'it cannot be opened'}`,
-    )
-  }
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw new StartError(`Cannot read ${file} because it is not JSON`)
-  }
-}
 
 type Print = (line: string) => void
 
@@ -172,7 +91,88 @@ function told(outcome: Outcome): string {
   return `${answer.statusCode} ${answer.body ?? ''}`
 }
 
-// `npm run invoke -- Push events/push.json` runs functions of the synthesised stack, one after the other, on
-// the embedded stores: what `sam local invoke` does, without Docker.
+type Step = {
+  /** Its logical id in the template. */
+  readonly functionId: string
+  readonly file: string
+  readonly event: unknown
+}
+
+type Arguments = {
+  readonly steps: readonly Step[]
+  /** Keeps the data there; without it every call begins with nothing. */
+  readonly directory: string | undefined
+}
+
+const usage = [
+  'Runs functions of the synthesised stack on embedded stores, one after the other.',
+  '',
+  '  npm run invoke -- Push events/push.json [Pop events/pop.json …] [--data DIR]',
+  '',
+  '  --data DIR   keep the data in DIR, for the next call',
+  '',
+  'A lock id AAAAAAAAAAA in an event stands for the lock that an earlier pop of the same call made.',
+].join('\n')
+
+function readArguments(args: readonly string[]): Arguments | 'help' {
+  const words: string[] = []
+  let directory: string | undefined
+  for (let at = 0; at < args.length; at += 1) {
+    const word = args[at] as string
+    if (word === '--help' || word === '-h') return 'help'
+    if (word === '--data') {
+      at += 1
+      directory = args[at]
+      if (!directory) throw new StartError('Cannot keep the data because --data needs a folder')
+    } else if (word.startsWith('-')) {
+      throw new StartError(`Cannot run anything because there is no option ${word}`)
+    } else {
+      words.push(word)
+    }
+  }
+  if (words.length === 0) return 'help'
+  const steps: Step[] = []
+  for (let at = 0; at < words.length; at += 2) {
+    const [functionId = '', file] = words.slice(at, at + 2)
+    if (file === undefined) {
+      throw new StartError(
+        `Cannot run ${functionId} because no event is given; try ${functionId} events/push.json`,
+      )
+    }
+    steps.push({ functionId, file, event: readEvent(file) })
+  }
+  return { steps, directory }
+}
+
+function readEvent(file: string): unknown {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
+    throw new StartError(
+      `Cannot read ${file} because ${isMissing ? 'there is no such file' : 'it cannot be opened'}`,
+    )
+  }
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new StartError(`Cannot read ${file} because it is not JSON`)
+  }
+}
+
+/** In the events of this project: the lock that an earlier pop made, which no file can know. */
+const SOME_LOCK = 'AAAAAAAAAAA'
+
+export const withLock = (event: unknown, lockId: string | undefined): unknown =>
+  lockId === undefined
+    ? event
+    : JSON.parse(JSON.stringify(event).replaceAll(SOME_LOCK, () => lockId))
+
+/** The lock in the answer of a pop. */
+export function lockIn(payload: string): string | undefined {
+  // An answer's body is JSON within JSON.
+  return /\\"locked\\":true,\\"lock_id\\":\\"([A-Za-z0-9_-]{11})\\"/.exec(payload)?.[1]
+}
 
 if (import.meta.main) process.exit(await invokeCommand(process.argv.slice(2)))

@@ -1,9 +1,10 @@
+// `npm run nightly`: all proofs that show more the longer they run, one after the other, with a line of figures for
+// each. It fails if one fails, and then prints all output of that one. `npm test` has a short form of each, except for
+// the mutants: the gate only checks that each patch still finds its place.
+
 import { spawn } from 'node:child_process'
 import { dirname } from 'node:path'
 import { parseArgs, stripVTControlCharacters } from 'node:util'
-
-// Proofs that show more the longer they run. `npm test` has a short form of each, except for the mutants: the gate only
-// checks that each patch still finds its place.
 
 /** A proof ends with this code where the machine lacks what the proof needs; it has said what. */
 export const SKIPPED = 77
@@ -16,38 +17,6 @@ type Proof = {
   /** The lines of its output that have the figures. */
   readonly figures: RegExp
 }
-
-/** These take as long as they take. */
-const always: readonly Proof[] = [
-  {
-    name: 'projects',
-    command: ['test/package/projects/main.ts'],
-    figures: /^(passed|failed|skipped) |projects passed/,
-  },
-  {
-    name: 'trade',
-    command: ['test/package/trade/main.ts'],
-    figures: /packages, \d+ not as expected|packages tried/,
-  },
-  {
-    name: 'engines',
-    command: [
-      'test/proofs/conformance/main.ts',
-      ...['--dynamodb', 'local', '--s3', 'minio', '--sqs', 'elasticmq'],
-    ],
-    figures: /^(DynamoDB Local|MinIO|ElasticMQ) .* \d+$|^skipped: /,
-  },
-  {
-    name: 'bare',
-    command: ['test/proofs/bare/main.ts'],
-    figures: /^npm (start|test) in |Tests |^skipped: /,
-  },
-  {
-    name: 'mutants',
-    command: ['test/proofs/mutants/main.ts'],
-    figures: /mutants killed/,
-  },
-]
 
 /**
  * `share` is the part of the usual length, to try a change of a proof. Each day begins 100,000 seeds
@@ -104,15 +73,42 @@ export function proofsOf(nowMs: number, share: number): readonly Proof[] {
   ]
 }
 
-// `npm run nightly`: all that runs long and rarely, one after the other, with a line of figures for each.
-// It fails if one fails, and then prints all output of that one.
+/** These take as long as they take. */
+const always: readonly Proof[] = [
+  {
+    name: 'projects',
+    command: ['test/package/projects/main.ts'],
+    figures: /^(passed|failed|skipped) |projects passed/,
+  },
+  {
+    name: 'trade',
+    command: ['test/package/trade/main.ts'],
+    figures: /packages, \d+ not as expected|packages tried/,
+  },
+  {
+    name: 'engines',
+    command: [
+      'test/proofs/conformance/main.ts',
+      ...['--dynamodb', 'local', '--s3', 'minio', '--sqs', 'elasticmq'],
+    ],
+    figures: /^(DynamoDB Local|MinIO|ElasticMQ) .* \d+$|^skipped: /,
+  },
+  {
+    name: 'bare',
+    command: ['test/proofs/bare/main.ts'],
+    figures: /^npm (start|test) in |Tests |^skipped: /,
+  },
+  {
+    name: 'mutants',
+    command: ['test/proofs/mutants/main.ts'],
+    figures: /mutants killed/,
+  },
+]
 
 const help = `npm run nightly -- [options]
   --only NAME   this one alone
   --list        name them, with their commands
   --share N     so much of the usual length: 0.01 to try it (1)`
-
-if (import.meta.main) process.exitCode = await main()
 
 async function main(): Promise<number> {
   const { values } = parseArgs({
@@ -198,3 +194,5 @@ function commandOf({ command, environment = {} }: Proof): string {
   const set = Object.entries(environment).map(([name, value]) => `${name}=${value}`)
   return [...set, 'node', ...command].join(' ')
 }
+
+if (import.meta.main) process.exitCode = await main()

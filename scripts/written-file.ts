@@ -1,3 +1,5 @@
+// Files of the repository that a script writes, and that the gate compares with what the script would write.
+
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 

@@ -1,35 +1,31 @@
+// The declarations of the package: those that its entries lead to. The compiler has no API that could tell us, but what
+// it writes is regular: every statement begins at the left, and in one file a name stands for one thing.
+
 import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 
-// Which declarations others lead to. The compiler has no API that could tell us, but what it writes is regular:
-// every statement begins at the left, and in one file a name stands for one thing.
-
-/** One of a list: `A as B` of `import { A as B } from './c.ts'`. */
-type Binding = { readonly text: string; readonly name: string; readonly as: string }
-
-type List = {
-  readonly kind: 'list'
-  /** `import type` */
-  readonly head: string
-  readonly bindings: readonly Binding[]
-  /** The module, as it is written. */
-  readonly from: string | undefined
+/**
+ * The compiler declares every file that it compiles. We keep what the entries' types lead to, and nothing else:
+ * nobody could use the rest, which is all of the command line's, and nearly all of the engine's.
+ */
+export function pruneDeclarations(dist: string, entries: readonly string[]): void {
+  const kept = reachedDeclarations(entries.map((entry) => resolve(entry)))
+  for (const path of globSync('**/*.d.{ts,mts}', { cwd: dist })) {
+    const file = join(dist, path)
+    const text = kept.get(file)
+    if (text === undefined) rmSync(file)
+    else writeFileSync(file, text)
+  }
 }
 
-type Statement =
-  | {
-      readonly kind: 'declaration'
-      readonly text: string
-      readonly name: string
-      readonly isExported: boolean
-    }
-  | List
-  /** `export * from` a module. */
-  | { readonly kind: 'all'; readonly text: string; readonly from: string }
-  /** `export {}`, without which everything would be exported. */
-  | { readonly kind: 'module'; readonly text: string }
-  /** `import './a.ts'`, which declares nothing. */
-  | { readonly kind: 'effect'; readonly text: string }
+/** The compiler leaves `./queues.ts` in a declaration; TypeScript before 5 finds only `./queues.js`. */
+export function nameScriptsInDeclarations(dist: string): void {
+  for (const path of globSync('**/*.d.ts', { cwd: dist })) {
+    const text = readFileSync(join(dist, path), 'utf8')
+    const named = text.replaceAll(/((?:from |import |import\()["']\.[^"']+)\.ts(["'])/g, '$1.js$2')
+    writeFileSync(join(dist, path), named)
+  }
+}
 
 /** For each file that these entries reach, the part that is needed. */
 export function reachedDeclarations(entries: readonly string[]): ReadonlyMap<string, string> {
@@ -76,6 +72,33 @@ export function reachedDeclarations(entries: readonly string[]): ReadonlyMap<str
   entries.forEach(keepExports)
   return new Map([...files].map(([file, statements]) => [file, textOf(statements, kept)]))
 }
+
+/** One of a list: `A as B` of `import { A as B } from './c.ts'`. */
+type Binding = { readonly text: string; readonly name: string; readonly as: string }
+
+type List = {
+  readonly kind: 'list'
+  /** `import type` */
+  readonly head: string
+  readonly bindings: readonly Binding[]
+  /** The module, as it is written. */
+  readonly from: string | undefined
+}
+
+type Statement =
+  | {
+      readonly kind: 'declaration'
+      readonly text: string
+      readonly name: string
+      readonly isExported: boolean
+    }
+  | List
+  /** `export * from` a module. */
+  | { readonly kind: 'all'; readonly text: string; readonly from: string }
+  /** `export {}`, without which everything would be exported. */
+  | { readonly kind: 'module'; readonly text: string }
+  /** `import './a.ts'`, which declares nothing. */
+  | { readonly kind: 'effect'; readonly text: string }
 
 function textOf(statements: readonly Statement[], kept: ReadonlySet<Statement | Binding>): string {
   return statements
@@ -157,26 +180,3 @@ const importedIn = (text: string) =>
 /** Undefined if the import is from another package. */
 const fileOf = (importer: string, from: string): string | undefined =>
   from.startsWith('.') ? resolve(dirname(importer), from.replace(/\.ts$/, '.d.ts')) : undefined
-
-/**
- * The compiler declares every file that it compiles. We keep what the entries' types lead to, and nothing else:
- * nobody could use the rest, which is all of the command line's, and nearly all of the engine's.
- */
-export function pruneDeclarations(dist: string, entries: readonly string[]): void {
-  const kept = reachedDeclarations(entries.map((entry) => resolve(entry)))
-  for (const path of globSync('**/*.d.{ts,mts}', { cwd: dist })) {
-    const file = join(dist, path)
-    const text = kept.get(file)
-    if (text === undefined) rmSync(file)
-    else writeFileSync(file, text)
-  }
-}
-
-/** The compiler leaves `./queues.ts` in a declaration; TypeScript before 5 finds only `./queues.js`. */
-export function nameScriptsInDeclarations(dist: string): void {
-  for (const path of globSync('**/*.d.ts', { cwd: dist })) {
-    const text = readFileSync(join(dist, path), 'utf8')
-    const named = text.replaceAll(/((?:from |import |import\()["']\.[^"']+)\.ts(["'])/g, '$1.js$2')
-    writeFileSync(join(dist, path), named)
-  }
-}

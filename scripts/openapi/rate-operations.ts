@@ -1,4 +1,4 @@
-// What the schemas cannot say about the calls of the rate limiter. As `operations.ts`, whose part it is.
+// The part of `operations.ts` about the rate limiter.
 
 import {
   configureRateCall,
