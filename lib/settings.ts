@@ -1,27 +1,30 @@
 import { Duration } from 'aws-cdk-lib/core'
 import type { Node } from 'constructs'
-import { ISSUER_RULE, isIssuer, isOrigin, ORIGIN_RULE } from './constructs/addresses.ts'
-import type { Authorisation } from './constructs/authorisation.ts'
-import {
-  type Bounds,
-  CONCURRENCY_BOUNDS,
-  IDEMPOTENCY_TTL_SECONDS,
-  INBOX_CONCURRENCY_BOUNDS,
-  ITEM_AGE_SECONDS,
-  RATE_HOLD_SECONDS,
-  REMIND_AFTER_SECONDS,
-  SWEEP_EVERY_SECONDS,
-  WAITING_POPS,
-} from './constructs/bounds.ts'
+import { type Sweepers, sweeperCounts } from './constructs/background.ts'
 import {
   announceFiles,
   type Concurrency,
   functionSettings,
 } from './constructs/function-settings.ts'
 import { logLevels } from './constructs/functions.ts'
-import type { PushPopProps } from './constructs/push-pop.ts'
-import { sweepersAtOnce, sweepersInWords } from './constructs/service-checks.ts'
-import { type Sweepers, sweeperCounts } from './constructs/sweep-schedule.ts'
+import type { Authorisation } from './constructs/http-api.ts'
+import {
+  type Bounds,
+  CONCURRENCY_BOUNDS,
+  IDEMPOTENCY_TTL_SECONDS,
+  INBOX_CONCURRENCY_BOUNDS,
+  ISSUER_RULE,
+  ITEM_AGE_SECONDS,
+  isIssuer,
+  isOrigin,
+  ORIGIN_RULE,
+  RATE_HOLD_SECONDS,
+  REMIND_AFTER_SECONDS,
+  SWEEP_EVERY_SECONDS,
+  WAITING_POPS,
+} from './constructs/property-checks.ts'
+import type { PushPopProps } from './constructs/service-props.ts'
+import { sweepersAtOnce, sweepersInWords } from './constructs/service-props.ts'
 
 export type Settings = {
   readonly stackName: string

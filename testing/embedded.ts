@@ -5,11 +5,7 @@ import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3'
 import { createRequestHandler } from '../aws/connections.ts'
 import { dynoxideOf, type Platform } from '../local/stores/dynoxide-binary.ts'
 import { startHost } from '../local/stores/start-host.ts'
-import {
-  credentialsOf,
-  type StoreEndpoints,
-  storesElsewhere,
-} from '../local/stores/store-environment.ts'
+import { credentialsOf, type StoreEndpoints, storesElsewhere } from '../local/stores/store-api.ts'
 import { REGION } from '../local/template/identities.ts'
 import { createTable } from './create-table.ts'
 

@@ -1,5 +1,4 @@
-import { timeText } from '../arguments/time.ts'
-import { counted } from '../terminal/amounts.ts'
+import { counted, timeText } from '../text.ts'
 
 export type Finding =
   /** The record contradicts itself. */

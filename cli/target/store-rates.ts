@@ -18,11 +18,10 @@ import {
   type Patterns,
 } from '../../rate/rate-limits.ts'
 import { camelCased, snakeCased } from '../../shared/wire.ts'
-import { exitCodes } from '../exit-codes.ts'
-import { Failure, interrupted, wrongUsage } from '../failure.ts'
-import type { Place } from './open-target.ts'
-import type { Answer, Rates } from './rates.ts'
-import { type AwsSettings, fromAfar } from './store-target.ts'
+import { exitCodes, Failure, interrupted, wrongUsage } from '../failure.ts'
+import type { AwsSettings, Place } from './place.ts'
+import { fromAfar } from './store-target.ts'
+import type { Answer, Rates } from './target.ts'
 
 /** The rate limiter on the table itself; its secret for tickets is in the table. */
 export function openStoreRates(

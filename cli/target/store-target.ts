@@ -5,10 +5,8 @@ import { QUEUES_PER_PAGE_MAX } from '../../engine/core/limits.ts'
 import { type Configuration, tagOf } from '../../engine/core/settings.ts'
 import { createQueues, type Queues, type SchedulingVerbs } from '../../engine/queues.ts'
 import { present } from '../../shared/wire.ts'
-import type { Place } from './open-target.ts'
+import type { AwsSettings, Place } from './place.ts'
 import type { Configured, Listed, Target } from './target.ts'
-
-export type AwsSettings = { readonly profile?: string; readonly region?: string }
 
 type StoreClients = { readonly dynamodb: DynamoDBClient; readonly s3: S3Client }
 

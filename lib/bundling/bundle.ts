@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, extname, join, relative, resolve, sep } from 'node:path'
 import type { BuildOptions, Metafile } from 'esbuild'
-import type { Bundling } from './bundling.ts'
+import type { Bundling } from '../constructs/function-settings.ts'
 
 export const root = resolve(import.meta.dirname, '../..')
 

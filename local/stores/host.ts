@@ -9,11 +9,14 @@ import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type EmbeddedSqs, startSqs } from '../sqs/start-sqs.ts'
 import { messageOf, StartError } from '../start-error.ts'
-import { type EmbeddedDynamodb, startDynoxide } from './dynoxide.ts'
-import { lockFolder, type Owner } from './folder-lock.ts'
-import { type EmbeddedS3, startS3 } from './s3.ts'
-import { StreamRows } from './stream-rows.ts'
-import { makeTemporaryFolder } from './temporary-folder.ts'
+import {
+  type EmbeddedDynamodb,
+  type EmbeddedS3,
+  StreamRows,
+  startDynoxide,
+  startS3,
+} from './embedded.ts'
+import { lockFolder, makeTemporaryFolder, type Owner } from './folder.ts'
 
 export type HostRequest = {
   /** Absent if DynamoDB is somewhere else. */

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { Bundling } from '../../lib/bundling/bundling.ts'
+import type { Bundling } from '../../lib/constructs/function-settings.ts'
 import {
   AFTER_LOSS,
   AFTER_RESTART,
@@ -9,8 +9,8 @@ import {
 } from '../../lib/constructs/function-settings.ts'
 import { StartError } from '../start-error.ts'
 import { isObject } from './assembly.ts'
-import { numberOf, objectOf, textOf } from './property-values.ts'
 import type { ResolvedResource, Resources } from './resources.ts'
+import { numberOf, objectOf, textOf } from './resources.ts'
 
 export type FunctionPlan = {
   /** The logical id, by which people know it. */

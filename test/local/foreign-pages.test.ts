@@ -2,11 +2,18 @@
 
 import { createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { EventBuses } from '../../local/events/event-bus.ts'
-import { type PutEventsServer, startPutEventsServer } from '../../local/events/put-events-server.ts'
-import { type EmbeddedDynamodb, startDynoxide } from '../../local/stores/dynoxide.ts'
+import {
+  EventBuses,
+  type PutEventsServer,
+  startPutEventsServer,
+} from '../../local/events/event-bus.ts'
 import { findDynoxide } from '../../local/stores/dynoxide-binary.ts'
-import { type EmbeddedS3, startS3 } from '../../local/stores/s3.ts'
+import {
+  type EmbeddedDynamodb,
+  type EmbeddedS3,
+  startDynoxide,
+  startS3,
+} from '../../local/stores/embedded.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { type RawRequest, sendRaw } from './raw-request.ts'
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { EventBuses } from '../../../local/events/event-bus.ts'
 import {
+  EventBuses,
   type PutEventsServer,
   startPutEventsServer,
-} from '../../../local/events/put-events-server.ts'
+} from '../../../local/events/event-bus.ts'
 import { breakOff } from '../raw-request.ts'
 
 const delivered: string[] = []

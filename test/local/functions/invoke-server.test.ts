@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { invokeFunction } from '../../../lambdas/background/call-wake.ts'
-import { type InvokeServer, startInvokeServer } from '../../../local/functions/invoke-server.ts'
+import { type InvokeServer, startInvokeServer } from '../../../local/functions/async-invoker.ts'
 import type { FunctionPlan } from '../../../local/template/plan-functions.ts'
 import { breakOff } from '../raw-request.ts'
 
