@@ -1,3 +1,6 @@
+// Hides how words, options, ids and times are written on a command line. Whatever is wrong is refused here, with a
+// sentence that says what was typed and what to write instead, before anything is sent.
+
 import { parseArgs } from 'node:util'
 import { parseItemId } from '../engine/core/keys.ts'
 import { parseScheduledId } from '../engine/core/later.ts'
@@ -13,12 +16,6 @@ import {
   type WordSpec,
 } from './command.ts'
 import { wrongUsage } from './failure.ts'
-
-/** Commands whose names say what they are about, not what they do. */
-const nouns = /^(.*config|doctor|rate|rate-.*|scheduled|schedules|stats)$/
-
-/** The command as a verb for a sentence: `push`, `use schedules`. */
-export const doing = (command: string): string => (nouns.test(command) ? `use ${command}` : command)
 
 type ReadOptions<T extends OptionTable> = {
   readonly given: Given<T>
@@ -112,6 +109,12 @@ function unknownOption(command: string, typed: string, names: readonly string[])
 const listed = (words: readonly string[]): string =>
   words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`
 
+/** Commands whose names say what they are about, not what they do. */
+const nouns = /^(.*config|doctor|rate|rate-.*|scheduled|schedules|stats)$/
+
+/** The command as a verb for a sentence: `push`, `use schedules`. */
+const doing = (command: string): string => (nouns.test(command) ? `use ${command}` : command)
+
 /** Checks count and form; words that were not given are absent. */
 export function readWords(
   command: string,
@@ -156,6 +159,52 @@ function checkItemId(command: string, word: string): void {
   )
 }
 
+/** For commands that work on one queue, or with `--prefix` on many. */
+export const queueOrPrefix = {
+  name: 'QUEUE',
+  kind: 'queue',
+  optional: true,
+} as const satisfies WordSpec
+
+type OneOf = { readonly kind: 'queue' | 'prefix'; readonly name: string }
+
+export function oneOf(
+  command: string,
+  words: readonly string[],
+  prefix: string | undefined,
+): OneOf {
+  const [queue] = words
+  if (queue !== undefined && prefix !== undefined) {
+    throw wrongUsage(`Cannot ${command} because a queue and --prefix contradict each other`)
+  }
+  if (prefix !== undefined) return { kind: 'prefix', name: prefix }
+  if (queue !== undefined) return { kind: 'queue', name: queue }
+  throw wrongUsage(
+    `Cannot ${command} because QUEUE or --prefix is missing; see: pushpop help ${command}`,
+  )
+}
+
+/** Items by their ids, with commas between them. */
+export const idsOption = (help: string) => text('A,B', help)
+
+export const idsGiven = (given: string | undefined): string[] | undefined =>
+  given?.split(',').filter((id) => id !== '')
+
+/** The most ids that one call of the API takes. */
+const IDS_PER_CALL = 100
+
+/** The answers to all ids, a hundred at a time, in their order. */
+export async function byHundreds<T>(
+  ids: readonly string[],
+  call: (some: readonly string[]) => Promise<readonly T[]>,
+): Promise<T[]> {
+  const results: T[] = []
+  for (let at = 0; at < ids.length; at += IDS_PER_CALL) {
+    results.push(...(await call(ids.slice(at, at + IDS_PER_CALL))))
+  }
+  return results
+}
+
 const timeForm = /^(\d{4})-(\d\d-\d\dT\d\d:\d\d)(:\d\d(?:\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)?$/
 
 /** The service takes a time from before 1974 or after 5137 for one in another unit. */
@@ -191,50 +240,4 @@ export function msIn(what: string, option: string, time: string | undefined): nu
 function isOnCalendar(written: string): boolean {
   const ms = Date.parse(`${written}Z`)
   return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(written)
-}
-
-/** Items by their ids, with commas between them. */
-export const idsOption = (help: string) => text('A,B', help)
-
-export const idsGiven = (given: string | undefined): string[] | undefined =>
-  given?.split(',').filter((id) => id !== '')
-
-/** The most ids that one call of the API takes. */
-const IDS_PER_CALL = 100
-
-/** The answers to all ids, a hundred at a time, in their order. */
-export async function byHundreds<T>(
-  ids: readonly string[],
-  call: (some: readonly string[]) => Promise<readonly T[]>,
-): Promise<T[]> {
-  const results: T[] = []
-  for (let at = 0; at < ids.length; at += IDS_PER_CALL) {
-    results.push(...(await call(ids.slice(at, at + IDS_PER_CALL))))
-  }
-  return results
-}
-
-/** For commands that work on one queue, or with `--prefix` on many. */
-export const queueOrPrefix = {
-  name: 'QUEUE',
-  kind: 'queue',
-  optional: true,
-} as const satisfies WordSpec
-
-type OneOf = { readonly kind: 'queue' | 'prefix'; readonly name: string }
-
-export function oneOf(
-  command: string,
-  words: readonly string[],
-  prefix: string | undefined,
-): OneOf {
-  const [queue] = words
-  if (queue !== undefined && prefix !== undefined) {
-    throw wrongUsage(`Cannot ${command} because a queue and --prefix contradict each other`)
-  }
-  if (prefix !== undefined) return { kind: 'prefix', name: prefix }
-  if (queue !== undefined) return { kind: 'queue', name: queue }
-  throw wrongUsage(
-    `Cannot ${command} because QUEUE or --prefix is missing; see: pushpop help ${command}`,
-  )
 }

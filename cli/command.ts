@@ -1,3 +1,6 @@
+// What a command is, as data: its words, its options and its run. From one table the options are read, the help is
+// printed, and a slip is guessed at.
+
 import type { Readable, Writable } from 'node:stream'
 import type { Paint } from '../local/terminal/terminal.ts'
 import type { ExitCode } from './failure.ts'

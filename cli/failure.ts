@@ -1,3 +1,6 @@
+// Every way in which a run can end: the exit codes, failures that a person can act on, and how any other error (the
+// engine's, the client's, AWS's, a closed pipe) becomes a sentence, a code and an exit code.
+
 import { errorTable, type HttpErrorCode } from '../lambdas/http/answer.ts'
 
 /** The outcomes that a script can tell apart. docs/cli.md documents these numbers; never change one. */
@@ -60,54 +63,6 @@ export const messageOf = (error: unknown): string =>
 
 export const hasCode = (error: unknown, code: string): boolean =>
   error instanceof Error && 'code' in error && error.code === code
-
-type Told = { readonly exitCode: ExitCode; readonly sentence: string; readonly code: string }
-
-const notThere = new Set(['ResourceNotFoundException', 'NoSuchBucket'])
-const notAllowed = new Set([
-  'AccessDenied',
-  'AccessDeniedException',
-  'ExpiredToken',
-  'ExpiredTokenException',
-  'InvalidAccessKeyId',
-  'InvalidSignatureException',
-  'SignatureDoesNotMatch',
-  'UnrecognizedClientException',
-])
-
-/**
- * AWS errors that the engine passes on: the request is wrong or not allowed, and the person can do something about
- * it. We tell them apart by name, never by text, except for a missing region, for which the SDK throws a plain error.
- */
-export function awsError(error: unknown): Told | undefined {
-  if (!(error instanceof Error)) return undefined
-  const { name, message } = error
-  if (isRegionMissing(error)) {
-    const sentence = 'Cannot tell the AWS region; give --region, or set AWS_REGION'
-    return { exitCode: exitCodes.wrongUsage, code: 'REGION_MISSING', sentence }
-  }
-  if (name === 'CredentialsProviderError') {
-    const sentence = `Cannot find AWS credentials: ${oneLine(message)}`
-    return { exitCode: exitCodes.refused, code: name, sentence }
-  }
-  if (!('$metadata' in error)) return undefined
-  if (notThere.has(name)) {
-    const sentence = 'There is no such table or bucket here; check --table, --bucket and --region'
-    return { exitCode: exitCodes.wrongUsage, code: name, sentence }
-  }
-  const exitCode = notAllowed.has(name) ? exitCodes.refused : exitCodes.failed
-  return { exitCode, code: name, sentence: `AWS refused it (${name}): ${oneLine(message)}` }
-}
-
-const isRegionMissing = (error: unknown): boolean =>
-  error instanceof Error && /^Region (is missing|not accepted)/.test(error.message)
-
-export const isUnsent = (error: unknown): boolean =>
-  isRegionMissing(error) || (error instanceof Error && error.name === 'CredentialsProviderError')
-
-const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim()
-
-// Turns any error into what we print and return.
 
 type Explained = {
   readonly exitCode: ExitCode
@@ -201,3 +156,49 @@ function faultOf(error: unknown): string {
   const shown = error instanceof Error ? (error.stack ?? error.message) : String(error)
   return `Cannot go on because of a fault in the command line: ${shown}`
 }
+
+type Told = { readonly exitCode: ExitCode; readonly sentence: string; readonly code: string }
+
+const notThere = new Set(['ResourceNotFoundException', 'NoSuchBucket'])
+const notAllowed = new Set([
+  'AccessDenied',
+  'AccessDeniedException',
+  'ExpiredToken',
+  'ExpiredTokenException',
+  'InvalidAccessKeyId',
+  'InvalidSignatureException',
+  'SignatureDoesNotMatch',
+  'UnrecognizedClientException',
+])
+
+/**
+ * AWS errors that the engine passes on: the request is wrong or not allowed, and the person can do something about
+ * it. We tell them apart by name, never by text, except for a missing region, for which the SDK throws a plain error.
+ */
+function awsError(error: unknown): Told | undefined {
+  if (!(error instanceof Error)) return undefined
+  const { name, message } = error
+  if (isRegionMissing(error)) {
+    const sentence = 'Cannot tell the AWS region; give --region, or set AWS_REGION'
+    return { exitCode: exitCodes.wrongUsage, code: 'REGION_MISSING', sentence }
+  }
+  if (name === 'CredentialsProviderError') {
+    const sentence = `Cannot find AWS credentials: ${oneLine(message)}`
+    return { exitCode: exitCodes.refused, code: name, sentence }
+  }
+  if (!('$metadata' in error)) return undefined
+  if (notThere.has(name)) {
+    const sentence = 'There is no such table or bucket here; check --table, --bucket and --region'
+    return { exitCode: exitCodes.wrongUsage, code: name, sentence }
+  }
+  const exitCode = notAllowed.has(name) ? exitCodes.refused : exitCodes.failed
+  return { exitCode, code: name, sentence: `AWS refused it (${name}): ${oneLine(message)}` }
+}
+
+const isRegionMissing = (error: unknown): boolean =>
+  error instanceof Error && /^Region (is missing|not accepted)/.test(error.message)
+
+const isUnsent = (error: unknown): boolean =>
+  isRegionMissing(error) || (error instanceof Error && error.name === 'CredentialsProviderError')
+
+const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim()

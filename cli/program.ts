@@ -1,13 +1,16 @@
+// The program as its caller knows it: how they typed its name, its version, and how Ctrl-C ends it.
+
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
 import { SAME_SIGNAL_MS } from '../local/terminal/terminal.ts'
 import { exitCodes } from './failure.ts'
 
-// How the reader of a hint starts this command: a hint should work as it is printed.
-
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** `npm run -s pushpop --` in a clone, `npx pushpop` where a project has it, else `pushpop`. */
+/**
+ * A hint should work as it is printed. So this is what its reader types: `npm run -s pushpop --` in a clone, `npx
+ * pushpop` where a project has it, else `pushpop`.
+ */
 export function typedAs(env: Environment, script: string, folder: string): string {
   if (env.npm_lifecycle_event === 'pushpop') return 'npm run -s pushpop --'
   if (env.npm_lifecycle_event === 'npx' || script.split(sep).includes('node_modules')) {
@@ -32,13 +35,12 @@ export function version(): string {
   }
 }
 
-// Ctrl-C: the first asks a command to end and leave nothing behind, the second ends it at once.
-
 type Emitter = {
   on(name: 'SIGINT' | 'SIGTERM' | 'SIGHUP', listener: () => void): unknown
   exit(code: number): void
 }
 
+/** The first Ctrl-C asks a command to end and leave nothing behind; the second ends it at once. */
 export function watchForInterrupt(process: Emitter): AbortSignal {
   const controller = new AbortController()
   let firstMs = 0

@@ -1,3 +1,6 @@
+// Everything that goes to a terminal or comes from it: output that may be lost or may not, tables, a bar that is
+// redrawn, a screen that is given back, and questions.
+
 import { createInterface } from 'node:readline/promises'
 import type { Writable } from 'node:stream'
 import type { Context, Io, OptionTable, Terminal } from './command.ts'

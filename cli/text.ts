@@ -1,6 +1,6 @@
-import { printable } from '../local/terminal/terminal.ts'
+// Amounts, times and tables as people read them.
 
-// Amounts as people read them.
+import { printable } from '../local/terminal/terminal.ts'
 
 export const grouped = (n: number): string => n.toLocaleString('en-US')
 
@@ -33,6 +33,14 @@ export const clockTime = (ms: number): string => {
 
 export const timeText = (ms: number): string => new Date(ms).toISOString().replace('.000Z', 'Z')
 
+/** From the API's epoch seconds, with milliseconds: a window may be a tenth of a second. */
+export const isoTime = (seconds: number): string =>
+  new Date(Math.round(seconds * 1000)).toISOString()
+
+/** `40 ms`, `1.3 s`, `3,600 s`: never less than it is. */
+export const pause = (ms: number): string =>
+  ms < 1000 ? `${Math.ceil(ms)} ms` : `${grouped(Math.ceil(ms / 100) / 10)} s`
+
 export type Column = { readonly title: string; readonly align?: 'right' }
 
 const GAP = '  '
@@ -58,14 +66,6 @@ export function tableLines(
     return line.length > widthMax ? `${line.slice(0, widthMax - 1)}…` : line
   })
 }
-
-/** From the API's epoch seconds, with milliseconds: a window may be a tenth of a second. */
-export const isoTime = (seconds: number): string =>
-  new Date(Math.round(seconds * 1000)).toISOString()
-
-/** `40 ms`, `1.3 s`, `3,600 s`: never less than it is. */
-export const pause = (ms: number): string =>
-  ms < 1000 ? `${Math.ceil(ms)} ms` : `${grouped(Math.ceil(ms / 100) / 10)} s`
 
 /** `max_requests  100`: in the API's own names, a line each. */
 export function settingLines(settings: object): readonly string[] {

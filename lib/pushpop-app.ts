@@ -1,3 +1,6 @@
+// PushPop's own CDK app, with settings from the context. Those that decide who may call are watched: a deployment that
+// forgets one lets others in, or keeps everybody out.
+
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Annotations, App, CfnOutput, type Stack } from 'aws-cdk-lib/core'
@@ -6,13 +9,39 @@ import type { Authorisation } from './constructs/http-api.ts'
 import { PushPopStack } from './pushpop-stack.ts'
 import { settingsOf } from './settings.ts'
 
-// Settings that decide who may call: a deployment that forgets one lets others in, or keeps everybody out.
+type AppOptions = {
+  readonly outdir?: string
+  readonly context?: Readonly<Record<string, unknown>>
+  /** Whether to check against CloudFormation's schemas, which takes a second. Default: true. */
+  readonly checked?: boolean
+}
+
+/** The app as `cdk synth` sees it, also where nothing but this process has read cdk.json. */
+export function pushPopApp({ outdir, context, checked = true }: AppOptions = {}): App {
+  const app = new App({
+    ...(outdir !== undefined && { outdir }),
+    context: {
+      ...cdkJson.context,
+      // The CLI sets it by itself. Local runners find the functions' bundles by it.
+      'aws:cdk:enable-asset-metadata': true,
+      ...context,
+    },
+    analyticsReporting: cdkJson.versionReporting,
+    builtinCloudFormationValidation: checked,
+  })
+  const { stackName, ...props } = settingsOf(app.node)
+  const stack = new PushPopStack(app, stackName, props)
+  warnOfUnkept(stack, cdkJson.context)
+  const { authorisation = { kind: 'iam' }, corsOrigins = [] } = props.service
+  sayWhoMayCall(stack, authorisation, corsOrigins)
+  return app
+}
 
 const names = ['auth', 'issuer', 'audience', 'corsOrigins'] as const
 const OUTPUT = 'WhoMayCall'
 
 /** Warns of settings that only this command has: the next `cdk deploy` goes back to what cdk.json says. */
-export function warnOfUnkept(stack: Stack, kept: Readonly<Record<string, unknown>>): void {
+function warnOfUnkept(stack: Stack, kept: Readonly<Record<string, unknown>>): void {
   for (const name of names) {
     const value: unknown = stack.node.tryGetContext(name)
     if (value === undefined || value === '' || String(value) === String(kept[name])) continue
@@ -25,7 +54,7 @@ export function warnOfUnkept(stack: Stack, kept: Readonly<Record<string, unknown
 }
 
 /** Says who may call among the stack's outputs, and warns where the last synth in this folder said otherwise. */
-export function sayWhoMayCall(
+function sayWhoMayCall(
   stack: Stack,
   authorisation: Authorisation,
   corsOrigins: readonly string[],
@@ -60,32 +89,4 @@ function lastSynth(stack: Stack): string | undefined {
     // Nobody has run a synth here, or only one of another app.
     return undefined
   }
-}
-
-type AppOptions = {
-  readonly outdir?: string
-  readonly context?: Readonly<Record<string, unknown>>
-  /** Whether to check against CloudFormation's schemas, which takes a second. Default: true. */
-  readonly checked?: boolean
-}
-
-/** The app as `cdk synth` sees it, also where nothing but this process has read cdk.json. */
-export function pushPopApp({ outdir, context, checked = true }: AppOptions = {}): App {
-  const app = new App({
-    ...(outdir !== undefined && { outdir }),
-    context: {
-      ...cdkJson.context,
-      // The CLI sets it by itself. Local runners find the functions' bundles by it.
-      'aws:cdk:enable-asset-metadata': true,
-      ...context,
-    },
-    analyticsReporting: cdkJson.versionReporting,
-    builtinCloudFormationValidation: checked,
-  })
-  const { stackName, ...props } = settingsOf(app.node)
-  const stack = new PushPopStack(app, stackName, props)
-  warnOfUnkept(stack, cdkJson.context)
-  const { authorisation = { kind: 'iam' }, corsOrigins = [] } = props.service
-  sayWhoMayCall(stack, authorisation, corsOrigins)
-  return app
 }

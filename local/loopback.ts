@@ -1,3 +1,11 @@
+// The stack listens to this machine, and to this machine alone: every program here may call, and only web pages are
+// checked.
+//
+// A browser on this machine runs pages from everywhere. A page may send some requests to any port without asking first
+// (a form's POST, an image's GET). Once its name server answers 127.0.0.1 for the page's own name (DNS rebinding), it
+// may send every request and read the answers. The browser tells us both times: `Origin` names the page's site, and
+// after rebinding `Host` is the page's name. Programs send neither an Origin nor a foreign Host.
+
 import {
   createServer,
   type IncomingHttpHeaders,
@@ -6,46 +14,6 @@ import {
 } from 'node:http'
 import { type AddressInfo, isIPv4 } from 'node:net'
 import { StartError } from './start-error.ts'
-
-/**
- * Names and addresses that every program takes for this machine. Not the names below localhost: some
- * browsers and Node ask a name server for them.
- */
-export function isLoopback(name: string): boolean {
-  const lower = name.toLowerCase()
-  if (lower === 'localhost' || lower === '[::1]') return true
-  return isIPv4(lower) && lower.startsWith('127.')
-}
-
-/** Of a Host header: `localhost:8000`, `[::1]`. */
-export const nameIn = (header: string): string | undefined =>
-  /^([\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i.exec(header)?.[1]
-
-export function isLoopbackOrigin(origin: string): boolean {
-  const url = URL.parse(origin)
-  // Nothing but the origin: Node joins two such headers with a comma, which parses as an odd name.
-  return url !== null && url.origin === origin && isLoopback(url.hostname)
-}
-
-/** EventBridge's for PutEvents, and Lambda's for an event. */
-const BODY_BYTES_MAX = 1024 * 1024
-
-/** Returns nothing if the body is too long. */
-export async function readText(request: AsyncIterable<Buffer>): Promise<string | undefined> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of request) {
-    bytes += chunk.length
-    if (bytes <= BODY_BYTES_MAX) chunks.push(chunk)
-  }
-  return bytes <= BODY_BYTES_MAX ? Buffer.concat(chunks).toString('utf8') : undefined
-}
-
-// The stack listens to this machine alone, but a browser on this machine runs pages from everywhere. A
-// page may send some requests to any port without asking first (a form's POST, an image's GET). Once its
-// name server answers 127.0.0.1 for the page's own name (DNS rebinding), it may send every request and
-// read the answers. The browser tells us both times: `Origin` names the page's site, and after rebinding
-// `Host` is the page's name. Programs send neither an Origin nor a foreign Host.
 
 type Received = {
   readonly method: string
@@ -107,10 +75,41 @@ export function isFromAPage({ host = '', ...headers }: IncomingHttpHeaders): boo
 export const NOT_FOR_PAGES =
   'This address is for the processes of the local stack, not for web pages'
 
-// A port of this machine, and of this machine alone: every program here may call, and only web pages are
-// checked (local/foreign-pages).
+/**
+ * Names and addresses that every program takes for this machine. Not the names below localhost: some
+ * browsers and Node ask a name server for them.
+ */
+function isLoopback(name: string): boolean {
+  const lower = name.toLowerCase()
+  if (lower === 'localhost' || lower === '[::1]') return true
+  return isIPv4(lower) && lower.startsWith('127.')
+}
 
-export type Listener = {
+/** Of a Host header: `localhost:8000`, `[::1]`. */
+const nameIn = (header: string): string | undefined =>
+  /^([\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i.exec(header)?.[1]
+
+function isLoopbackOrigin(origin: string): boolean {
+  const url = URL.parse(origin)
+  // Nothing but the origin: Node joins two such headers with a comma, which parses as an odd name.
+  return url !== null && url.origin === origin && isLoopback(url.hostname)
+}
+
+/** EventBridge's for PutEvents, and Lambda's for an event. */
+const BODY_BYTES_MAX = 1024 * 1024
+
+/** Returns nothing if the body is too long. */
+export async function readText(request: AsyncIterable<Buffer>): Promise<string | undefined> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of request) {
+    bytes += chunk.length
+    if (bytes <= BODY_BYTES_MAX) chunks.push(chunk)
+  }
+  return bytes <= BODY_BYTES_MAX ? Buffer.concat(chunks).toString('utf8') : undefined
+}
+
+type Listener = {
   readonly port: number
   /** Takes no more connections, and ends those that are left when the time is over. */
   close(graceMs: number): Promise<void>

@@ -1,3 +1,10 @@
+// A synthesised CDK app on this machine: its tables and buckets on the embedded stores, its functions in separate
+// processes, its HTTP API on a port, its schedules, streams and buses.
+//
+// It starts from the outside in, so that we find first what is most likely to go wrong (the port, the data
+// folder). It stops the same way: no new requests, then those in flight, then the functions, then the
+// stores.
+
 import { resolve } from 'node:path'
 import type { FunctionOutput, Outcome } from './functions/messages.ts'
 import { type Functions, startFunctions } from './functions/start-functions.ts'
@@ -13,23 +20,6 @@ import { apiEndpoint } from './template/identities.ts'
 import { type Plan, planStack } from './template/plan.ts'
 import { nearest } from './terminal/terminal.ts'
 import { SourceWatch } from './watch/watch-sources.ts'
-
-/** A construct's id is not the logical id of its function: so the error says which there are. */
-export function noSuchFunction(functionId: string, ids: readonly string[]): StartError {
-  const meant = nearest(functionId, ids)
-  const hint = meant === undefined ? '' : `; did you mean ${meant}?`
-  return new StartError(
-    `Cannot run ${functionId} because no function of the template has this logical id${hint} ` +
-      `(${ids.toSorted().join(', ')})`,
-  )
-}
-
-// A synthesised CDK app on this machine: its tables and buckets on the embedded stores, its functions in separate
-// processes, its HTTP API on a port, its schedules, streams and buses.
-//
-// It starts from the outside in, so that we find first what is most likely to go wrong (the port, the data
-// folder). It stops the same way: no new requests, then those in flight, then the functions, then the
-// stores.
 
 export type LocalStackOptions = StoresOptions & {
   /** 0 means any free port. Default: 8000. */
@@ -254,3 +244,13 @@ async function assemblyOf(
 }
 
 const ignore = () => {}
+
+/** A construct's id is not the logical id of its function: so the error says which there are. */
+function noSuchFunction(functionId: string, ids: readonly string[]): StartError {
+  const meant = nearest(functionId, ids)
+  const hint = meant === undefined ? '' : `; did you mean ${meant}?`
+  return new StartError(
+    `Cannot run ${functionId} because no function of the template has this logical id${hint} ` +
+      `(${ids.toSorted().join(', ')})`,
+  )
+}

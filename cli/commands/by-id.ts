@@ -1,3 +1,6 @@
+// Commands for items by their ids, which other commands print. Each id has its own result: one that is locked or gone
+// is named and does not stop the others.
+
 import { PRIORITY_MAX } from '../../engine/core/limits.ts'
 import { present } from '../../shared/wire.ts'
 import { byHundreds, msIn } from '../arguments.ts'

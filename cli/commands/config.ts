@@ -1,3 +1,5 @@
+// `config`: a queue's own settings. Its options follow from the engine's table of settings.
+
 import {
   type ConfigurationName,
   configurationFields,
@@ -18,8 +20,6 @@ import {
 import { exitCodes, wrongUsage } from '../failure.ts'
 import { settingLines } from '../text.ts'
 
-// The settings of a queue as options, from their one table.
-
 const help: Readonly<Record<ConfigurationName, string>> = {
   segmentSize: 'items a segment, of lanes made from now on',
   bufferSegments: 'segments kept near the head before others go to S3',
@@ -33,7 +33,7 @@ const help: Readonly<Record<ConfigurationName, string>> = {
 
 const optionOf = (name: ConfigurationName): string => snakeCase(name).replaceAll('_', '-')
 
-export const configurationOptions: OptionTable = Object.fromEntries(
+const configurationOptions: OptionTable = Object.fromEntries(
   configurationNames.map((name) => {
     const field = configurationFields[name]
     if (field.kind === 'limit') return [optionOf(name), text('LIMIT|none', help[name])]
@@ -46,7 +46,7 @@ export const configurationOptions: OptionTable = Object.fromEntries(
 )
 
 /** The given settings, as a change; `null` removes a setting. */
-export const changeIn = (given: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+const changeIn = (given: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(
     configurationNames.flatMap((name) => {
       const option = optionOf(name)

@@ -1,3 +1,5 @@
+// `peek` and `scheduled`: tables of items that stay where they are.
+
 import { ITEMS_PER_POP_MAX, PRIORITY_MAX } from '../../engine/core/limits.ts'
 import type { PoppedItem } from '../../engine/queues.ts'
 import { isDeadLetterQueue } from '../../shared/bounds.ts'
@@ -10,9 +12,9 @@ import { pagesOf } from '../target/target.ts'
 import { printTable } from '../terminal.ts'
 import { age, type Column, counted, timeText } from '../text.ts'
 
-export const LIMIT_STANDARD = 20
+const LIMIT_STANDARD = 20
 /** To look at more, use `export`, which can be resumed. */
-export const LIMIT_MAX = 100_000
+const LIMIT_MAX = 100_000
 
 /** For a dead letter, also why, when, and after how many deliveries it died. */
 const columnsFor = (isDeadLetters: boolean): readonly Column[] => [

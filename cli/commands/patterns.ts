@@ -1,3 +1,6 @@
+// `queue-config` and `rate-patterns`: the settings of prefixes, shown, or replaced all together. The tag of what was
+// shown goes with the replacement, so nobody's change in between is lost.
+
 import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import type { QueuePatternsAnswer, RatePatternsAnswer } from '../../client/api-types.ts'
@@ -23,52 +26,6 @@ import { awsOf, type Place, placeOf } from '../target/place.ts'
 import type { Answer } from '../target/target.ts'
 import { checkAskable, confirm, printTable, yes } from '../terminal.ts'
 import { type Column, counted, grouped } from '../text.ts'
-
-/** `{"patterns": […]}`, or the list alone. The service judges its contents. */
-export async function patternsIn(
-  file: string | undefined,
-  io: Io,
-  command: 'rate-patterns' | 'queue-config',
-): Promise<readonly unknown[]> {
-  const name = file === undefined || file === '-' ? 'stdin' : file
-  const text = await textOf(file, io, command)
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    throw wrongUsage(`Cannot change the patterns because ${name} is not JSON`)
-  }
-  const isNamed = typeof value === 'object' && value !== null && 'patterns' in value
-  const patterns: unknown = isNamed ? (value as { patterns: unknown }).patterns : value
-  if (Array.isArray(patterns)) return patterns
-  throw wrongUsage(
-    `Cannot change the patterns because ${name} holds no list; write {"patterns": [{"prefix", …}, …]}`,
-  )
-}
-
-async function textOf(file: string | undefined, io: Io, command: string): Promise<string> {
-  if (file !== undefined && file !== '-') {
-    return readFile(file, 'utf8').catch((error: unknown) => {
-      throw cannotRead(file, error)
-    })
-  }
-  if (io.stdin.isTTY && file === undefined) {
-    throw wrongUsage(
-      'Cannot change the patterns because there is no --file, and nothing comes from stdin; ' +
-        `see: pushpop help ${command}`,
-    )
-  }
-  const end = () => io.stdin.destroy()
-  io.interrupt.addEventListener('abort', end)
-  try {
-    return (await buffer(io.stdin)).toString('utf8')
-  } catch (error) {
-    if (io.interrupt.aborted) throw interrupted('Nothing was replaced.')
-    throw error
-  } finally {
-    io.interrupt.removeEventListener('abort', end)
-  }
-}
 
 const options = {
   file: text('F', 'with set: JSON in a file; stdin else, or with -'),
@@ -103,7 +60,7 @@ type PatternsCommand<Pattern> = {
 }
 
 /** A command that shows the settings of prefixes, or replaces them all. */
-export function patternsCommand<Pattern extends { readonly prefix: string }>(
+function patternsCommand<Pattern extends { readonly prefix: string }>(
   it: PatternsCommand<Pattern>,
 ): Command<typeof options> {
   const { name, summary, notes } = it
@@ -172,8 +129,120 @@ async function show<Pattern extends { readonly prefix: string }>(
   await printTable(context, [{ title: 'PREFIX' }, ...columns], rows)
 }
 
+type Pattern = QueuePatternsAnswer['patterns'][number]
+
+export const queueConfig = patternsCommand<Pattern>({
+  name: 'queue-config',
+  summary: 'Shows the settings of prefixes of queues, or replaces them; asks first',
+  notes: [
+    'In the order in which they apply: the longest prefix first, and the empty one for all queues.\n' +
+      "A queue's own settings replace those. set replaces them all by\n" +
+      '{"patterns": [{"prefix", "max_deliveries", …}, …]}, as show --json prints them, unless\n' +
+      'somebody else has replaced them meanwhile (exit code 4).',
+  ],
+  effect: 'queues with these prefixes change within some minutes',
+  columns: [
+    { title: 'SEGMENT', align: 'right' },
+    { title: 'BUFFER', align: 'right' },
+    { title: 'DELIVERIES', align: 'right' },
+    { title: 'CAPACITY', align: 'right' },
+    { title: 'TTL', align: 'right' },
+    { title: 'EXPIRED' },
+    { title: 'PUSHES' },
+    { title: 'POPS' },
+  ],
+  rowOf: (pattern) => [
+    grouped(pattern.segment_size),
+    grouped(pattern.buffer_segments),
+    pattern.max_deliveries === null ? '' : grouped(pattern.max_deliveries),
+    pattern.capacity === null ? '' : grouped(pattern.capacity),
+    pattern.item_ttl_seconds === null ? '' : `${grouped(pattern.item_ttl_seconds)} s`,
+    pattern.expired ?? '',
+    limit(pattern.push_limit),
+    limit(pattern.pop_limit),
+  ],
+  open: withQueuePatterns,
+})
+
+const limit = (it: Pattern['push_limit']): string =>
+  it === null ? '' : `${grouped(it.max_requests)} in ${grouped(it.window_millis)} ms`
+
+export const ratePatterns = patternsCommand<RatePatternsAnswer['patterns'][number]>({
+  name: 'rate-patterns',
+  summary: 'Shows the rate limits of prefixes, or replaces them; asks first',
+  notes: [
+    'In the order in which they apply: the longest prefix first, and the empty one for all keys.\n' +
+      'set replaces them all by {"patterns": [{"prefix", "max_requests", …}, …]}, as show --json\n' +
+      'prints them, unless somebody else has replaced them meanwhile (exit code 4).',
+  ],
+  effect: 'limits of keys with these prefixes change at once',
+  columns: [
+    { title: 'REQUESTS', align: 'right' },
+    { title: 'MILLIS', align: 'right' },
+    { title: 'IN LINE', align: 'right' },
+    { title: 'ALGORITHM' },
+    { title: 'BURST', align: 'right' },
+    { title: 'OVERRIDES' },
+  ],
+  rowOf: (pattern) => [
+    grouped(pattern.max_requests),
+    grouped(pattern.window_millis),
+    grouped(pattern.max_requests_in_queue),
+    pattern.algorithm,
+    grouped(pattern.burst),
+    pattern.allow_overrides ? 'allowed' : '',
+  ],
+  open: withRates,
+})
+
+/** `{"patterns": […]}`, or the list alone. The service judges its contents. */
+async function patternsIn(
+  file: string | undefined,
+  io: Io,
+  command: 'rate-patterns' | 'queue-config',
+): Promise<readonly unknown[]> {
+  const name = file === undefined || file === '-' ? 'stdin' : file
+  const text = await textOf(file, io, command)
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw wrongUsage(`Cannot change the patterns because ${name} is not JSON`)
+  }
+  const isNamed = typeof value === 'object' && value !== null && 'patterns' in value
+  const patterns: unknown = isNamed ? (value as { patterns: unknown }).patterns : value
+  if (Array.isArray(patterns)) return patterns
+  throw wrongUsage(
+    `Cannot change the patterns because ${name} holds no list; write {"patterns": [{"prefix", …}, …]}`,
+  )
+}
+
+async function textOf(file: string | undefined, io: Io, command: string): Promise<string> {
+  if (file !== undefined && file !== '-') {
+    return readFile(file, 'utf8').catch((error: unknown) => {
+      throw cannotRead(file, error)
+    })
+  }
+  if (io.stdin.isTTY && file === undefined) {
+    throw wrongUsage(
+      'Cannot change the patterns because there is no --file, and nothing comes from stdin; ' +
+        `see: pushpop help ${command}`,
+    )
+  }
+  const end = () => io.stdin.destroy()
+  io.interrupt.addEventListener('abort', end)
+  try {
+    return (await buffer(io.stdin)).toString('utf8')
+  } catch (error) {
+    if (io.interrupt.aborted) throw interrupted('Nothing was replaced.')
+    throw error
+  } finally {
+    io.interrupt.removeEventListener('abort', end)
+  }
+}
+
 /** The settings of prefixes, in the API's own words, from the API or made on the table itself. */
-export type QueuePatternsTarget = {
+type QueuePatternsTarget = {
   patterns(): Promise<Answer<QueuePatternsAnswer>>
   /** Replaces them all, if they are still those of the tag. */
   configurePatterns(
@@ -188,7 +257,7 @@ type Asked = {
   readonly io: Pick<Io, 'env' | 'interrupt'>
 }
 
-export async function withQueuePatterns<R>(
+async function withQueuePatterns<R>(
   { given, io }: Asked,
   work: (target: QueuePatternsTarget) => Promise<R>,
 ): Promise<R> {
@@ -259,69 +328,3 @@ function objectFrom(pattern: unknown): Readonly<Record<string, unknown>> {
   }
   throw wrongUsage(`A pattern is an object with a prefix, not ${JSON.stringify(pattern)}`)
 }
-
-type Pattern = QueuePatternsAnswer['patterns'][number]
-
-export const queueConfig = patternsCommand<Pattern>({
-  name: 'queue-config',
-  summary: 'Shows the settings of prefixes of queues, or replaces them; asks first',
-  notes: [
-    'In the order in which they apply: the longest prefix first, and the empty one for all queues.\n' +
-      "A queue's own settings replace those. set replaces them all by\n" +
-      '{"patterns": [{"prefix", "max_deliveries", …}, …]}, as show --json prints them, unless\n' +
-      'somebody else has replaced them meanwhile (exit code 4).',
-  ],
-  effect: 'queues with these prefixes change within some minutes',
-  columns: [
-    { title: 'SEGMENT', align: 'right' },
-    { title: 'BUFFER', align: 'right' },
-    { title: 'DELIVERIES', align: 'right' },
-    { title: 'CAPACITY', align: 'right' },
-    { title: 'TTL', align: 'right' },
-    { title: 'EXPIRED' },
-    { title: 'PUSHES' },
-    { title: 'POPS' },
-  ],
-  rowOf: (pattern) => [
-    grouped(pattern.segment_size),
-    grouped(pattern.buffer_segments),
-    pattern.max_deliveries === null ? '' : grouped(pattern.max_deliveries),
-    pattern.capacity === null ? '' : grouped(pattern.capacity),
-    pattern.item_ttl_seconds === null ? '' : `${grouped(pattern.item_ttl_seconds)} s`,
-    pattern.expired ?? '',
-    limit(pattern.push_limit),
-    limit(pattern.pop_limit),
-  ],
-  open: withQueuePatterns,
-})
-
-const limit = (it: Pattern['push_limit']): string =>
-  it === null ? '' : `${grouped(it.max_requests)} in ${grouped(it.window_millis)} ms`
-
-export const ratePatterns = patternsCommand<RatePatternsAnswer['patterns'][number]>({
-  name: 'rate-patterns',
-  summary: 'Shows the rate limits of prefixes, or replaces them; asks first',
-  notes: [
-    'In the order in which they apply: the longest prefix first, and the empty one for all keys.\n' +
-      'set replaces them all by {"patterns": [{"prefix", "max_requests", …}, …]}, as show --json\n' +
-      'prints them, unless somebody else has replaced them meanwhile (exit code 4).',
-  ],
-  effect: 'limits of keys with these prefixes change at once',
-  columns: [
-    { title: 'REQUESTS', align: 'right' },
-    { title: 'MILLIS', align: 'right' },
-    { title: 'IN LINE', align: 'right' },
-    { title: 'ALGORITHM' },
-    { title: 'BURST', align: 'right' },
-    { title: 'OVERRIDES' },
-  ],
-  rowOf: (pattern) => [
-    grouped(pattern.max_requests),
-    grouped(pattern.window_millis),
-    grouped(pattern.max_requests_in_queue),
-    pattern.algorithm,
-    grouped(pattern.burst),
-    pattern.allow_overrides ? 'allowed' : '',
-  ],
-  open: withRates,
-})

@@ -1,3 +1,6 @@
+// `rate-config` and `rate-state`: how a rate limit is set, and how it stands. The options follow from the limiter's
+// table of settings; here are only the words for them.
+
 import { type SettingName, settingFields } from '../../rate/core/settings.ts'
 import { snakeCased } from '../../shared/wire.ts'
 import { choice, command, flag, integer, keyWord, type Option } from '../command.ts'
@@ -64,7 +67,7 @@ function optionOf(name: SettingName): Option {
 type Options = { readonly [N in SettingName as (typeof words)[N]['option']]: Option }
 
 /** Every setting as an option: what a key is configured with. */
-export const settingOptions = Object.fromEntries(
+const settingOptions = Object.fromEntries(
   names.map((name) => [words[name].option, optionOf(name)]),
 ) as Options
 

@@ -1,3 +1,5 @@
+// `rate` and `rate-ticket`: a caller's side of a rate limit. The exit code says whether to go, to wait or to give up.
+
 import type { GiveUpTicketAnswer, VerifyTicketAnswer } from '../../client/api-types.ts'
 import {
   CALLER_CHARACTERS_MAX,

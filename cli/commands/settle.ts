@@ -1,3 +1,5 @@
+// `ack` and `release`: what becomes of a lock's items.
+
 import { RELEASE_DELAY_SECONDS_MAX } from '../../engine/core/limits.ts'
 import type { AcknowledgeResult } from '../../engine/queues.ts'
 import { lostLockCodes } from '../../shared/hold-lock.ts'

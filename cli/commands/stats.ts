@@ -1,3 +1,6 @@
+// `stats`: looks at queues, once or again and again, and shows them. A queue that cannot be read just now is named and
+// hides no others; a look that fails while it watches is shown, and the next one is taken.
+
 import { setTimeout as delay } from 'node:timers/promises'
 import type { LaneState } from '../../engine/queues.ts'
 import { stateBody } from '../../lambdas/http/state-body.ts'
@@ -9,91 +12,7 @@ import type { Listed, State, Target } from '../target/target.ts'
 import { openScreen } from '../terminal.ts'
 import { age, type Column, clockTime, counted, grouped, tableLines } from '../text.ts'
 
-const columns: readonly Column[] = [
-  { title: 'QUEUE' },
-  { title: 'PRIORITY', align: 'right' },
-  { title: 'COUNT', align: 'right' },
-  { title: 'LOCKED', align: 'right' },
-  { title: 'DYING', align: 'right' },
-  { title: 'OLDEST', align: 'right' },
-  { title: 'SCHEDULED', align: 'right' },
-  { title: 'NEXT', align: 'right' },
-  { title: 'SEGMENTS', align: 'right' },
-  { title: 'OFFLOADED', align: 'right' },
-  { title: 'STORED' },
-]
-
-/** A queue in one line, and where it has several priorities one for each of them below. */
-export function statsLines(
-  states: readonly State[],
-  nowMs: number,
-  widthMax?: number,
-): readonly string[] {
-  const rows = states.flatMap((state) => queueRows(state, nowMs))
-  return tableLines(columns, rows, widthMax)
-}
-
-function queueRows(state: State, nowMs: number): string[][] {
-  const { queue, count, lockedCount, deadCount, scheduledCount, oldestPushedAtMs, lanes } = state
-  const oldest = oldestPushedAtMs === undefined ? '' : age(nowMs - oldestPushedAtMs)
-  const own = [
-    ...[grouped(count), orNothing(lockedCount), orNothing(deadCount), oldest],
-    ...[orNothing(scheduledCount), nextDue(state, nowMs)],
-  ]
-  // Lanes that are empty stay a while: an application's priorities come back.
-  const filled = lanes.filter((lane) => lane.count > 0)
-  const [only] = filled
-  if (filled.length === 1 && only !== undefined) {
-    return [[queue, String(only.priority), ...own, ...segmentCells(only)]]
-  }
-  return [[queue, '', ...own, '', '', ''], ...filled.map(laneRow)]
-}
-
-/** It shows a time that has passed, too: nobody has popped since, or the queue has no room. */
-function nextDue({ nextDueMs }: State, nowMs: number): string {
-  if (nextDueMs === undefined) return ''
-  return nextDueMs > nowMs ? `in ${age(nextDueMs - nowMs)}` : `${age(nowMs - nextDueMs)} ago`
-}
-
-const laneRow = (lane: LaneState): string[] => [
-  '',
-  String(lane.priority),
-  grouped(lane.count),
-  ...['', '', '', '', ''],
-  ...segmentCells(lane),
-]
-
-/** First to last; and how many numbers lie where. */
-const segmentCells = (lane: LaneState): [string, string, string] => [
-  span(lane.headSegment, lane.tailSegment),
-  lane.headOffloadedSegment === undefined || lane.tailOffloadedSegment === undefined
-    ? ''
-    : span(lane.headOffloadedSegment, lane.tailOffloadedSegment),
-  placesOf(lane),
-]
-
-/** The stretches leave out what the record does not know; this line names it. */
-export function placesOf({
-  stored,
-  head,
-  end,
-}: Pick<LaneState, 'stored' | 'head' | 'end'>): string {
-  const counts = new Map<string, number>()
-  let unknown = end - head
-  for (const { from, to, in: place } of stored) {
-    counts.set(place, (counts.get(place) ?? 0) + to - from)
-    unknown -= to - from
-  }
-  if (unknown > 0) counts.set('unknown', unknown)
-  return [...counts].map(([place, count]) => `${place} ${grouped(count)}`).join(', ')
-}
-
-const span = (from: number, to: number): string =>
-  from === to ? grouped(from) : `${grouped(from)}–${grouped(to)}`
-
-const orNothing = (n: number): string => (n === 0 ? '' : grouped(n))
-
-export type Snapshot = {
+type Snapshot = {
   readonly states: readonly State[]
   /** Queues whose state could not be read just now: they hide no others. */
   readonly unread: readonly Unread[]
@@ -131,8 +50,8 @@ function deadLettersIn({ queue, count = 0 }: Listed): number {
   return isDeadLetterQueue(queue) ? count : 0
 }
 
-export type SortedBy = keyof typeof weights
-export const sortings = Object.keys(weights) as readonly SortedBy[]
+type SortedBy = keyof typeof weights
+const sortings = Object.keys(weights) as readonly SortedBy[]
 
 /** The state of these queues, or of all that begin with `prefix`, by name. */
 export async function snapshotOf(
@@ -217,6 +136,90 @@ async function inspectAll(target: Target, queues: readonly string[]): Promise<In
   if (states.length === 0 && unread.length > 0) throw unread[0]?.error
   return { states, unread }
 }
+
+const columns: readonly Column[] = [
+  { title: 'QUEUE' },
+  { title: 'PRIORITY', align: 'right' },
+  { title: 'COUNT', align: 'right' },
+  { title: 'LOCKED', align: 'right' },
+  { title: 'DYING', align: 'right' },
+  { title: 'OLDEST', align: 'right' },
+  { title: 'SCHEDULED', align: 'right' },
+  { title: 'NEXT', align: 'right' },
+  { title: 'SEGMENTS', align: 'right' },
+  { title: 'OFFLOADED', align: 'right' },
+  { title: 'STORED' },
+]
+
+/** A queue in one line, and where it has several priorities one for each of them below. */
+export function statsLines(
+  states: readonly State[],
+  nowMs: number,
+  widthMax?: number,
+): readonly string[] {
+  const rows = states.flatMap((state) => queueRows(state, nowMs))
+  return tableLines(columns, rows, widthMax)
+}
+
+function queueRows(state: State, nowMs: number): string[][] {
+  const { queue, count, lockedCount, deadCount, scheduledCount, oldestPushedAtMs, lanes } = state
+  const oldest = oldestPushedAtMs === undefined ? '' : age(nowMs - oldestPushedAtMs)
+  const own = [
+    ...[grouped(count), orNothing(lockedCount), orNothing(deadCount), oldest],
+    ...[orNothing(scheduledCount), nextDue(state, nowMs)],
+  ]
+  // Lanes that are empty stay a while: an application's priorities come back.
+  const filled = lanes.filter((lane) => lane.count > 0)
+  const [only] = filled
+  if (filled.length === 1 && only !== undefined) {
+    return [[queue, String(only.priority), ...own, ...segmentCells(only)]]
+  }
+  return [[queue, '', ...own, '', '', ''], ...filled.map(laneRow)]
+}
+
+/** It shows a time that has passed, too: nobody has popped since, or the queue has no room. */
+function nextDue({ nextDueMs }: State, nowMs: number): string {
+  if (nextDueMs === undefined) return ''
+  return nextDueMs > nowMs ? `in ${age(nextDueMs - nowMs)}` : `${age(nowMs - nextDueMs)} ago`
+}
+
+const laneRow = (lane: LaneState): string[] => [
+  '',
+  String(lane.priority),
+  grouped(lane.count),
+  ...['', '', '', '', ''],
+  ...segmentCells(lane),
+]
+
+/** First to last; and how many numbers lie where. */
+const segmentCells = (lane: LaneState): [string, string, string] => [
+  span(lane.headSegment, lane.tailSegment),
+  lane.headOffloadedSegment === undefined || lane.tailOffloadedSegment === undefined
+    ? ''
+    : span(lane.headOffloadedSegment, lane.tailOffloadedSegment),
+  placesOf(lane),
+]
+
+/** The stretches leave out what the record does not know; this line names it. */
+export function placesOf({
+  stored,
+  head,
+  end,
+}: Pick<LaneState, 'stored' | 'head' | 'end'>): string {
+  const counts = new Map<string, number>()
+  let unknown = end - head
+  for (const { from, to, in: place } of stored) {
+    counts.set(place, (counts.get(place) ?? 0) + to - from)
+    unknown -= to - from
+  }
+  if (unknown > 0) counts.set('unknown', unknown)
+  return [...counts].map(([place, count]) => `${place} ${grouped(count)}`).join(', ')
+}
+
+const span = (from: number, to: number): string =>
+  from === to ? grouped(from) : `${grouped(from)}–${grouped(to)}`
+
+const orNothing = (n: number): string => (n === 0 ? '' : grouped(n))
 
 const LIMIT_STANDARD = 50
 const LIMIT_MAX = 1_000

@@ -1,3 +1,5 @@
+// `verify`: checks the promises of the README against a running service, and says which hold.
+
 import { writeFile } from 'node:fs/promises'
 import { isLoopback } from '../../client/auth.ts'
 import { nearest } from '../../local/terminal/terminal.ts'
@@ -38,83 +40,6 @@ import {
   type Report,
 } from '../verify/report.ts'
 import type { Check } from '../verify/stage.ts'
-
-/** In the order that reports and `--list` show. */
-export const allChecks: readonly Check[] = [
-  order,
-  textKept,
-  locks,
-  competingConsumers,
-  acknowledge,
-  expiry,
-  deadLetters,
-  longQueue,
-  idempotency,
-  inbox,
-  concurrency,
-  bounds,
-  input,
-  configuration,
-  patterns,
-  queueLimits,
-  rateLimits,
-  purge,
-  looking,
-  authorisation,
-  events,
-]
-
-/** The checks that `--only order,text` names, or all of them. */
-export function chosenChecks(only: string | undefined): readonly Check[] {
-  if (only === undefined) return allChecks
-  const names = only.split(',').map((name) => name.trim())
-  for (const name of names) {
-    if (allChecks.some((check) => check.name === name)) continue
-    const meant = nearest(
-      name,
-      allChecks.map((check) => check.name),
-    )
-    const hint = meant === undefined ? '--list shows them' : `did you mean ${meant}?`
-    throw wrongUsage(`Cannot verify because there is no check ${JSON.stringify(name)}; ${hint}`)
-  }
-  return allChecks.filter((check) => names.includes(check.name))
-}
-
-/** Often enough to show the seconds of a wait. */
-const DRAW_EVERY_MS = 200
-
-export type Progress = {
-  at(check: Check, sentence: string): void
-  /** Clears the line, because a result is printed next. */
-  ended(check: Check): void
-  close(): void
-}
-
-/** Draws one line again and again, with the step of the check that began last. */
-export function progressOn(terminal: Terminal, total: number): Progress {
-  const bar = progressBarOn(terminal, 'Verifying')
-  const running = new Map<Check, string>()
-  let done = 0
-  const draw = () => {
-    const last = [...running].at(-1)
-    if (last !== undefined) bar.at(done, total, `${last[0].name}: ${last[1]}`)
-  }
-  const timer = terminal.isTTY ? setInterval(draw, DRAW_EVERY_MS) : undefined
-  return {
-    at(check, sentence) {
-      running.set(check, sentence)
-    },
-    ended(check) {
-      running.delete(check)
-      done += 1
-      bar.clear()
-    },
-    close() {
-      clearInterval(timer)
-      bar.clear()
-    },
-  }
-}
 
 /** A new AWS account runs ten functions at a time, and the service's background needs some of them. */
 const AT_ONCE_STANDARD = 6
@@ -272,4 +197,81 @@ function exitCodeAfter(played: Played): ExitCode {
   if (countOf(played, 'broken') > 0) return exitCodes.findings
   const isWhole = countOf(played, 'undecided') === 0 && played.leftBehind.length === 0
   return isWhole ? exitCodes.done : exitCodes.failed
+}
+
+/** The checks that `--only order,text` names, or all of them. */
+export function chosenChecks(only: string | undefined): readonly Check[] {
+  if (only === undefined) return allChecks
+  const names = only.split(',').map((name) => name.trim())
+  for (const name of names) {
+    if (allChecks.some((check) => check.name === name)) continue
+    const meant = nearest(
+      name,
+      allChecks.map((check) => check.name),
+    )
+    const hint = meant === undefined ? '--list shows them' : `did you mean ${meant}?`
+    throw wrongUsage(`Cannot verify because there is no check ${JSON.stringify(name)}; ${hint}`)
+  }
+  return allChecks.filter((check) => names.includes(check.name))
+}
+
+/** In the order that reports and `--list` show. */
+export const allChecks: readonly Check[] = [
+  order,
+  textKept,
+  locks,
+  competingConsumers,
+  acknowledge,
+  expiry,
+  deadLetters,
+  longQueue,
+  idempotency,
+  inbox,
+  concurrency,
+  bounds,
+  input,
+  configuration,
+  patterns,
+  queueLimits,
+  rateLimits,
+  purge,
+  looking,
+  authorisation,
+  events,
+]
+
+/** Often enough to show the seconds of a wait. */
+const DRAW_EVERY_MS = 200
+
+type Progress = {
+  at(check: Check, sentence: string): void
+  /** Clears the line, because a result is printed next. */
+  ended(check: Check): void
+  close(): void
+}
+
+/** Draws one line again and again, with the step of the check that began last. */
+function progressOn(terminal: Terminal, total: number): Progress {
+  const bar = progressBarOn(terminal, 'Verifying')
+  const running = new Map<Check, string>()
+  let done = 0
+  const draw = () => {
+    const last = [...running].at(-1)
+    if (last !== undefined) bar.at(done, total, `${last[0].name}: ${last[1]}`)
+  }
+  const timer = terminal.isTTY ? setInterval(draw, DRAW_EVERY_MS) : undefined
+  return {
+    at(check, sentence) {
+      running.set(check, sentence)
+    },
+    ended(check) {
+      running.delete(check)
+      done += 1
+      bar.clear()
+    },
+    close() {
+      clearInterval(timer)
+      bar.clear()
+    },
+  }
 }

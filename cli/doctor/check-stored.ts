@@ -1,3 +1,7 @@
+// Whether everything is stored that a record says is stored: items in lanes, items for later, objects of segments. The
+// queue goes on meanwhile: housekeeping moves items and consumers settle them. So something counts as missing only if
+// several looks at an unchanged record do not find it.
+
 import type { Row } from '../../aws/dynamo.ts'
 import { decodeReference, isReference } from '../../engine/core/item.ts'
 import { segmentObjectKey } from '../../engine/core/keys.ts'
@@ -19,10 +23,10 @@ import { miscounted } from './check-record.ts'
 import { type Finding, ofRecord } from './finding.ts'
 
 /** If so many reads at one version do not find an item, nobody is moving it: it is not there. */
-export const LOOKS = 3
+const LOOKS = 3
 /** The most looks at a queue that changes all the time. */
 const LOOKS_AT_ITEMS_MAX = 20
-export const LOOK_AGAIN_MS = 50
+const LOOK_AGAIN_MS = 50
 
 type ItemCheck = { readonly findings: readonly Finding[]; readonly itemsFound: number }
 

@@ -1,3 +1,6 @@
+// Rows and objects to which nothing points, and whether the doctor may delete them (docs/architecture.md, rule 1):
+// decided from a record that it read after it saw the row or object, and read once more right before it deletes.
+
 import type { Row } from '../../aws/dynamo.ts'
 import { decodeReference, isReference } from '../../engine/core/item.ts'
 import { parseChunkSortKey, scheduledPartition } from '../../engine/core/keys.ts'
@@ -9,16 +12,13 @@ import { rowOf as scheduledRowOf } from '../../engine/requests/later-rows.ts'
 import { deleteRows } from '../../engine/storing/keep-segments.ts'
 import type { Stray } from './finding.ts'
 
-// Finds rows and objects to which nothing points, and decides whether the doctor may delete them (docs/architecture.md,
-// rule 1), from a record that it read after it saw the row or object.
-
 /**
  * A batch is written before the append that refers to it, and an entry for somebody's own
  * transaction may wait before it is sent: nobody keeps one for as long as this.
  */
 const BATCH_SAFE_AGE_MS = 7 * 24 * 60 * 60 * 1000
 
-export type Seen = {
+type Seen = {
   /** Rows of the whole table, if the doctor looked through it. */
   readonly rows: readonly Row[]
   readonly objects: readonly FoundObject[]
@@ -26,7 +26,7 @@ export type Seen = {
   readonly rowsAfter: readonly Row[]
 }
 
-export type SegmentPlace = {
+type SegmentPlace = {
   readonly epoch: string
   readonly priority: number
   readonly segment: number
@@ -113,7 +113,7 @@ function objectStray(
  * Rows of scheduled items that the record knows, or of a purge that is still at work. A queue that was made again
  * has its rows elsewhere, and so has one that was purged.
  */
-export function isOfRecord(partition: string, record: QueueRecord | undefined): boolean {
+function isOfRecord(partition: string, record: QueueRecord | undefined): boolean {
   if (record === undefined) return false
   const { queue, born, scheduled } = record
   const eras = [scheduled.era, ...scheduled.purged.map((mark) => purgedEra(mark).era)]
@@ -144,27 +144,6 @@ const isTrimmed = (lane: Lane, segment: number, to: number): boolean =>
   segment < lane.trimmed && to <= lane.head && (segment + 1) * lane.segmentSize <= lane.head
 
 export type FoundObject = { readonly key: string; readonly modifiedMs: number }
-
-/** A few more pages of a megabyte than the largest segment can have. */
-const PAGES_MAX = 300
-
-/** All rows of a partition, as they are now. */
-export async function rowsOf(engine: Engine, pk: string): Promise<Row[]> {
-  const rows: Row[] = []
-  let from: Row | undefined
-  for (let page = 0; page < PAGES_MAX; page += 1) {
-    const found = await engine.dynamo.query({
-      KeyConditionExpression: 'pk=:p',
-      ExpressionAttributeValues: { ':p': pk },
-      ConsistentRead: true,
-      ...(from !== undefined && { ExclusiveStartKey: from }),
-    })
-    rows.push(...found.rows)
-    if (found.next === undefined) break
-    from = found.next
-  }
-  return rows
-}
 
 /**
  * Deletes strays that nothing can ever ask for again. Right before each partition, a strong read of the record says
@@ -218,3 +197,24 @@ function behind(place: SegmentPlace, record: QueueRecord | undefined): Lane | un
 }
 
 const endOfRow = (sk: string): number => Number(sk.split('-')[1])
+
+/** A few more pages of a megabyte than the largest segment can have. */
+const PAGES_MAX = 300
+
+/** All rows of a partition, as they are now. */
+export async function rowsOf(engine: Engine, pk: string): Promise<Row[]> {
+  const rows: Row[] = []
+  let from: Row | undefined
+  for (let page = 0; page < PAGES_MAX; page += 1) {
+    const found = await engine.dynamo.query({
+      KeyConditionExpression: 'pk=:p',
+      ExpressionAttributeValues: { ':p': pk },
+      ConsistentRead: true,
+      ...(from !== undefined && { ExclusiveStartKey: from }),
+    })
+    rows.push(...found.rows)
+    if (found.next === undefined) break
+    from = found.next
+  }
+  return rows
+}

@@ -1,8 +1,10 @@
+// A file that lines are added to, and what an earlier run left of one. A write resolves when its lines are on the disk.
+// A run that was killed may leave half a line, lines of items that it had not acknowledged, or a note behind the file:
+// each is cut off, left out or gone on from.
+
 import { type FileHandle, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { failed, hasCode, wrongUsage } from '../failure.ts'
 import { cannotRead } from './read-lines.ts'
-
-// A file that lines are added to. A write resolves only when the lines are safely on the disk.
 
 export type LineFile = {
   readonly name: string
@@ -122,8 +124,6 @@ function idIn(line: string): string[] {
     return []
   }
 }
-
-// How far an export has come, noted beside the file that it writes, so that it can go on after it was cut off.
 
 export type ExportProgress = {
   readonly queue: string

@@ -1,3 +1,6 @@
+// Rate limits over HTTP, by the client's requests; `--json` prints their answers as they come. A turn is waited for
+// here: after each sleep the service says whether it has come, because two clocks differ. Ctrl-C gives the place up.
+
 import type { VerifyTicketAnswer } from '../../client/api-types.ts'
 import { connect, isOutcomeUnknown, isPushPopError } from '../../client/index.ts'
 import { delay } from '../../client/json.ts'
@@ -8,6 +11,50 @@ import { type Failure, interrupted } from '../failure.ts'
 import { httpAuth, whereNobodyAnswers } from './http.ts'
 import type { AwsSettings, Place } from './place.ts'
 import type { Answer, DecisionBody, Rates } from './target.ts'
+
+/** The client's requests; `--json` prints their answers as they come. */
+export function openHttpRates(
+  place: Extract<Place, { kind: 'http' }>,
+  aws: AwsSettings,
+  token: string | undefined,
+  interrupt: AbortSignal,
+): Rates {
+  const { url, asTyped } = place
+  const connected = connect({ url, auth: httpAuth(place, aws, token) })
+  const send: Send = async (call) => {
+    try {
+      return await connected.send({ ...call, signal: interrupt })
+    } catch (error) {
+      if (isPushPopError(error, 'ABORTED')) throw stopped(isOutcomeUnknown(error))
+      throw whereNobodyAnswers(url, error)
+    }
+  }
+  const limit = (key: string) => rateRequests(send, key)
+  const { patterns, configurePatterns } = patternRequests(send)
+  return {
+    decide(key, request) {
+      // Asking again after a lost answer would take another place, so the script gets the error.
+      if (!request.canWait) return limit(key).decide(request, { repeatLost: false })
+      // Ctrl-C must not interrupt this: that is the moment to give the place up.
+      const { giveUp } = rateRequests(connected.send, key)
+      return waitForTurn({ ...limit(key), giveUp }, request, interrupt)
+    },
+    state: (key) => limit(key).state(),
+    configuration: (key) => limit(key).configuration(),
+    configure: (key, settings) => limit(key).configure(settings),
+    unconfigure: (key) => limit(key).unconfigure(),
+    patterns: () => patterns(),
+    configurePatterns: (all, etag) => configurePatterns(all, { ifMatch: etag }),
+    verify: (key, ticket) => limit(key).verify(ticket),
+    giveUp: (key, ticket) => limit(key).giveUp(ticket),
+    asTyped,
+    // Connections that are kept alive end with the process.
+    close() {},
+  }
+}
+
+const stopped = (isDoubtful: boolean) =>
+  interrupted(isDoubtful ? 'Stopped; it may have been done anyway.' : 'Stopped.')
 
 /** A timer may be early, or this machine's clock faster than the service's; but not this often in a row. */
 const SLEEPS_MAX = 20
@@ -71,47 +118,3 @@ async function leaving(requests: Requests, ticket: string): Promise<Failure> {
       : 'Stopped; its place in line stays empty.',
   )
 }
-
-/** The client's requests; `--json` prints their answers as they come. */
-export function openHttpRates(
-  place: Extract<Place, { kind: 'http' }>,
-  aws: AwsSettings,
-  token: string | undefined,
-  interrupt: AbortSignal,
-): Rates {
-  const { url, asTyped } = place
-  const connected = connect({ url, auth: httpAuth(place, aws, token) })
-  const send: Send = async (call) => {
-    try {
-      return await connected.send({ ...call, signal: interrupt })
-    } catch (error) {
-      if (isPushPopError(error, 'ABORTED')) throw stopped(isOutcomeUnknown(error))
-      throw whereNobodyAnswers(url, error)
-    }
-  }
-  const limit = (key: string) => rateRequests(send, key)
-  const { patterns, configurePatterns } = patternRequests(send)
-  return {
-    decide(key, request) {
-      // Asking again after a lost answer would take another place, so the script gets the error.
-      if (!request.canWait) return limit(key).decide(request, { repeatLost: false })
-      // Ctrl-C must not interrupt this: that is the moment to give the place up.
-      const { giveUp } = rateRequests(connected.send, key)
-      return waitForTurn({ ...limit(key), giveUp }, request, interrupt)
-    },
-    state: (key) => limit(key).state(),
-    configuration: (key) => limit(key).configuration(),
-    configure: (key, settings) => limit(key).configure(settings),
-    unconfigure: (key) => limit(key).unconfigure(),
-    patterns: () => patterns(),
-    configurePatterns: (all, etag) => configurePatterns(all, { ifMatch: etag }),
-    verify: (key, ticket) => limit(key).verify(ticket),
-    giveUp: (key, ticket) => limit(key).giveUp(ticket),
-    asTyped,
-    // Connections that are kept alive end with the process.
-    close() {},
-  }
-}
-
-const stopped = (isDoubtful: boolean) =>
-  interrupted(isDoubtful ? 'Stopped; it may have been done anyway.' : 'Stopped.')

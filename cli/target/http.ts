@@ -1,3 +1,5 @@
+// What all calls over HTTP share: the credentials, and what to tell a person where nobody answers.
+
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { cannotSendCredentials, isSafeForCredentials } from '../../client/auth.ts'
 import { type Auth, isPushPopError, PushPopError } from '../../client/index.ts'

@@ -1,3 +1,6 @@
+// Opens the place that the command line names. Each kind is loaded only if it is meant: HTTP needs no engine, and rate
+// limits need no queues.
+
 import type { Given, Io, TargetOptions } from '../command.ts'
 import { awsOf, type Environment, placeOf } from './place.ts'
 import type { Rates, Target } from './target.ts'

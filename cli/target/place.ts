@@ -1,3 +1,6 @@
+// Where the queues are, read from options and environment: an address and how to sign for it, or a table and its
+// bucket.
+
 import { isLoopback } from '../../client/auth.ts'
 import { present } from '../../shared/wire.ts'
 import { ENDPOINT_STANDARD, type Given, type TargetOptions } from '../command.ts'

@@ -1,3 +1,5 @@
+// What commands talk to: queues and rate limits in one shape, whether they are asked over HTTP or in the table itself.
+
 import type {
   ConfigureRateBody,
   DecideRateAnswer,

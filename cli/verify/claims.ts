@@ -1,3 +1,6 @@
+// What the steps of a check are written in: claims about the service, of which one that fails throws a sentence for the
+// report; and the few things that most steps do with a queue.
+
 import { isDeepStrictEqual } from 'node:util'
 import {
   type ErrorCode,
@@ -7,8 +10,6 @@ import {
   type PushPopError,
   type Queue,
 } from '../../client/index.ts'
-
-// The claims that a step makes about the service. A claim that fails throws a sentence for the report.
 
 /** The service breaks its promise. */
 export class Broken extends Error {}
@@ -99,7 +100,7 @@ export const valuesIn = <T>({ items }: { readonly items: readonly { readonly val
 export const numbers = (count: number, from = 0): number[] =>
   Array.from({ length: count }, (_, n) => from + n)
 
-export type Locked<T> = Popped<T> & { readonly lockId: string }
+type Locked<T> = Popped<T> & { readonly lockId: string }
 
 /** Pops under a lock; broken if the service gives none. */
 export async function lock<T>(queue: Queue<T>, options: PopOptions = {}): Promise<Locked<T>> {

@@ -1,22 +1,10 @@
+// Every request of a run goes through here: timed, counted, and never too many at once. What was counted says how long
+// calls took, and about what they cost on AWS: published prices, and the units that the benchmark measured for a call
+// on a short queue, rounded up.
+
 import { routes } from '../../lambdas/http/routes.ts'
 import { functionSettings } from '../../lib/constructs/function-settings.ts'
 import { prices } from '../../lib/prices.ts'
-
-/** A route's name in docs/openapi.json; `other` for an address that is not a route. */
-export type Operation = (typeof routes)[number]['operationId'] | 'other'
-
-/** `path` below the endpoint. */
-export function operationOf(method: string, path: string): Operation {
-  const found = path.split('/')
-  const route = routes.find((it) => it.method === method && matches(it.path.split('/'), found))
-  return route?.operationId ?? 'other'
-}
-
-const matches = (wanted: readonly string[], found: readonly string[]): boolean =>
-  wanted.length === found.length &&
-  wanted.every((part, at) => part.startsWith('{') || part === found[at])
-
-// Every request of a run goes through here: timed, counted, and never too many at once.
 
 export type Call = {
   readonly operation: Operation
@@ -58,7 +46,21 @@ export const meteredFetch =
       }
     })
 
-export type Latency = {
+/** A route's name in docs/openapi.json; `other` for an address that is not a route. */
+type Operation = (typeof routes)[number]['operationId'] | 'other'
+
+/** `path` below the endpoint. */
+export function operationOf(method: string, path: string): Operation {
+  const found = path.split('/')
+  const route = routes.find((it) => it.method === method && matches(it.path.split('/'), found))
+  return route?.operationId ?? 'other'
+}
+
+const matches = (wanted: readonly string[], found: readonly string[]): boolean =>
+  wanted.length === found.length &&
+  wanted.every((part, at) => part.startsWith('{') || part === found[at])
+
+type Latency = {
   readonly operation: Operation
   readonly calls: number
   readonly p50Ms: number
@@ -80,9 +82,6 @@ export function latenciesOf(calls: readonly Call[]): readonly Latency[] {
 /** The smallest value that this share of them does not exceed. */
 const atRank = (sorted: readonly number[], share: number): number =>
   sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0
-
-// Estimates what a run costs on AWS: from the calls that were counted, published prices, and the units
-// that the benchmark measured for a call on a short queue, rounded up.
 
 export type Cost = {
   readonly gatewayDollars: number

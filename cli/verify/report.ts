@@ -1,9 +1,9 @@
+// A run as a report: on a terminal, as Markdown for an issue, as JSON. It names no account and no key.
+
 import { type Paint, printable } from '../../local/terminal/terminal.ts'
 import { counted, grouped, tableLines } from '../text.ts'
 import { type Call, type Cost, latenciesOf } from './meter.ts'
 import type { CheckResult, Played, VerdictKind } from './play.ts'
-
-// The sentences that the terminal and the report share.
 
 export type Report = {
   readonly played: Played
@@ -16,7 +16,7 @@ export type Report = {
   readonly auth: string
 }
 
-export const marks: Readonly<Record<VerdictKind, string>> = {
+const marks: Readonly<Record<VerdictKind, string>> = {
   holds: '✓',
   broken: '✗',
   undecided: '?',
@@ -41,15 +41,15 @@ export function verdictSentence(played: Played): string {
   ].join('; ')
 }
 
-export const effortSentence = ({ calls, ms }: Played, { dollars }: Cost): string =>
+const effortSentence = ({ calls, ms }: Played, { dollars }: Cost): string =>
   `${counted(calls.length, 'call')} in ${duration(ms)}, about ${money(dollars)} on AWS by an estimate`
 
 /** `Seen: segment_size 100, the sweeper 34 s after a lock expired` */
-export const seenSentence = ({ seen }: Played): string =>
+const seenSentence = ({ seen }: Played): string =>
   `Seen: ${[...seen].map(([setting, value]) => `${setting} ${value}`).join(', ')}`
 
 /** Says what stays on the deployment. */
-export function legacySentences({ kept, leftBehind }: Played): readonly string[] {
+function legacySentences({ kept, leftBehind }: Played): readonly string[] {
   return [
     ...(kept.length === 0
       ? []
@@ -70,7 +70,7 @@ export function duration(ms: number): string {
   return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`
 }
 
-export const money = (dollars: number): string =>
+const money = (dollars: number): string =>
   `$${dollars.toLocaleString('en-US', { maximumSignificantDigits: 2 })}`
 
 const colours = { holds: 'green', broken: 'red', undecided: 'yellow', skipped: 'dim' } as const
@@ -142,9 +142,7 @@ const latencyLines = (calls: CheckResult['calls']) =>
     ]),
   )
 
-export const milliseconds = (ms: number): string => `${grouped(Math.round(ms))} ms`
-
-// The report to paste into an issue. It names no account and no key.
+const milliseconds = (ms: number): string => `${grouped(Math.round(ms))} ms`
 
 export function markdownReport(report: Report): string {
   const { played, cost, version, where, auth, startedAtMs } = report

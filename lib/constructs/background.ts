@@ -1,3 +1,6 @@
+// What wakes the functions that no caller waits for: the clock (the sweeper), the table's stream (housekeeping), and
+// each other (Wake). A call that fails or is late loses nothing: the next run finds its work in the table.
+
 import type { Table } from 'aws-cdk-lib/aws-dynamodb'
 import { Rule, RuleTargetInput, Schedule } from 'aws-cdk-lib/aws-events'
 import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
@@ -68,41 +71,6 @@ export class SweepSchedule extends Construct {
 const shardsOf = (part: number, parts: Sweepers): number[] =>
   Array.from({ length: SHARDS / parts }, (_, index) => part + index * parts)
 
-/** Lets a function read the table's stream, and lets the mapping hand on what failed. */
-export function allowReading(reader: LambdaFunction, table: Table, failures: Queue): void {
-  reader.addToRolePolicy(
-    new PolicyStatement({
-      actions: [
-        'dynamodb:DescribeStream',
-        'dynamodb:GetRecords',
-        'dynamodb:GetShardIterator',
-        'dynamodb:ListStreams',
-      ],
-      resources: [table.tableStreamArn as string],
-    }),
-  )
-  reader.addToRolePolicy(
-    new PolicyStatement({ actions: ['sqs:SendMessage'], resources: [failures.queueArn] }),
-  )
-  acceptFindings(reader, {
-    'Serverless-LambdaDLQ':
-      'Called by the stream, which keeps what failed and hands it to the failure queue.',
-  })
-}
-
-/** Gets batches that failed after all retries: their shard and sequence numbers, not the records. */
-export function makeFailureQueue(scope: Construct, id: string): Queue {
-  const failures = new Queue(scope, id, {
-    encryption: QueueEncryption.SQS_MANAGED,
-    enforceSSL: true,
-    // The most there is: a long holiday.
-    retentionPeriod: Duration.days(14),
-  })
-  const last = 'This is where failures end up: a queue behind it would be looked at by nobody.'
-  acceptFindings(failures, { 'AwsSolutions-SQS3': last, 'Serverless-SQSRedrivePolicy': last })
-  return failures
-}
-
 type HousekeepingStreamProps = {
   readonly table: Table
   readonly housekeeper: LambdaFunction
@@ -160,6 +128,41 @@ export class HousekeepingStream extends Construct {
       onFailure: { bind: () => ({ destination: this.failures.queueArn }) },
     })
   }
+}
+
+/** Lets a function read the table's stream, and lets the mapping hand on what failed. */
+export function allowReading(reader: LambdaFunction, table: Table, failures: Queue): void {
+  reader.addToRolePolicy(
+    new PolicyStatement({
+      actions: [
+        'dynamodb:DescribeStream',
+        'dynamodb:GetRecords',
+        'dynamodb:GetShardIterator',
+        'dynamodb:ListStreams',
+      ],
+      resources: [table.tableStreamArn as string],
+    }),
+  )
+  reader.addToRolePolicy(
+    new PolicyStatement({ actions: ['sqs:SendMessage'], resources: [failures.queueArn] }),
+  )
+  acceptFindings(reader, {
+    'Serverless-LambdaDLQ':
+      'Called by the stream, which keeps what failed and hands it to the failure queue.',
+  })
+}
+
+/** Gets batches that failed after all retries: their shard and sequence numbers, not the records. */
+export function makeFailureQueue(scope: Construct, id: string): Queue {
+  const failures = new Queue(scope, id, {
+    encryption: QueueEncryption.SQS_MANAGED,
+    enforceSSL: true,
+    // The most there is: a long holiday.
+    retentionPeriod: Duration.days(14),
+  })
+  const last = 'This is where failures end up: a queue behind it would be looked at by nobody.'
+  acceptFindings(failures, { 'AwsSolutions-SQS3': last, 'Serverless-SQSRedrivePolicy': last })
+  return failures
 }
 
 /**

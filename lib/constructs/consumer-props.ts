@@ -1,3 +1,6 @@
+// What a consumer may be told. One that cannot work is refused while the stack is synthesised, and not at its first
+// item.
+
 import { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import type { ITopic } from 'aws-cdk-lib/aws-sns'
 import type { Duration } from 'aws-cdk-lib/core'
@@ -29,8 +32,6 @@ import {
   yesOrNo,
 } from './property-checks.ts'
 import type { PushPop } from './push-pop.ts'
-
-// Refuses a consumer that cannot work while the stack is synthesised, and not at its first item.
 
 /** A run keeps two seconds for its end; a pop in a cold function and a handler need some more. Lambda's most. */
 const TIMEOUT_SECONDS = { min: 10, max: 900 }

@@ -1,6 +1,15 @@
+// What is said of resources of every kind: whether they outlive their stack, and which findings we accept.
+
 import * as core from 'aws-cdk-lib/core'
 import { RemovalPolicy } from 'aws-cdk-lib/core'
 import type { IConstruct } from 'constructs'
+
+/**
+ * For a resource that outlives its stack, unless it is a throwaway stack. If the first deployment
+ * fails, CloudFormation deletes it with the rest: it is still empty, and nobody would look for it.
+ */
+export const kept = (throwaway: boolean): RemovalPolicy =>
+  throwaway ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
 
 /** Which rules of cdk-nag a construct breaks on purpose, each with the reason. */
 export function acceptFindings(
@@ -27,10 +36,3 @@ function suppress(resource: core.CfnResource, reasons: Readonly<Record<string, s
 }
 
 const NAG_2 = 'cdk_nag'
-
-/**
- * For a resource that outlives its stack, unless it is a throwaway stack. If the first deployment
- * fails, CloudFormation deletes it with the rest: it is still empty, and nobody would look for it.
- */
-export const kept = (throwaway: boolean): RemovalPolicy =>
-  throwaway ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE

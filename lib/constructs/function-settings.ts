@@ -1,3 +1,6 @@
+// What each function is, as data: its file, memory and time, what the stack on one machine must know of it, and in
+// which groups functions are bundled.
+
 import type { FunctionName, OptionalFunctionName } from '../../lambdas/runtime/names.ts'
 
 export type FunctionSetting = {

@@ -1,3 +1,7 @@
+// Checks for properties that no compiler has checked: plain JavaScript, or an app that is run without its types. Each
+// says what is wrong and what to write instead. And what the values of a service may be, for the construct and for `cdk
+// deploy -c`.
+
 import { type Duration, Token } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
 import {
@@ -9,33 +13,6 @@ import {
 import { WAIT_MS_MAX } from '../../rate/core/bounds.ts'
 import { ID_RULE, isQueueId } from '../../shared/bounds.ts'
 import { nameMeant } from '../../shared/options.ts'
-
-// What the numbers and times of a service may be, for the construct and for `cdk deploy -c`.
-
-export type Bounds = { readonly min: number; readonly max: number }
-
-/** A function that sweeps more often than a rule can come loops within its minute. */
-export const SWEEP_EVERY_SECONDS: Bounds = { min: 1, max: 60 }
-export const IDEMPOTENCY_TTL_SECONDS: Bounds = {
-  min: IDEMPOTENCY_TTL_SECONDS_MIN,
-  max: IDEMPOTENCY_TTL_SECONDS_MAX,
-}
-export const REMIND_AFTER_SECONDS: Bounds = {
-  min: REMIND_AFTER_SECONDS_MIN,
-  max: REMIND_AFTER_SECONDS_MAX,
-}
-export const RATE_HOLD_SECONDS: Bounds = { min: 0, max: WAIT_MS_MAX / 1_000 }
-export const ITEM_AGE_SECONDS: Bounds = { min: 1, max: 30 * 86_400 }
-/** EventBridge takes 0 as for ever, which nobody should get by mistake. */
-export const EVENT_ARCHIVE_DAYS: Bounds = { min: 1, max: 36_500 }
-/** They are all in one row, which has 2.5 KB then: three write units to take a seat, and as many to leave it. */
-export const WAITING_POPS: Bounds = { min: 0, max: 200 }
-/** The range that Lambda accepts as the concurrency of an SQS queue. */
-export const INBOX_CONCURRENCY_BOUNDS: Bounds = { min: 2, max: 1_000 }
-/** More than any account has. */
-export const CONCURRENCY_BOUNDS: Bounds = { min: 1, max: 100_000 }
-
-// Checks for properties that no compiler has checked: plain JavaScript, or an app that is run without its types.
 
 /** Says what is wrong with the value of a property, and what to write; undefined if nothing is. */
 export type Check = (value: unknown, name: string) => string | undefined
@@ -55,8 +32,8 @@ export function checkProperties<Props>(
 }
 
 /**
- * An object with these names, at the top (without a name) or within a property. At the top, others pass if they are like
- * none of these: the properties of a stack or of a subclass may come along.
+ * An object with these names, at the top (without a name) or within a property. At the top, others pass if they are
+ * like none of these: the properties of a stack or of a subclass may come along.
  */
 export const settings =
   <Props>(checks: Checks<Props>, needed: readonly (keyof Props)[] = []): Check =>
@@ -177,7 +154,28 @@ export const aTopic = must(
   (value) => isObject(value) && 'topicArn' in value,
 )
 
-// The addresses of token issuers and of pages: they decide who may call.
+export type Bounds = { readonly min: number; readonly max: number }
+
+/** A function that sweeps more often than a rule can come loops within its minute. */
+export const SWEEP_EVERY_SECONDS: Bounds = { min: 1, max: 60 }
+export const IDEMPOTENCY_TTL_SECONDS: Bounds = {
+  min: IDEMPOTENCY_TTL_SECONDS_MIN,
+  max: IDEMPOTENCY_TTL_SECONDS_MAX,
+}
+export const REMIND_AFTER_SECONDS: Bounds = {
+  min: REMIND_AFTER_SECONDS_MIN,
+  max: REMIND_AFTER_SECONDS_MAX,
+}
+export const RATE_HOLD_SECONDS: Bounds = { min: 0, max: WAIT_MS_MAX / 1_000 }
+export const ITEM_AGE_SECONDS: Bounds = { min: 1, max: 30 * 86_400 }
+/** EventBridge takes 0 as for ever, which nobody should get by mistake. */
+export const EVENT_ARCHIVE_DAYS: Bounds = { min: 1, max: 36_500 }
+/** They are all in one row, which has 2.5 KB then: three write units to take a seat, and as many to leave it. */
+export const WAITING_POPS: Bounds = { min: 0, max: 200 }
+/** The range that Lambda accepts as the concurrency of an SQS queue. */
+export const INBOX_CONCURRENCY_BOUNDS: Bounds = { min: 2, max: 1_000 }
+/** More than any account has. */
+export const CONCURRENCY_BOUNDS: Bounds = { min: 1, max: 100_000 }
 
 export const ISSUER_RULE = 'the https address of who issues the tokens'
 
@@ -197,8 +195,6 @@ export function isOrigin(value: unknown): value is string {
   if (!/^https?:/.test(value)) return /^[a-z][a-z0-9+.-]*:\/\/[^/\s*?#]+$/.test(value)
   return !value.includes('*') && URL.canParse(value) && new URL(value).origin === value
 }
-
-// Names of queues that no queue has: a consumer would never be called, and a grant would allow nothing.
 
 const characters = /^[A-Za-z0-9._-]*$/
 

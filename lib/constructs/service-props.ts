@@ -1,3 +1,6 @@
+// What a service may be told. Properties that no service can have are refused by the synth, before a deployment or a
+// function does.
+
 import { RetentionDays } from 'aws-cdk-lib/aws-logs'
 import type { ITopic } from 'aws-cdk-lib/aws-sns'
 import { type Duration, Token } from 'aws-cdk-lib/core'
@@ -40,8 +43,6 @@ import {
   WAITING_POPS,
   yesOrNo,
 } from './property-checks.ts'
-
-// Properties that no service can have: the synth refuses them, before a deployment or a function does.
 
 const environments = integer(CONCURRENCY_BOUNDS)
 

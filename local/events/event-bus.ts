@@ -1,3 +1,6 @@
+// EventBridge: an event that a function puts on a bus goes to the targets of the rules that it fits. All of this is in
+// memory: an event that is not delivered yet ends with the stack.
+
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -12,10 +15,7 @@ import type { EventRulePlan, QueueTarget, TargetPlan } from '../template/plan-so
 import { compilePattern, type Predicate, transformed, valueAt } from './event-language.ts'
 import { eventTime } from './schedules.ts'
 
-// EventBridge: an event on a bus goes to the targets of the rules that it fits. All of this is in memory: an
-// event that is not delivered yet ends with the stack.
-
-export type BusEvent = Readonly<Record<string, unknown>>
+type BusEvent = Readonly<Record<string, unknown>>
 
 type EventBusesSettings = {
   readonly buses: readonly string[]
@@ -104,13 +104,12 @@ const refusal = (ErrorCode: string, ErrorMessage: string): PutEventsResult => ({
   ErrorMessage,
 })
 
-// Where the SDK of a local function sends PutEvents.
-
 export type PutEventsServer = { readonly endpoint: string; stop(): void }
 
 /** EventBridge's own. */
 const ENTRIES_MAX = 10
 
+/** Where the SDK of a local function sends PutEvents. */
 export async function startPutEventsServer(buses: EventBuses): Promise<PutEventsServer> {
   const server = createServer((request, response) => {
     // A process that was killed in the middle of its request must not take the stack along.
@@ -169,8 +168,6 @@ const refusedCall = (type: string, message: string, status = 400) => ({
   output: { __type: type, message },
 })
 
-// Events that go to a queue. Nobody waits for them; here they are in memory until the queue has them.
-
 type QueueDeliverySettings = {
   readonly sqs: SqsApi
   readonly onNotice: (sentence: string) => void
@@ -182,6 +179,7 @@ const WAITING_MAX = 10_000
 const ATTEMPTS_MAX = 5
 const PAUSE_MS = 500
 
+/** Events that go to a queue. Nobody waits for them; they are in memory until the queue has them. */
 export class QueueDelivery {
   readonly #settings: QueueDeliverySettings
   readonly #stop = new AbortController()

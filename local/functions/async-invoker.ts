@@ -1,3 +1,7 @@
+// Events that nobody waits for: Lambda queues them, runs them when it can, and tries twice more after a failure. Here
+// the queue is in memory and ends with the stack. Schedules, buses and other functions (by Lambda's Invoke) bring them.
+// After a restart, or when code is replaced, a hold lets none begin until it is known whose locks are over.
+
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -7,9 +11,6 @@ import { isFromAPage, NOT_FOR_PAGES, readText } from '../loopback.ts'
 import type { FunctionPlan } from '../template/plan-functions.ts'
 import type { FunctionPool } from './function-pool.ts'
 import type { Outcome } from './messages.ts'
-
-// Events that nobody waits for: Lambda queues them, runs them when it can, and tries twice more after a
-// failure. Here the queue is in memory and ends with the stack.
 
 type AsyncInvokerSettings = {
   readonly pools: ReadonlyMap<string, FunctionPool>
@@ -147,14 +148,13 @@ export class AsyncInvoker {
   }
 }
 
-// Lambda's Invoke, by which a function of the stack calls another one with an event and does not wait.
-
 export type InvokeServer = { readonly endpoint: string; stop(): void }
 
 type Answer = { readonly status: number; readonly type?: string; readonly message?: string }
 
 const PATH = /^\/2015-03-31\/functions\/([^/?]+)\/invocations(\?.*)?$/
 
+/** Lambda's Invoke, by which a function of the stack calls another one with an event and does not wait. */
 export async function startInvokeServer(
   functions: readonly FunctionPlan[],
   invoker: Pick<AsyncInvoker, 'submit'>,

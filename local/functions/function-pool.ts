@@ -1,3 +1,12 @@
+// The processes of one function; each handles one event at a time, as in Lambda. Events that come while
+// all are busy wait, first in, first out, up to a limit.
+//
+// As soon as there are events for them, we start as many processes as there are cores. More would only take
+// the cores from each other (with four on two cores a push costs 1.3 times the processor time, and a start
+// as much as a hundred), unless the function itself waits for something. So we start a further one only
+// when an event has waited for a while, and then only if a core has nothing to do, or too few processes
+// are left that do not wait; up to the limit.
+
 import { availableParallelism, cpus } from 'node:os'
 import type { FunctionPlan } from '../template/plan-functions.ts'
 import { FunctionProcess, type ProcessSettings } from './function-process.ts'
@@ -15,43 +24,6 @@ export type PoolSettings = ProcessSettings & {
   readonly onStart?: ((pid: number) => void) | undefined
   readonly onEnd?: ((pid: number) => void) | undefined
 }
-
-// How many cores have had nothing to do.
-
-export type Times = { readonly idleMs: number; readonly totalMs: number; readonly cores: number }
-
-/** Since the last call; none at the first. */
-export function spareCoresMeter(times: () => Times = timesOfAll): () => number {
-  let before: Times | undefined
-  return () => {
-    const now = times()
-    const { idleMs, totalMs } = before ?? now
-    before = now
-    // Before the system's clock has ticked we know nothing.
-    const passedMs = now.totalMs - totalMs
-    return passedMs > 0 ? (now.cores * (now.idleMs - idleMs)) / passedMs : 0
-  }
-}
-
-function timesOfAll(): Times {
-  const all = cpus()
-  let idleMs = 0
-  let totalMs = 0
-  for (const { times } of all) {
-    idleMs += times.idle
-    totalMs += times.idle + times.user + times.nice + times.sys + times.irq
-  }
-  return { idleMs, totalMs, cores: all.length }
-}
-
-// The processes of one function; each handles one event at a time, as in Lambda. Events that come while
-// all are busy wait, first in, first out, up to a limit.
-//
-// As soon as there are events for them, we start as many processes as there are cores. More would only take
-// the cores from each other (with four on two cores a push costs 1.3 times the processor time, and a start
-// as much as a hundred), unless the function itself waits for something. So we start a further one only
-// when an event has waited for a while, and then only if a core has nothing to do, or too few processes
-// are left that do not wait; up to the limit.
 
 /** How many calls an account may run at once by default: Lambda, too, throttles the next event. */
 const WAITING_MAX = 1_000
@@ -286,4 +258,30 @@ export class FunctionPool {
       oldest.process.kill()
     }
   }
+}
+
+type Times = { readonly idleMs: number; readonly totalMs: number; readonly cores: number }
+
+/** Since the last call; none at the first. */
+export function spareCoresMeter(times: () => Times = timesOfAll): () => number {
+  let before: Times | undefined
+  return () => {
+    const now = times()
+    const { idleMs, totalMs } = before ?? now
+    before = now
+    // Before the system's clock has ticked we know nothing.
+    const passedMs = now.totalMs - totalMs
+    return passedMs > 0 ? (now.cores * (now.idleMs - idleMs)) / passedMs : 0
+  }
+}
+
+function timesOfAll(): Times {
+  const all = cpus()
+  let idleMs = 0
+  let totalMs = 0
+  for (const { times } of all) {
+    idleMs += times.idle
+    totalMs += times.idle + times.user + times.nice + times.sys + times.irq
+  }
+  return { idleMs, totalMs, cores: all.length }
 }

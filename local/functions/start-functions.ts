@@ -1,3 +1,6 @@
+// All functions of a template, and the event buses between them: what one function puts on a bus becomes
+// an event of another.
+
 import { existsSync } from 'node:fs'
 import { utimes } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -12,27 +15,6 @@ import { AsyncInvoker, startInvokeServer } from './async-invoker.ts'
 import { FunctionPool } from './function-pool.ts'
 import type { Endpoints } from './function-process.ts'
 import type { FunctionOutput } from './messages.ts'
-
-// A stack may run for days, while other starts of the same project delete what nobody seems to have used for a day
-// (synthesise-app.ts). A function that is called later, or again, must still find its code.
-
-/** A day has room for some that come late, because the machine slept. */
-const EVERY_MS = 3_600_000
-
-/** Marks the folders of the code that runs as used, now and then. Returns what ends that. */
-export function keepCode(plans: () => readonly FunctionPlan[], everyMs = EVERY_MS): () => void {
-  const timer = setInterval(() => {
-    const now = new Date()
-    // An assembly has a folder for each function; a bundle of `--watch` stands by itself.
-    const folders = plans().flatMap(({ codeDirectory }) => [codeDirectory, dirname(codeDirectory)])
-    // One that is gone, or not ours, is as it is.
-    for (const folder of new Set(folders)) utimes(folder, now, now).catch(() => {})
-  }, everyMs).unref()
-  return () => clearInterval(timer)
-}
-
-// All functions of a template, and the event buses between them: what one function puts on a bus becomes
-// an event of another.
 
 type FunctionsSettings = StoreEndpoints & {
   readonly plan: Plan
@@ -169,4 +151,24 @@ function poolOf(
 function checkCode({ id, codeDirectory }: FunctionPlan): void {
   if (existsSync(codeDirectory)) return
   throw new StartError(`Cannot run the function ${id} because its code is not at ${codeDirectory}`)
+}
+
+/** A day has room for some that come late, because the machine slept. */
+const EVERY_MS = 3_600_000
+
+/**
+ * Marks the folders of the code that runs as used, now and then. Returns what ends that.
+ *
+ * A stack may run for days, while other starts of the same project delete what nobody seems to have used for a day
+ * (synthesise-app.ts). A function that is called later, or again, must still find its code.
+ */
+export function keepCode(plans: () => readonly FunctionPlan[], everyMs = EVERY_MS): () => void {
+  const timer = setInterval(() => {
+    const now = new Date()
+    // An assembly has a folder for each function; a bundle of `--watch` stands by itself.
+    const folders = plans().flatMap(({ codeDirectory }) => [codeDirectory, dirname(codeDirectory)])
+    // One that is gone, or not ours, is as it is.
+    for (const folder of new Set(folders)) utimes(folder, now, now).catch(() => {})
+  }, everyMs).unref()
+  return () => clearInterval(timer)
 }

@@ -1,3 +1,5 @@
+// The actions of SQS, each from its input to its output. All but a receive answer at once.
+
 import { ACCOUNT } from '../template/identities.ts'
 import {
   bytesOf,
@@ -26,9 +28,7 @@ import {
   texts,
 } from './input.ts'
 
-// The actions of SQS, each from its input to its output. All but a receive answer at once.
-
-export type Place = {
+type Place = {
   readonly queues: Queues
   readonly clock: Clockwork
   /** What a queue's URL begins with: the address by which the caller came. */
@@ -38,7 +38,7 @@ export type Place = {
 type Action = (input: Input, place: Place) => object
 
 /** Twelve hours. */
-export const VISIBILITY_SECONDS_MAX = 43_200
+const VISIBILITY_SECONDS_MAX = 43_200
 
 const urlOf = (name: string, { origin }: Place): string => `${origin}/${ACCOUNT}/${name}`
 
@@ -143,7 +143,7 @@ const missingVisibility = new SqsError(
   'The request must contain the parameter VisibilityTimeout.',
 )
 
-export function secondsWithin(input: Input, name: string, max: number): number | undefined {
+function secondsWithin(input: Input, name: string, max: number): number | undefined {
   const value = input[name]
   if (value === undefined || value === null) return undefined
   if (typeof value === 'number' && isWhole(value, 0, max)) return value
@@ -165,9 +165,58 @@ function attributesOf(queue: Queue, nowMs: number): Readonly<Record<string, stri
   }
 }
 
-// A received message as SQS writes it, with the attributes that were asked for.
+/** SQS's own. */
+const RECEIVED_MAX = 10
+const WAIT_SECONDS_MAX = 20
 
-export type Wanted = {
+export async function receiveMessage(
+  input: Input,
+  { queues, clock }: Place,
+  polls: LongPolls,
+  gone: AbortSignal,
+): Promise<object> {
+  const queue = queues.find(queueName(input))
+  const { isFifo, waitMs } = queue.settings
+  const max = optionalNumber(input, 'MaxNumberOfMessages') ?? 1
+  if (!isWhole(max, 1, RECEIVED_MAX)) {
+    const reason = `Must be between 1 and ${RECEIVED_MAX}, if provided.`
+    throw invalidParameter('MaxNumberOfMessages', max, reason)
+  }
+  const waitSeconds = secondsWithin(input, 'WaitTimeSeconds', WAIT_SECONDS_MAX)
+  const visibilitySeconds = secondsWithin(input, 'VisibilityTimeout', VISIBILITY_SECONDS_MAX)
+  const attemptId = optionalText(input, 'ReceiveRequestAttemptId')
+  const waitsMs = waitSeconds === undefined ? waitMs : waitSeconds * 1000
+  // A receive of a FIFO queue, or one that waits, gets nothing and no error.
+  if (!isFifo && waitsMs === 0 && queue.isFull(clock.nowMs())) {
+    throw new SqsError('OverLimit', 'Too many messages in flight.')
+  }
+  const received = await polls.receive(
+    queue.name,
+    {
+      max,
+      ...(visibilitySeconds !== undefined && { visibilityMs: visibilitySeconds * 1000 }),
+      ...(attemptId !== undefined && isFifo && { attemptId }),
+      ...(input.IsForFunction === true && { isForFunction: true }),
+    },
+    waitsMs,
+    gone,
+  )
+  const wanted = {
+    // The older name and the newer.
+    systemAttributes: [
+      ...texts(input, 'AttributeNames'),
+      ...texts(input, 'MessageSystemAttributeNames'),
+    ],
+    attributes: texts(input, 'MessageAttributeNames'),
+  }
+  return {
+    ...(received.length > 0 && {
+      Messages: received.map((one) => receivedMessage(one, isFifo, wanted)),
+    }),
+  }
+}
+
+type Wanted = {
   readonly systemAttributes: readonly string[]
   readonly attributes: readonly string[]
 }
@@ -228,55 +277,4 @@ function wantedAttributes(all: MessageAttributes, wanted: readonly string[]): Me
         one === 'All' || one === name || (one.endsWith('.*') && name.startsWith(one.slice(0, -2))),
     )
   return Object.fromEntries(Object.entries(all).filter(([name]) => isWanted(name)))
-}
-
-/** SQS's own. */
-const RECEIVED_MAX = 10
-const WAIT_SECONDS_MAX = 20
-
-export async function receiveMessage(
-  input: Input,
-  { queues, clock }: Place,
-  polls: LongPolls,
-  gone: AbortSignal,
-): Promise<object> {
-  const queue = queues.find(queueName(input))
-  const { isFifo, waitMs } = queue.settings
-  const max = optionalNumber(input, 'MaxNumberOfMessages') ?? 1
-  if (!isWhole(max, 1, RECEIVED_MAX)) {
-    const reason = `Must be between 1 and ${RECEIVED_MAX}, if provided.`
-    throw invalidParameter('MaxNumberOfMessages', max, reason)
-  }
-  const waitSeconds = secondsWithin(input, 'WaitTimeSeconds', WAIT_SECONDS_MAX)
-  const visibilitySeconds = secondsWithin(input, 'VisibilityTimeout', VISIBILITY_SECONDS_MAX)
-  const attemptId = optionalText(input, 'ReceiveRequestAttemptId')
-  const waitsMs = waitSeconds === undefined ? waitMs : waitSeconds * 1000
-  // A receive of a FIFO queue, or one that waits, gets nothing and no error.
-  if (!isFifo && waitsMs === 0 && queue.isFull(clock.nowMs())) {
-    throw new SqsError('OverLimit', 'Too many messages in flight.')
-  }
-  const received = await polls.receive(
-    queue.name,
-    {
-      max,
-      ...(visibilitySeconds !== undefined && { visibilityMs: visibilitySeconds * 1000 }),
-      ...(attemptId !== undefined && isFifo && { attemptId }),
-      ...(input.IsForFunction === true && { isForFunction: true }),
-    },
-    waitsMs,
-    gone,
-  )
-  const wanted = {
-    // The older name and the newer.
-    systemAttributes: [
-      ...texts(input, 'AttributeNames'),
-      ...texts(input, 'MessageSystemAttributeNames'),
-    ],
-    attributes: texts(input, 'MessageAttributeNames'),
-  }
-  return {
-    ...(received.length > 0 && {
-      Messages: received.map((one) => receivedMessage(one, isFifo, wanted)),
-    }),
-  }
 }

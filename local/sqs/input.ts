@@ -1,8 +1,8 @@
+// Reads the fields of a request, and the entries of a batch; refuses those of the wrong type.
+
 import { isObject } from '../template/assembly.ts'
 import type { MessageAttribute, MessageAttributes, NewMessage } from './core/message.ts'
 import { missingParameter, SqsError } from './core/sqs-error.ts'
-
-// Reads the fields of a request, and refuses those of the wrong type.
 
 export type Input = Readonly<Record<string, unknown>>
 

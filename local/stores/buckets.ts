@@ -1,22 +1,10 @@
+// Buckets, in the embedded S3 or in somebody else's. Only the other one wants signed requests, and loads the SDK for
+// them.
+
 import type { S3Client } from '@aws-sdk/client-s3'
 import { messageOf, StartError } from '../start-error.ts'
 import { REGION } from '../template/identities.ts'
 import { credentialsOf, type StoreEndpoints } from './store-api.ts'
-
-/** s3rver accepts it unsigned. It is fine if the bucket is there already. */
-export async function createBucket(
-  s3Endpoint: string,
-  name: string,
-): Promise<{ readonly isOld: boolean }> {
-  const response = await fetch(`${s3Endpoint}/${name}`, { method: 'PUT' })
-  await response.arrayBuffer()
-  if (response.ok || response.status === 409) return { isOld: !response.ok }
-  throw new StartError(
-    `Cannot make the bucket ${name} because the embedded S3 answered ${response.status}`,
-  )
-}
-
-// Buckets in an S3 of somebody else. Its requests are signed; the SDK is loaded only for this.
 
 export type ForeignS3 = {
   /** It is fine if the bucket is there already. */
@@ -77,4 +65,17 @@ export async function deleteBucket(client: S3Client, Bucket: string): Promise<vo
     }
   }
   await client.send(new DeleteBucketCommand({ Bucket }))
+}
+
+/** s3rver accepts it unsigned. It is fine if the bucket is there already. */
+export async function createBucket(
+  s3Endpoint: string,
+  name: string,
+): Promise<{ readonly isOld: boolean }> {
+  const response = await fetch(`${s3Endpoint}/${name}`, { method: 'PUT' })
+  await response.arrayBuffer()
+  if (response.ok || response.status === 409) return { isOld: !response.ok }
+  throw new StartError(
+    `Cannot make the bucket ${name} because the embedded S3 answered ${response.status}`,
+  )
 }

@@ -1,3 +1,6 @@
+// The embedded DynamoDB (dynoxide, a child process on SQLite) and the embedded S3 (s3rver, in this process), with what
+// we mend in them: who may call, how fast a stream is, and writes that a crash or a reader could see half.
+
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomInt, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
@@ -9,8 +12,6 @@ import { Readable } from 'node:stream'
 import type { default as S3rver } from '@20minutes/s3rver'
 import { isFromAPage, NOT_FOR_PAGES } from '../loopback.ts'
 import { StartError } from '../start-error.ts'
-
-// DynamoDB as a child process: the dynoxide binary of this platform, on SQLite.
 
 export type EmbeddedDynamodb = {
   readonly endpoint: string
@@ -103,13 +104,6 @@ async function freePlaceAt(host: string): Promise<AddressInfo> {
   return place
 }
 
-// Works on dynoxide's own rows of the streams, beside dynoxide.
-//
-// Each write to a table with a stream looks for the highest sequence number, which dynoxide does
-// without an index: 1,200 writes a second become 450 after 20,000 records. With the index below they
-// stay at 1,400. dynoxide also keeps each record for 24 hours, though nobody reads
-// it again once every mapping is past it.
-
 /** Longer than dynoxide writes at once, on any machine that works. */
 const INDEX_WAITS_MS = 5_000
 /** S3 and SQS, in this process, wait with it; and a trim comes every second. */
@@ -119,6 +113,13 @@ const SQLITE_BUSY = 5
 /** A delete holds the one lock that dynoxide writes under; so many rows take some milliseconds. */
 const ROWS_PER_DELETE = 2_000
 
+/**
+ * Works on dynoxide's own rows of the streams, beside dynoxide.
+ *
+ * Each write to a table with a stream looks for the highest sequence number, which dynoxide does without an index:
+ * 1,200 writes a second become 450 after 20,000 records. With the index below they stay at 1,400. dynoxide also keeps
+ * each record for 24 hours, though nobody reads it again once every mapping is past it.
+ */
 export class StreamRows {
   readonly #database: DatabaseSync
 
@@ -173,10 +174,9 @@ export class StreamRows {
   }
 }
 
-// S3 in this process: s3rver on a folder, with three of its writes replaced.
-
 export type EmbeddedS3 = { readonly endpoint: string; stop(): void }
 
+/** s3rver on a folder, with three of its writes replaced. */
 export async function startS3(directory: string): Promise<EmbeddedS3> {
   const buckets = join(directory, 's3')
   // Beside the buckets, not among them, so that no listing shows a write that a crash cut off.

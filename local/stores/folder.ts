@@ -1,3 +1,9 @@
+// The data folder, which only one stack may use, or a temporary one.
+//
+// dynoxide itself takes no lock, and two stacks would deliver the stream twice and trim it while the other still reads
+// it. We use SQLite's lock on a separate file. The operating system drops it together with the process that holds it,
+// however that process ends, so no lock is ever stale.
+
 import { readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -5,12 +11,6 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import { cannotUse, StartError } from '../start-error.ts'
-
-// Only one stack may use a data folder. dynoxide itself takes no lock, and two stacks would deliver the stream twice
-// and trim it while the other still reads it.
-//
-// We use SQLite's lock on a separate file. The operating system drops it together with the process that holds it,
-// however that process ends, so no lock is ever stale.
 
 export type Owner = { readonly pid: number; readonly url: string }
 
@@ -76,11 +76,6 @@ function isAlive(pid: number): boolean {
   }
 }
 
-// Where the stores keep data that is deleted when they stop.
-//
-// dynoxide syncs each write to the disk. Temporary data does not need that, and a disk that is busy with
-// something else takes seconds for it, so that requests time out. Memory does not.
-
 /** Linux's file system in memory. */
 const MEMORY = '/dev/shm'
 /** A container's usual 64 MB would be full after some thousand items. */
@@ -92,7 +87,11 @@ type TemporaryFolderOptions = {
   readonly memoryBytesMin?: number | undefined
 }
 
-/** Makes one: in memory if there is enough of it, unless TMPDIR names a place. */
+/**
+ * Makes a folder for data that is deleted at the end: in memory if there is enough of it, unless TMPDIR names a place.
+ * dynoxide syncs each write to the disk. Temporary data does not need that, and a disk that is busy with something else
+ * takes seconds for it, so that requests time out. Memory does not.
+ */
 export async function makeTemporaryFolder(options: TemporaryFolderOptions = {}): Promise<string> {
   const { environment = process.env, memory = MEMORY, memoryBytesMin = MEMORY_BYTES_MIN } = options
   if (!environment.TMPDIR && (await freeBytes(memory)) >= memoryBytesMin) {

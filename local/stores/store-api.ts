@@ -1,3 +1,7 @@
+// How to reach the stores: their addresses and keys, for other processes as variables; and DynamoDB and SQS by their
+// own JSON, without the SDK: the stack makes a handful of calls, and gets the records of a stream in exactly the form
+// that functions get them in.
+
 import { Signer } from '../../aws/signing.ts'
 import { REGION } from '../template/identities.ts'
 
@@ -10,7 +14,7 @@ export type StoreEndpoints = {
   readonly credentials?: StoreCredentials | undefined
 }
 
-export type StoreCredentials = {
+type StoreCredentials = {
   readonly accessKeyId: string
   readonly secretAccessKey: string
   readonly sessionToken?: string
@@ -25,8 +29,8 @@ export const credentialsOf = ({ credentials }: Pick<StoreEndpoints, 'credentials
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * Stores that somebody else has started. A process has one key for all its stores, and s3rver takes only its own: so the
- * environment's key is for an S3 of somebody else. A DynamoDB alone has to take any key, as DynamoDB Local does.
+ * Stores that somebody else has started. A process has one key for all its stores, and s3rver takes only its own: so
+ * the environment's key is for an S3 of somebody else. A DynamoDB alone has to take any key, as DynamoDB Local does.
  */
 export function storesElsewhere(environment: Environment): Partial<StoreEndpoints> {
   const { PUSHPOP_DYNAMODB_ENDPOINT, PUSHPOP_S3_ENDPOINT, AWS_SESSION_TOKEN } = environment
@@ -59,9 +63,6 @@ export function storeEnvironment(endpoints: StoreEndpoints): Record<string, stri
     ...(endpoints.sqsEndpoint !== undefined && { AWS_ENDPOINT_URL_SQS: endpoints.sqsEndpoint }),
   }
 }
-
-// DynamoDB by its own JSON, without the SDK: we make a handful of calls, and get the records of a stream in
-// exactly the form that functions get them in.
 
 export class DynamodbError extends Error {
   override name = 'DynamodbError'
@@ -104,8 +105,6 @@ export function dynamodbApi(endpoint: string, credentials = credentialsOf({})): 
     throw new DynamodbError(operation, code, String(output.message ?? output.Message ?? ''))
   }
 }
-
-// SQS by its own JSON, without the SDK: the stack makes a handful of calls.
 
 export class SqsApiError extends Error {
   override name = 'SqsApiError'

@@ -1,65 +1,12 @@
+// A table's stream, page by page and shard after shard, from where an earlier reader stopped; where that is, on the
+// disk; and how far the stream may be trimmed because every mapping is past it.
+
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { messageOf } from '../start-error.ts'
 import { type DynamodbApi, DynamodbError } from '../stores/store-api.ts'
 import { REGION } from '../template/identities.ts'
-
-/** A record as GetRecords gives it. */
-export type StreamRecord = {
-  readonly eventID: string
-  readonly dynamodb: {
-    readonly SequenceNumber: string
-    /** Seconds. */
-    readonly ApproximateCreationDateTime?: number | undefined
-    readonly OldImage?: object | undefined
-    readonly NewImage?: object | undefined
-  }
-}
-
-/**
- * DynamoDB makes no record of a write that changes nothing; dynoxide does. A stream without both images does not show
- * whether anything changed.
- */
-export const changesSomething = ({ dynamodb: { OldImage, NewImage } }: StreamRecord): boolean =>
-  OldImage === undefined || NewImage === undefined || !isDeepStrictEqual(OldImage, NewImage)
-
-/** A record as Lambda hands it to a function. */
-export const lambdaRecord = (record: StreamRecord, streamArn: string): StreamRecord => ({
-  ...record,
-  ...{ eventSourceARN: streamArn, awsRegion: REGION },
-})
-
-export const sequenceOf = (record: StreamRecord): string => record.dynamodb.SequenceNumber
-
-export const createdAtMs = ({ dynamodb }: StreamRecord): number =>
-  (dynamodb.ApproximateCreationDateTime ?? 0) * 1000
-
-/** DynamoDB Local 3 writes an empty map as `{}`, which is no value at all. Nothing else comes so. */
-export function withEmptyMaps(record: StreamRecord): StreamRecord {
-  const { OldImage, NewImage } = record.dynamodb
-  return {
-    ...record,
-    dynamodb: {
-      ...record.dynamodb,
-      ...(OldImage && { OldImage: values(OldImage) }),
-      ...(NewImage && { NewImage: values(NewImage) }),
-    },
-  }
-}
-
-const values = (image: object): object =>
-  Object.fromEntries(Object.entries(image).map(([name, one]) => [name, value(one)]))
-
-type Value = { readonly M?: object; readonly L?: readonly Value[] }
-
-function value(one: Value): Value {
-  if (one.M) return { M: values(one.M) }
-  if (one.L) return { L: one.L.map(value) }
-  return Object.keys(one).length === 0 ? { M: {} } : one
-}
-
-// Reads a table's stream page by page, shard after shard, from where an earlier reader stopped.
 
 /** The last record that was read. */
 export type Position = { readonly shardId: string; readonly sequenceNumber: string }
@@ -223,11 +170,10 @@ function read(file: string): Position | undefined {
   }
 }
 
-// Deletes the records of a stream that every mapping of its table is past.
-
 /** A delete takes as many rows as are written in a second and more; see stream-rows.ts. */
 const TRIM_EVERY_MS = 1_000
 
+/** Deletes the records of a stream that every mapping of its table is past. */
 export class StreamTrimming {
   readonly #trim: (tableName: string, sequenceNumber: string) => void
   /** By table, then by mapping. */
@@ -270,4 +216,58 @@ function lowestOf(positions: readonly (bigint | undefined)[]): bigint | undefine
   return positions.reduce((lowest, position) =>
     lowest === undefined || position === undefined || position < lowest ? position : lowest,
   )
+}
+
+/** A record as GetRecords gives it. */
+export type StreamRecord = {
+  readonly eventID: string
+  readonly dynamodb: {
+    readonly SequenceNumber: string
+    /** Seconds. */
+    readonly ApproximateCreationDateTime?: number | undefined
+    readonly OldImage?: object | undefined
+    readonly NewImage?: object | undefined
+  }
+}
+
+/**
+ * DynamoDB makes no record of a write that changes nothing; dynoxide does. A stream without both images does not show
+ * whether anything changed.
+ */
+export const changesSomething = ({ dynamodb: { OldImage, NewImage } }: StreamRecord): boolean =>
+  OldImage === undefined || NewImage === undefined || !isDeepStrictEqual(OldImage, NewImage)
+
+/** A record as Lambda hands it to a function. */
+export const lambdaRecord = (record: StreamRecord, streamArn: string): StreamRecord => ({
+  ...record,
+  ...{ eventSourceARN: streamArn, awsRegion: REGION },
+})
+
+export const sequenceOf = (record: StreamRecord): string => record.dynamodb.SequenceNumber
+
+export const createdAtMs = ({ dynamodb }: StreamRecord): number =>
+  (dynamodb.ApproximateCreationDateTime ?? 0) * 1000
+
+/** DynamoDB Local 3 writes an empty map as `{}`, which is no value at all. Nothing else comes so. */
+function withEmptyMaps(record: StreamRecord): StreamRecord {
+  const { OldImage, NewImage } = record.dynamodb
+  return {
+    ...record,
+    dynamodb: {
+      ...record.dynamodb,
+      ...(OldImage && { OldImage: values(OldImage) }),
+      ...(NewImage && { NewImage: values(NewImage) }),
+    },
+  }
+}
+
+const values = (image: object): object =>
+  Object.fromEntries(Object.entries(image).map(([name, one]) => [name, value(one)]))
+
+type Value = { readonly M?: object; readonly L?: readonly Value[] }
+
+function value(one: Value): Value {
+  if (one.M) return { M: values(one.M) }
+  if (one.L) return { L: one.L.map(value) }
+  return Object.keys(one).length === 0 ? { M: {} } : one
 }

@@ -1,3 +1,6 @@
+// What calls functions without a request: rules (schedules and events), streams of tables, and queues. What AWS would
+// refuse when it is deployed is refused here too.
+
 import { type InputTransformer, transformed } from '../events/event-language.ts'
 import { messageOf, StartError } from '../start-error.ts'
 import { isObject } from './assembly.ts'
@@ -210,7 +213,7 @@ export const reportsItemFailures = (mapping: ResolvedResource): boolean =>
     'ReportBatchItemFailures',
   )
 
-export function patternsOf(mapping: ResolvedResource): Record<string, unknown>[] {
+function patternsOf(mapping: ResolvedResource): Record<string, unknown>[] {
   const { Filters } = objectOf(mapping, 'FilterCriteria')
   return (Array.isArray(Filters) ? Filters : []).map((filter) => {
     try {

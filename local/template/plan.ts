@@ -1,3 +1,7 @@
+// What to run, read out of the templates as plain data, so that the rest of the local stack knows nothing of
+// CloudFormation. We refuse a resource that would exist on AWS but not work here although somebody calls or reads it.
+// If it merely does nothing here, we name it at the start.
+
 import { StartError } from '../start-error.ts'
 import { isObject, type StackTemplate } from './assembly.ts'
 import { type ApiPlan, planApis } from './plan-api.ts'
@@ -13,8 +17,44 @@ import {
 } from './plan-sources.ts'
 import { objectOf, type ResolvedResource, Resources } from './resources.ts'
 
-// Which resources a template may contain in addition to those that we run. We refuse a resource that would exist on AWS
-// but not work here although somebody calls or reads it. If it merely does nothing here, we name it at the start.
+export type Plan = {
+  readonly functions: readonly FunctionPlan[]
+  readonly tables: readonly TablePlan[]
+  /** Their names. */
+  readonly buckets: readonly string[]
+  readonly queues: readonly QueuePlan[]
+  readonly apis: readonly ApiPlan[]
+  readonly schedules: readonly SchedulePlan[]
+  /** Names of the event buses, the default one included. */
+  readonly buses: readonly string[]
+  readonly eventRules: readonly EventRulePlan[]
+  readonly streams: readonly StreamPlan[]
+  readonly queueMappings: readonly QueueMappingPlan[]
+  /** What the template asks for but the local stack does not do, one sentence each. */
+  readonly leftOut: readonly string[]
+}
+
+export function planStack(stacks: readonly StackTemplate[]): Plan {
+  const resources = new Resources(stacks)
+  const leftOut: string[] = []
+  checkResources(resources, leftOut)
+  const functions = planFunctions(resources, leftOut)
+  const apis = planApis(resources, leftOut)
+  const { schedules, eventRules } = planRules(resources, leftOut)
+  return {
+    functions,
+    tables: planTables(resources),
+    buckets: planBuckets(resources),
+    queues: planQueues(resources),
+    apis,
+    schedules,
+    buses: ['default', ...resources.ofType('AWS::Events::EventBus').map(({ ref }) => ref)],
+    eventRules,
+    streams: planStreams(resources, leftOut),
+    queueMappings: planQueueMappings(resources),
+    leftOut,
+  }
+}
 
 /** The other files of this folder read these. */
 const run = new Set([
@@ -60,7 +100,7 @@ const refused: Readonly<Record<string, string>> = {
 const KINDS_NAMED = 4
 
 /** Throws for a resource that we refuse; names in `leftOut` those that do nothing here. */
-export function checkResources(resources: Resources, leftOut: string[]): void {
+function checkResources(resources: Resources, leftOut: string[]): void {
   const idle = new Map<string, string[]>()
   for (const { type, logicalId } of resources.all) {
     const reason = refused[type]
@@ -77,50 +117,6 @@ export function checkResources(resources: Resources, leftOut: string[]): void {
   leftOut.push(`The local stack leaves out ${named.join(', ')}${others}.`)
 }
 
-export type QueuePlan = {
-  readonly logicalId: string
-  readonly name: string
-  readonly arn: string
-  /** On AWS. */
-  readonly url: string
-  readonly isFifo: boolean
-  /** As SQS takes them. */
-  readonly attributes: Readonly<Record<string, string>>
-}
-
-/** The rest (encryption, tags) makes no difference on one machine. */
-const attributeNames = [
-  'ContentBasedDeduplication',
-  'DeduplicationScope',
-  'DelaySeconds',
-  'FifoThroughputLimit',
-  'MaximumMessageSize',
-  'MessageRetentionPeriod',
-  'ReceiveMessageWaitTimeSeconds',
-  'RedriveAllowPolicy',
-  'RedrivePolicy',
-  'VisibilityTimeout',
-]
-
-export const planQueues = (resources: Resources): QueuePlan[] =>
-  resources.ofType('AWS::SQS::Queue').map(planQueue)
-
-function planQueue(queue: ResolvedResource): QueuePlan {
-  const attributes = attributeNames.flatMap((name): [string, string][] => {
-    const value = queue.property(name)
-    if (value === undefined) return []
-    return [[name, isObject(value) ? JSON.stringify(value) : String(value)]]
-  })
-  return {
-    logicalId: queue.logicalId,
-    name: String(queue.attributes.QueueName),
-    arn: queue.arn,
-    url: queue.ref,
-    isFifo: String(queue.property('FifoQueue')) === 'true',
-    attributes: Object.fromEntries(attributes),
-  }
-}
-
 export type TablePlan = {
   readonly logicalId: string
   readonly name: string
@@ -130,7 +126,7 @@ export type TablePlan = {
   readonly hasStream: boolean
 }
 
-export function planTables(resources: Resources): TablePlan[] {
+function planTables(resources: Resources): TablePlan[] {
   return resources.ofType('AWS::DynamoDB::Table').map((table) => {
     const { StreamViewType } = objectOf(table, 'StreamSpecification')
     const { AttributeName, Enabled } = objectOf(table, 'TimeToLiveSpecification')
@@ -176,48 +172,50 @@ function indexes(table: ResolvedResource, name: string) {
   }
 }
 
-export function planBuckets(resources: Resources): string[] {
+function planBuckets(resources: Resources): string[] {
   return resources.ofType('AWS::S3::Bucket').map(({ ref }) => ref)
 }
 
-// What to run, read out of the templates as plain data, so that the rest of the local stack knows nothing of
-// CloudFormation.
-
-export type Plan = {
-  readonly functions: readonly FunctionPlan[]
-  readonly tables: readonly TablePlan[]
-  /** Their names. */
-  readonly buckets: readonly string[]
-  readonly queues: readonly QueuePlan[]
-  readonly apis: readonly ApiPlan[]
-  readonly schedules: readonly SchedulePlan[]
-  /** Names of the event buses, the default one included. */
-  readonly buses: readonly string[]
-  readonly eventRules: readonly EventRulePlan[]
-  readonly streams: readonly StreamPlan[]
-  readonly queueMappings: readonly QueueMappingPlan[]
-  /** What the template asks for but the local stack does not do, one sentence each. */
-  readonly leftOut: readonly string[]
+export type QueuePlan = {
+  readonly logicalId: string
+  readonly name: string
+  readonly arn: string
+  /** On AWS. */
+  readonly url: string
+  readonly isFifo: boolean
+  /** As SQS takes them. */
+  readonly attributes: Readonly<Record<string, string>>
 }
 
-export function planStack(stacks: readonly StackTemplate[]): Plan {
-  const resources = new Resources(stacks)
-  const leftOut: string[] = []
-  checkResources(resources, leftOut)
-  const functions = planFunctions(resources, leftOut)
-  const apis = planApis(resources, leftOut)
-  const { schedules, eventRules } = planRules(resources, leftOut)
+/** The rest (encryption, tags) makes no difference on one machine. */
+const attributeNames = [
+  'ContentBasedDeduplication',
+  'DeduplicationScope',
+  'DelaySeconds',
+  'FifoThroughputLimit',
+  'MaximumMessageSize',
+  'MessageRetentionPeriod',
+  'ReceiveMessageWaitTimeSeconds',
+  'RedriveAllowPolicy',
+  'RedrivePolicy',
+  'VisibilityTimeout',
+]
+
+const planQueues = (resources: Resources): QueuePlan[] =>
+  resources.ofType('AWS::SQS::Queue').map(planQueue)
+
+function planQueue(queue: ResolvedResource): QueuePlan {
+  const attributes = attributeNames.flatMap((name): [string, string][] => {
+    const value = queue.property(name)
+    if (value === undefined) return []
+    return [[name, isObject(value) ? JSON.stringify(value) : String(value)]]
+  })
   return {
-    functions,
-    tables: planTables(resources),
-    buckets: planBuckets(resources),
-    queues: planQueues(resources),
-    apis,
-    schedules,
-    buses: ['default', ...resources.ofType('AWS::Events::EventBus').map(({ ref }) => ref)],
-    eventRules,
-    streams: planStreams(resources, leftOut),
-    queueMappings: planQueueMappings(resources),
-    leftOut,
+    logicalId: queue.logicalId,
+    name: String(queue.attributes.QueueName),
+    arn: queue.arn,
+    url: queue.ref,
+    isFifo: String(queue.property('FifoQueue')) === 'true',
+    attributes: Object.fromEntries(attributes),
   }
 }

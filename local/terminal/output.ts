@@ -1,3 +1,6 @@
+// What `npm start` prints: the banner; a line for each request and each notice; and what functions write, of their log
+// the warnings and errors only.
+
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type FunctionOutput, type LogLine, parseLine } from '../functions/messages.ts'
@@ -107,8 +110,6 @@ function workedQueue(rules: readonly EventRulePlan[]): string | undefined {
 
 const routesOf = (routes: readonly RoutePlan[]): string[] => routes.map(({ key }) => `  ${key}`)
 
-// A user who starts PushPop in the folder of a CDK app most likely means that app.
-
 /** Says what to type if the folder has a cdk.json, and its app is not PushPop's own. */
 export function appHere(folder: string, typed: Typed): string | undefined {
   let text: string
@@ -134,8 +135,6 @@ function fileIn(text: string): string | undefined {
   if (typeof command !== 'string') return undefined
   return command.split(/[\s'"]+/).findLast((word) => /\.[cm]?[jt]s$/.test(word))
 }
-
-// One line for each request, and one for each notice.
 
 const PATH_CHARACTERS_MAX = 120
 
@@ -200,8 +199,6 @@ function colourOf(status: number): Colour {
   if (status >= 500) return 'red'
   return status >= 400 ? 'yellow' : 'green'
 }
-
-// What a function writes: its text as it is, of its log the warnings and errors, and what it threw.
 
 const LINE_CHARACTERS_MAX = 2_000
 

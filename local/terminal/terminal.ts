@@ -1,3 +1,6 @@
+// What `npm start` and the command line share about a terminal: colours, text that is safe to print, a line of
+// progress, times, slips of the keys, and Ctrl-C.
+
 /** A stream to write to, such as `process.stdout`. */
 export type Output = {
   write(text: string): unknown
@@ -37,6 +40,36 @@ export function clockTime(ms: number): string {
     .join(':')
 }
 
+export type Progress = {
+  step(text: string): void
+  /** Clears the line on a terminal. */
+  clear(): void
+}
+
+/** Longer than any step usually takes: then the user should know that it is still the same. */
+const STILL_MS = 10_000
+
+/** On a terminal one line that is rewritten; in a file a line for each step. */
+export function progressOn(output: Output): Progress {
+  const isTerminal = output.isTTY === true
+  const show = (text: string) => output.write(isTerminal ? `\r\u001b[2K${text}` : `${text}\n`)
+  let still: NodeJS.Timeout | undefined
+  return {
+    step(text) {
+      clearInterval(still)
+      const sinceMs = Date.now()
+      show(`${text} …`)
+      still = setInterval(() => {
+        show(`${text} … (${Math.round((Date.now() - sinceMs) / 1000)} s so far)`)
+      }, STILL_MS).unref()
+    },
+    clear() {
+      clearInterval(still)
+      if (isTerminal) output.write('\r\u001b[2K')
+    },
+  }
+}
+
 /** A slip of one or two keys, or three in a long word; beyond that a guess only confuses. */
 const distanceMax = (word: string): number => Math.min(3, Math.ceil(word.length / 3))
 
@@ -74,33 +107,3 @@ function distanceBetween(a: string, b: string): number {
  * it twice is slower than this.
  */
 export const SAME_SIGNAL_MS = 500
-
-export type Progress = {
-  step(text: string): void
-  /** Clears the line on a terminal. */
-  clear(): void
-}
-
-/** Longer than any step usually takes: then the user should know that it is still the same. */
-const STILL_MS = 10_000
-
-/** On a terminal one line that is rewritten; in a file a line for each step. */
-export function progressOn(output: Output): Progress {
-  const isTerminal = output.isTTY === true
-  const show = (text: string) => output.write(isTerminal ? `\r\u001b[2K${text}` : `${text}\n`)
-  let still: NodeJS.Timeout | undefined
-  return {
-    step(text) {
-      clearInterval(still)
-      const sinceMs = Date.now()
-      show(`${text} …`)
-      still = setInterval(() => {
-        show(`${text} … (${Math.round((Date.now() - sinceMs) / 1000)} s so far)`)
-      }, STILL_MS).unref()
-    },
-    clear() {
-      clearInterval(still)
-      if (isTerminal) output.write('\r\u001b[2K')
-    },
-  }
-}

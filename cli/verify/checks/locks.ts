@@ -1,3 +1,5 @@
+// Checks of locks: who has them, how they end, and what becomes of their items.
+
 import type { Queue } from '../../../client/index.ts'
 import {
   drained,

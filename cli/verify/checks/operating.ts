@@ -1,3 +1,5 @@
+// Checks of what operators rely on: settings and limits, purges, what can be seen, and who may call.
+
 import { isDeepStrictEqual } from 'node:util'
 import {
   type Client,

@@ -1,3 +1,5 @@
+// Checks of what comes back: in which order, with which text, through S3, and under many hands at once.
+
 import { randomBytes } from 'node:crypto'
 import { isOutcomeUnknown, type Queue, rawJson } from '../../../client/index.ts'
 import {
@@ -61,106 +63,6 @@ export const order: Check = {
       const popped = valuesIn(await it.pop())
       await it.push('urgent', { priority: 4 })
       same('the items', [...popped, ...(await drained(it, 4))], ['a', 'urgent', 'b', 'c'])
-    },
-  },
-}
-
-export const textKept: Check = {
-  name: 'text',
-  promise: 'An item’s text comes back byte for byte',
-  steps: {
-    'Numbers keep their spelling': unchanged(
-      '1.0',
-      '1e400',
-      '-0',
-      '1E+2',
-      '0.1000',
-      '12345678901234567890123',
-      '[1.10,-0.0]',
-    ),
-    'Keys keep their order, and their doubles': unchanged(
-      '{"b":1,"a":2,"b":3}',
-      '{"":{},"items":[{"items":[]}]}',
-      '{"__proto__":1,"constructor":null}',
-    ),
-    'White space stays between the tokens': unchanged(
-      '{ "a" :\t1 ,\n "b" : [ ] }',
-      '[ 1 ,\r\n 2 ]',
-    ),
-    'Unicode stays as it was written, raw or escaped': unchanged(
-      '"Füße 漢字 🦄 \u2028"',
-      '"\\u00fc \\ud83e\\udd84 \\ud800"',
-      '"\\u0000 \\/ \\" ]},["',
-    ),
-    'Any JSON value is an item': unchanged('null', 'true', '""', '[]', '{}', '[[[[[]]]]]'),
-    'An item may have 256 KiB': unchanged(`"${'0123456789abcdef'.repeat(16_383)}"`),
-  },
-}
-
-/** A browse and a pop give the same text back, pushed alone or in bulk. */
-function unchanged(...texts: readonly string[]): (stage: Stage) => Promise<void> {
-  return async ({ queue }) => {
-    const it = queue()
-    await it.push(rawJson(texts[0] ?? ''))
-    if (texts.length > 1) await it.pushMany(texts.slice(1).map((one) => ({ item: rawJson(one) })))
-    same('the texts of a browse', await browsed(it), texts)
-    for (const at of numbers(texts.length)) {
-      const { items } = await it.pop()
-      same('the text of a pop', items[0]?.text, texts[at])
-    }
-  }
-}
-
-const browsed = async (queue: Queue): Promise<string[]> =>
-  (await queue.peek({ limit: 100 })).items.map((item) => item.text)
-
-/** Six segments of 100. Those between the buffer at the front and the tail go to S3. */
-const ITEMS = 600
-/** Of these at least; the last ones may stay in the tail. */
-const ITEMS_SEALED = 500
-/** Small enough to go into the record and be sealed from there, as a producer's pushes are. */
-const ITEMS_A_PUSH = 10
-
-/** Over 12 KB even when compressed: such a push becomes one S3 object. */
-const LARGE_ITEMS = 200
-const LARGE_ITEM_BYTES = 200
-
-export const longQueue: Check = {
-  name: 'long-queue',
-  promise: 'A long queue goes through S3 and comes back in order',
-  waits: true,
-  steps: {
-    '600 items go to S3 and come back in order': async ({ queue, until, saw }) => {
-      const it = queue<string>({ items: ITEMS, offloads: ITEMS_SEALED })
-      const values = numbers(ITEMS).map((n) => `item ${n} ${'.'.repeat(60)}`)
-      for (let at = 0; at < ITEMS; at += ITEMS_A_PUSH) {
-        await pushAll(it, values.slice(at, at + ITEMS_A_PUSH))
-      }
-      await until('housekeeping to offload the middle of a long queue', async () => {
-        const [lane] = (await it.inspect({ consistent: true })).priorities
-        const { headOffloadedSegment: from, tailOffloadedSegment: to } = lane ?? {}
-        if (from === undefined || to === undefined) return false
-        saw('in S3', `segments ${from} to ${to} of a queue of ${ITEMS}`)
-        return true
-      })
-      const popped: string[] = []
-      let last: string | undefined
-      while (popped.length < ITEMS) {
-        const acknowledge = last === undefined ? {} : { acknowledge: last }
-        const locked = await lock(it, { count: 100, ttlSeconds: 60, ...acknowledge })
-        popped.push(...valuesIn(locked))
-        last = locked.lockId
-      }
-      same('the items', popped, values)
-      await it.acknowledge(last ?? '')
-      same('what is left', (await it.inspect({ consistent: true })).count, 0)
-    },
-
-    'A bulk push of 80 KB comes back whole': async ({ queue }) => {
-      const it = queue<string>({ items: LARGE_ITEMS })
-      const values = numbers(LARGE_ITEMS).map(() => randomBytes(LARGE_ITEM_BYTES).toString('hex'))
-      await pushAll(it, values)
-      same('the items', await drained(it, LARGE_ITEMS), values)
     },
   },
 }
@@ -299,3 +201,103 @@ function check({ sure, unsure }: Pushed, taken: readonly (readonly Numbered[])[]
 }
 
 const nameOf = ({ producer, n }: Numbered): string => `${n} of producer ${producer}`
+
+export const textKept: Check = {
+  name: 'text',
+  promise: 'An item’s text comes back byte for byte',
+  steps: {
+    'Numbers keep their spelling': unchanged(
+      '1.0',
+      '1e400',
+      '-0',
+      '1E+2',
+      '0.1000',
+      '12345678901234567890123',
+      '[1.10,-0.0]',
+    ),
+    'Keys keep their order, and their doubles': unchanged(
+      '{"b":1,"a":2,"b":3}',
+      '{"":{},"items":[{"items":[]}]}',
+      '{"__proto__":1,"constructor":null}',
+    ),
+    'White space stays between the tokens': unchanged(
+      '{ "a" :\t1 ,\n "b" : [ ] }',
+      '[ 1 ,\r\n 2 ]',
+    ),
+    'Unicode stays as it was written, raw or escaped': unchanged(
+      '"Füße 漢字 🦄 \u2028"',
+      '"\\u00fc \\ud83e\\udd84 \\ud800"',
+      '"\\u0000 \\/ \\" ]},["',
+    ),
+    'Any JSON value is an item': unchanged('null', 'true', '""', '[]', '{}', '[[[[[]]]]]'),
+    'An item may have 256 KiB': unchanged(`"${'0123456789abcdef'.repeat(16_383)}"`),
+  },
+}
+
+/** A browse and a pop give the same text back, pushed alone or in bulk. */
+function unchanged(...texts: readonly string[]): (stage: Stage) => Promise<void> {
+  return async ({ queue }) => {
+    const it = queue()
+    await it.push(rawJson(texts[0] ?? ''))
+    if (texts.length > 1) await it.pushMany(texts.slice(1).map((one) => ({ item: rawJson(one) })))
+    same('the texts of a browse', await browsed(it), texts)
+    for (const at of numbers(texts.length)) {
+      const { items } = await it.pop()
+      same('the text of a pop', items[0]?.text, texts[at])
+    }
+  }
+}
+
+const browsed = async (queue: Queue): Promise<string[]> =>
+  (await queue.peek({ limit: 100 })).items.map((item) => item.text)
+
+/** Six segments of 100. Those between the buffer at the front and the tail go to S3. */
+const ITEMS = 600
+/** Of these at least; the last ones may stay in the tail. */
+const ITEMS_SEALED = 500
+/** Small enough to go into the record and be sealed from there, as a producer's pushes are. */
+const ITEMS_A_PUSH = 10
+
+/** Over 12 KB even when compressed: such a push becomes one S3 object. */
+const LARGE_ITEMS = 200
+const LARGE_ITEM_BYTES = 200
+
+export const longQueue: Check = {
+  name: 'long-queue',
+  promise: 'A long queue goes through S3 and comes back in order',
+  waits: true,
+  steps: {
+    '600 items go to S3 and come back in order': async ({ queue, until, saw }) => {
+      const it = queue<string>({ items: ITEMS, offloads: ITEMS_SEALED })
+      const values = numbers(ITEMS).map((n) => `item ${n} ${'.'.repeat(60)}`)
+      for (let at = 0; at < ITEMS; at += ITEMS_A_PUSH) {
+        await pushAll(it, values.slice(at, at + ITEMS_A_PUSH))
+      }
+      await until('housekeeping to offload the middle of a long queue', async () => {
+        const [lane] = (await it.inspect({ consistent: true })).priorities
+        const { headOffloadedSegment: from, tailOffloadedSegment: to } = lane ?? {}
+        if (from === undefined || to === undefined) return false
+        saw('in S3', `segments ${from} to ${to} of a queue of ${ITEMS}`)
+        return true
+      })
+      const popped: string[] = []
+      let last: string | undefined
+      while (popped.length < ITEMS) {
+        const acknowledge = last === undefined ? {} : { acknowledge: last }
+        const locked = await lock(it, { count: 100, ttlSeconds: 60, ...acknowledge })
+        popped.push(...valuesIn(locked))
+        last = locked.lockId
+      }
+      same('the items', popped, values)
+      await it.acknowledge(last ?? '')
+      same('what is left', (await it.inspect({ consistent: true })).count, 0)
+    },
+
+    'A bulk push of 80 KB comes back whole': async ({ queue }) => {
+      const it = queue<string>({ items: LARGE_ITEMS })
+      const values = numbers(LARGE_ITEMS).map(() => randomBytes(LARGE_ITEM_BYTES).toString('hex'))
+      await pushAll(it, values)
+      same('the items', await drained(it, LARGE_ITEMS), values)
+    },
+  },
+}

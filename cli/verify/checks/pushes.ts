@@ -1,3 +1,5 @@
+// Checks of what a call may send: repeated, by way of the inbox, too large, or wrong.
+
 import { type Queue, rawJson } from '../../../client/index.ts'
 import type { Call } from '../../../client/transport.ts'
 import {
@@ -12,7 +14,7 @@ import {
 } from '../claims.ts'
 import type { Check, Stage } from '../stage.ts'
 
-export const KEY = 'order-17'
+const KEY = 'order-17'
 
 /** Only one of the calls did it; all others say that they repeat it. */
 function asOnce(pushed: object = {}): object {

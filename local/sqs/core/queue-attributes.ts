@@ -1,8 +1,8 @@
+// The attributes of a queue, which travel as text, the settings that they mean, and what they ask of a message.
+
 import { ACCOUNT, REGION } from '../../template/identities.ts'
 import { isWhole, MESSAGE_BYTES_MAX, type NewMessage, sha256 } from './message.ts'
 import { invalidParameter, missingParameter, SqsError } from './sqs-error.ts'
-
-// The attributes of a queue, which travel as text, and the settings that they mean.
 
 export type QueueAttributes = Readonly<Record<string, string>>
 
@@ -19,7 +19,7 @@ export type QueueSettings = {
   readonly redrive?: Redrive | undefined
 }
 
-export type Redrive = { readonly targetArn: string; readonly receivesMax: number }
+type Redrive = { readonly targetArn: string; readonly receivesMax: number }
 
 type NumberAttribute = {
   readonly min: number

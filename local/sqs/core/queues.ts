@@ -1,3 +1,5 @@
+// All queues of the machine, what goes from one to another, and the receives that wait for a message.
+
 import type { Message, NewMessage, Random, Received } from './message.ts'
 import { Queue, type ReceiveRequest, type Sent } from './queue.ts'
 import {
@@ -8,8 +10,6 @@ import {
 } from './queue-attributes.ts'
 import type { Change, QueueRecord } from './shelf.ts'
 import { invalidParameter, SqsError } from './sqs-error.ts'
-
-// All queues of the machine, and what goes from one to another.
 
 /**
  * SQS has no limit. Here messages are in the memory of a process, which has some gigabytes; half of one is a day's
@@ -194,8 +194,6 @@ function refuseAnother({ name, record }: Queue, given: QueueAttributes): void {
   )
 }
 
-// Receives that wait. The first that came is served first, as soon as there may be something for it.
-
 type Poll = {
   readonly queue: string
   readonly request: ReceiveRequest
@@ -207,6 +205,7 @@ type Poll = {
 /** The longest that a timer takes is far more. */
 const TIMER_MS_MAX = 20_000
 
+/** Receives that wait. The first that came is served first, as soon as there may be something for it. */
 export class LongPolls {
   readonly #queues: Queues
   readonly #clock: Clockwork

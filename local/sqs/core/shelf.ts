@@ -1,51 +1,10 @@
+// What a queue holds and remembers: its messages in the order in which they came, which of them are in flight or
+// delayed, which a receive looks at first, and, for FIFO queues, what was sent and received in the last five minutes.
+// Before a call that depends on the time, the queue calls `settle` with it. Each change is reported, so that it can be
+// kept.
+
 import type { Delivery, Message, Random, Received } from './message.ts'
 import type { QueueAttributes } from './queue-attributes.ts'
-
-// The messages that a FIFO queue has accepted in the last five minutes. It remembers a message even if somebody has
-// received and deleted it meanwhile.
-
-/** SQS's own; nobody can set it. */
-export const REMEMBERED_MS = 300_000
-
-export type Duplicate = {
-  readonly key: string
-  readonly id: string
-  readonly sequence: string
-  readonly untilMs: number
-}
-
-export class Duplicates {
-  /** The oldest first. */
-  readonly #byKey = new Map<string, Duplicate>()
-
-  find(key: string, nowMs: number): Duplicate | undefined {
-    const found = this.#byKey.get(key)
-    return found && found.untilMs > nowMs ? found : undefined
-  }
-
-  remember(key: string, id: string, sequence: string, nowMs: number): Duplicate {
-    const duplicate = { key, id, sequence, untilMs: nowMs + REMEMBERED_MS }
-    this.restore(duplicate)
-    return duplicate
-  }
-
-  restore(duplicate: Duplicate): void {
-    // Delete it first, so that the new entry comes at the end.
-    this.#byKey.delete(duplicate.key)
-    this.#byKey.set(duplicate.key, duplicate)
-  }
-
-  /** Whether there was something to forget. */
-  forget(nowMs: number): boolean {
-    let forgot = false
-    for (const { key, untilMs } of this.#byKey.values()) {
-      if (untilMs > nowMs) break
-      this.#byKey.delete(key)
-      forgot = true
-    }
-    return forgot
-  }
-}
 
 /** A queue's own data, without its messages. */
 export type QueueRecord = {
@@ -68,9 +27,6 @@ export type Change =
   | { readonly kind: 'forgotten'; readonly queue: string; readonly untilMs: number }
 
 export type RecordChange = (change: Change) => void
-
-// The messages of a queue in the order in which they came, and which of them are in flight or delayed. Before a call
-// that depends on the time, the queue calls `settle` with it. The shelf reports its changes, so that they can be kept.
 
 /** Ids, times and the places where it stands. */
 const MESSAGE_OVERHEAD_BYTES = 1_000
@@ -233,8 +189,6 @@ export class Shelf {
   }
 }
 
-// Which messages a receive looks at, in order.
-
 /**
  * SQS looks through this many messages for groups that are free. A backlog of one group that is larger hides the
  * groups behind it.
@@ -280,14 +234,62 @@ function pick(near: Message[], random: Random): Message {
   return picked as Message
 }
 
-// ReceiveRequestAttemptId: a client that lost the answer of a receive from a FIFO queue asks again by the same id, and
-// gets the same messages, instead of waiting until they are visible again.
+/** SQS's own; nobody can set it. */
+const REMEMBERED_MS = 300_000
+
+export type Duplicate = {
+  readonly key: string
+  readonly id: string
+  readonly sequence: string
+  readonly untilMs: number
+}
+
+/**
+ * The messages that a FIFO queue has accepted in the last five minutes. It remembers a message even if somebody has
+ * received and deleted it meanwhile.
+ */
+export class Duplicates {
+  /** The oldest first. */
+  readonly #byKey = new Map<string, Duplicate>()
+
+  find(key: string, nowMs: number): Duplicate | undefined {
+    const found = this.#byKey.get(key)
+    return found && found.untilMs > nowMs ? found : undefined
+  }
+
+  remember(key: string, id: string, sequence: string, nowMs: number): Duplicate {
+    const duplicate = { key, id, sequence, untilMs: nowMs + REMEMBERED_MS }
+    this.restore(duplicate)
+    return duplicate
+  }
+
+  restore(duplicate: Duplicate): void {
+    // Delete it first, so that the new entry comes at the end.
+    this.#byKey.delete(duplicate.key)
+    this.#byKey.set(duplicate.key, duplicate)
+  }
+
+  /** Whether there was something to forget. */
+  forget(nowMs: number): boolean {
+    let forgot = false
+    for (const { key, untilMs } of this.#byKey.values()) {
+      if (untilMs > nowMs) break
+      this.#byKey.delete(key)
+      forgot = true
+    }
+    return forgot
+  }
+}
 
 type Attempt = {
   readonly untilMs: number
   readonly received: readonly Received[]
 }
 
+/**
+ * ReceiveRequestAttemptId: a client that lost the answer of a receive from a FIFO queue asks again by the same id, and
+ * gets the same messages, instead of waiting until they are visible again.
+ */
 export class Attempts {
   readonly #byId = new Map<string, Attempt>()
 
