@@ -23,14 +23,6 @@ export function age(ms: number): string {
   return `${seconds} s`
 }
 
-/** `10:04:12`, in the reader's time zone. */
-export const clockTime = (ms: number): string => {
-  const time = new Date(ms)
-  return [time.getHours(), time.getMinutes(), time.getSeconds()]
-    .map((part) => String(part).padStart(2, '0'))
-    .join(':')
-}
-
 export const timeText = (ms: number): string => new Date(ms).toISOString().replace('.000Z', 'Z')
 
 /** From the API's epoch seconds, with milliseconds: a window may be a tenth of a second. */

@@ -6,11 +6,15 @@
 // may send every request and read the answers. The browser tells us both times: `Origin` names the page's site, and
 // after rebinding `Host` is the page's name. Programs send neither an Origin nor a foreign Host.
 
+import { once } from 'node:events'
 import {
   createServer,
   type IncomingHttpHeaders,
+  type IncomingMessage,
   type RequestListener,
   type Server,
+  type ServerOptions,
+  type ServerResponse,
 } from 'node:http'
 import { type AddressInfo, isIPv4 } from 'node:net'
 import { StartError } from './start-error.ts'
@@ -95,20 +99,6 @@ function isLoopbackOrigin(origin: string): boolean {
   return url !== null && url.origin === origin && isLoopback(url.hostname)
 }
 
-/** EventBridge's for PutEvents, and Lambda's for an event. */
-const BODY_BYTES_MAX = 1024 * 1024
-
-/** Returns nothing if the body is too long. */
-export async function readText(request: AsyncIterable<Buffer>): Promise<string | undefined> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of request) {
-    bytes += chunk.length
-    if (bytes <= BODY_BYTES_MAX) chunks.push(chunk)
-  }
-  return bytes <= BODY_BYTES_MAX ? Buffer.concat(chunks).toString('utf8') : undefined
-}
-
 type Listener = {
   readonly port: number
   /** Takes no more connections, and ends those that are left when the time is over. */
@@ -121,7 +111,7 @@ const HEADER_BYTES_MAX = 10_240
 const REQUEST_MS_MAX = 30_000
 const HEADERS_MS_MAX = 10_000
 /** Longer than clients keep a connection, so that we never close one that a client is about to use. */
-const KEEP_ALIVE_MS = 75_000
+export const KEEP_ALIVE_MS = 75_000
 /** Each is a file handle; a process has 1,024 of them on many systems. */
 const CONNECTIONS_MAX = 512
 
@@ -219,4 +209,43 @@ function listenerOf(port: number, servers: readonly Server[]): Listener {
       clearTimeout(impatience)
     },
   }
+}
+
+/** A server for the processes of the stack, at a free port. */
+export type LocalServer = { readonly endpoint: string; stop(): void }
+
+type ServedRequest = (request: IncomingMessage, response: ServerResponse) => Promise<void>
+
+/** `keepAliveTimeout`: Node's own is some seconds, after which a client's next request may find the connection gone. */
+export async function serveProcesses(
+  serve: ServedRequest,
+  options: Pick<ServerOptions, 'keepAliveTimeout'> = {},
+): Promise<LocalServer> {
+  const server = createServer(options, (request, response) => {
+    // A process that was killed in the middle of its request must not take the stack along.
+    serve(request, response).catch(() => response.destroy())
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    endpoint: `http://127.0.0.1:${port}`,
+    stop() {
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+}
+
+/** Nothing if the body is too long: it is read to its end all the same. */
+export async function readText(
+  request: AsyncIterable<Buffer>,
+  bytesMax: number,
+): Promise<string | undefined> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of request) {
+    bytes += chunk.length
+    if (bytes <= bytesMax) chunks.push(chunk)
+  }
+  return bytes <= bytesMax ? Buffer.concat(chunks).toString('utf8') : undefined
 }

@@ -4,7 +4,6 @@
 import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import type { QueuePatternsAnswer, RatePatternsAnswer } from '../../client/api-types.ts'
-import { connect, isOutcomeUnknown, isPushPopError } from '../../client/index.ts'
 import { queuePatternRequests } from '../../client/queue-calls.ts'
 import type { ConfigurationChange } from '../../engine/core/settings.ts'
 import { camelCased } from '../../shared/wire.ts'
@@ -20,10 +19,10 @@ import {
 } from '../command.ts'
 import { type ExitCode, exitCodes, interrupted, wrongUsage } from '../failure.ts'
 import { cannotRead } from '../lines/read-lines.ts'
-import { httpAuth, whereNobodyAnswers } from '../target/http.ts'
-import { withRates } from '../target/open.ts'
-import { awsOf, type Place, placeOf } from '../target/place.ts'
-import type { Answer } from '../target/target.ts'
+import { connectTo } from '../target/http.ts'
+import { type Asked, withRates } from '../target/open.ts'
+import { awsOf, type HttpPlace, placeOf, type StorePlace } from '../target/place.ts'
+import { type Answer, objectFrom } from '../target/target.ts'
 import { checkAskable, confirm, printTable, yes } from '../terminal.ts'
 import { type Column, counted, grouped } from '../text.ts'
 
@@ -252,11 +251,6 @@ type QueuePatternsTarget = {
   close(): void
 }
 
-type Asked = {
-  readonly given: Given<TargetOptions>
-  readonly io: Pick<Io, 'env' | 'interrupt'>
-}
-
 async function withQueuePatterns<R>(
   { given, io }: Asked,
   work: (target: QueuePatternsTarget) => Promise<R>,
@@ -271,22 +265,12 @@ async function withQueuePatterns<R>(
 }
 
 function overHttp(
-  place: Extract<Place, { kind: 'http' }>,
+  place: HttpPlace,
   given: Given<TargetOptions>,
   { env, interrupt }: Asked['io'],
 ): QueuePatternsTarget {
-  const { url } = place
-  const { send } = connect({ url, auth: httpAuth(place, awsOf(given), env.PUSHPOP_TOKEN) })
-  const { patterns, configurePatterns } = queuePatternRequests(async (call) => {
-    try {
-      return await send({ ...call, signal: interrupt })
-    } catch (error) {
-      if (!isPushPopError(error, 'ABORTED')) throw whereNobodyAnswers(url, error)
-      throw interrupted(
-        isOutcomeUnknown(error) ? 'Stopped; it may have been done anyway.' : 'Stopped.',
-      )
-    }
-  })
+  const { send } = connectTo(place, awsOf(given), env.PUSHPOP_TOKEN, interrupt)
+  const { patterns, configurePatterns } = queuePatternRequests(send)
   return {
     patterns: () => patterns(),
     configurePatterns: (all, ifMatch) => configurePatterns(all, { ifMatch }),
@@ -295,7 +279,7 @@ function overHttp(
 }
 
 async function onStore(
-  place: Extract<Place, { kind: 'store' }>,
+  place: StorePlace,
   given: Given<TargetOptions>,
 ): Promise<QueuePatternsTarget> {
   const [{ openStoreTarget }, { queuePatternsBody }] = await Promise.all([
@@ -320,11 +304,4 @@ async function onStore(
     },
     close,
   }
-}
-
-function objectFrom(pattern: unknown): Readonly<Record<string, unknown>> {
-  if (typeof pattern === 'object' && pattern !== null && !Array.isArray(pattern)) {
-    return pattern as Record<string, unknown>
-  }
-  throw wrongUsage(`A pattern is an object with a prefix, not ${JSON.stringify(pattern)}`)
 }

@@ -5,13 +5,13 @@ import {
   WAIT_SECONDS_MAX,
 } from '../../engine/core/limits.ts'
 import type { PopOutcome } from '../../engine/queues.ts'
-import { printable } from '../../local/terminal/terminal.ts'
+import { clockTime, printable } from '../../local/terminal/terminal.ts'
 import { present } from '../../shared/wire.ts'
 import { command, flag, integer, queueWord } from '../command.ts'
 import { exitCodes, interrupted } from '../failure.ts'
 import { detailsOf, onOneLine, seconds, withItems } from '../lines/item-lines.ts'
 import { queueLocked } from '../target/target.ts'
-import { clockTime, counted } from '../text.ts'
+import { counted } from '../text.ts'
 
 export const pop = command({
   name: 'pop',

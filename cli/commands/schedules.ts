@@ -7,7 +7,6 @@ import type {
   ScheduleAnswer,
   SchedulesAnswer,
 } from '../../client/api-types.ts'
-import { connect, isOutcomeUnknown, isPushPopError } from '../../client/index.ts'
 import { type RawJson, rawJson } from '../../client/json.ts'
 import type { ScheduleInput as Input } from '../../client/queue.ts'
 import { pathOf } from '../../client/queue-calls.ts'
@@ -21,15 +20,15 @@ import {
   command,
   duration,
   type Given,
-  type Io,
   integer,
   queueWord,
   type TargetOptions,
   text,
 } from '../command.ts'
-import { type ExitCode, exitCodes, interrupted, wrongUsage } from '../failure.ts'
-import { httpAuth, whereNobodyAnswers } from '../target/http.ts'
-import { awsOf, type Place, placeOf } from '../target/place.ts'
+import { type ExitCode, exitCodes, wrongUsage } from '../failure.ts'
+import { connectTo } from '../target/http.ts'
+import type { Asked } from '../target/open.ts'
+import { awsOf, type HttpPlace, placeOf } from '../target/place.ts'
 import type { Answer } from '../target/target.ts'
 import { printTable } from '../terminal.ts'
 import { timeText } from '../text.ts'
@@ -188,11 +187,6 @@ type SchedulesTarget = {
   resume(name: string): Promise<Answer<PauseScheduleAnswer>>
 }
 
-type Asked = {
-  readonly given: Given<TargetOptions>
-  readonly io: Pick<Io, 'env' | 'interrupt'>
-}
-
 async function withSchedules<R>(
   { given, io }: Asked,
   queue: string,
@@ -213,23 +207,13 @@ const quoted = (tag: string | undefined) =>
   present({ ifMatch: tag === undefined ? undefined : `"${tag.replaceAll('"', '')}"` })
 
 function overHttp(
-  place: Extract<Place, { kind: 'http' }>,
+  place: HttpPlace,
   given: Given<TargetOptions>,
   { env, interrupt }: Asked['io'],
   queue: string,
 ): SchedulesTarget {
-  const { url } = place
-  const { send } = connect({ url, auth: httpAuth(place, awsOf(given), env.PUSHPOP_TOKEN) })
-  const requests = scheduleRequests(async (call) => {
-    try {
-      return await send({ ...call, signal: interrupt })
-    } catch (error) {
-      if (!isPushPopError(error, 'ABORTED')) throw whereNobodyAnswers(url, error)
-      throw interrupted(
-        isOutcomeUnknown(error) ? 'Stopped; it may have been done anyway.' : 'Stopped.',
-      )
-    }
-  }, pathOf(queue))
+  const { send } = connectTo(place, awsOf(given), env.PUSHPOP_TOKEN, interrupt)
+  const requests = scheduleRequests(send, pathOf(queue))
   return {
     ...requests,
     put: (name, input, tag) => requests.put(name, scheduleBodyOf(input), quoted(tag)),

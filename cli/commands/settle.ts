@@ -4,7 +4,8 @@ import { RELEASE_DELAY_SECONDS_MAX } from '../../engine/core/limits.ts'
 import type { AcknowledgeResult } from '../../engine/queues.ts'
 import { lostLockCodes } from '../../shared/hold-lock.ts'
 import { present } from '../../shared/wire.ts'
-import { command, duration, flag, queueWord, text } from '../command.ts'
+import { idsGiven, idsOption } from '../arguments.ts'
+import { command, duration, flag, queueWord } from '../command.ts'
 import { codeOf, type ExitCode, exitCodeOf, exitCodes, messageOf, wrongUsage } from '../failure.ts'
 import type { Target } from '../target/target.ts'
 import { counted } from '../text.ts'
@@ -17,7 +18,7 @@ export const ack = command({
   summary: 'Acknowledges locks, or some items of one',
   words: [queueWord, { name: 'LOCK', kind: 'text', many: true }],
   options: {
-    ids: text('A,B', 'only these items of the lock, by their ids'),
+    ids: idsOption('only these items of the lock, by their ids'),
   },
   notes: ['A lock that has expired or is not there is named, and the exit code is 4.'],
   examples: [
@@ -27,10 +28,10 @@ export const ack = command({
   async run({ given, words, isJson, print, tell, paint, target }) {
     const [queue = '', ...lockIds] = words
     const queues = await target()
-    if (given.ids !== undefined) {
+    const ids = idsGiven(given.ids)
+    if (ids !== undefined) {
       const [lockId = ''] = lockIds
       if (lockIds.length > 1) throw wrongUsage('Cannot ack because --ids goes with one lock')
-      const ids = given.ids.split(',').filter((id) => id !== '')
       const { itemsAcknowledged } = await queues.acknowledge(queue, { lockId, ids })
       if (isJson) await print(JSON.stringify({ items_acknowledged: itemsAcknowledged }))
       else tell(`Acknowledged ${counted(itemsAcknowledged, 'item')} of ${queue}.`)
@@ -108,7 +109,7 @@ export const release = command({
   summary: 'Gives back a lock, or some items of one, now or later',
   words: [queueWord, { name: 'LOCK', kind: 'text' }],
   options: {
-    ids: text('A,B', 'only these items of the lock, by their ids'),
+    ids: idsOption('only these items of the lock, by their ids'),
     delay: duration(
       0,
       RELEASE_DELAY_SECONDS_MAX,
@@ -126,7 +127,7 @@ export const release = command({
   async run({ given, words, isJson, print, tell, target }) {
     const [queue = '', lockId = ''] = words
     const { delay: delaySeconds, overtake } = given
-    const ids = given.ids?.split(',').filter((id) => id !== '')
+    const ids = idsGiven(given.ids)
     const queues = await target()
     const { itemsReleased } = await queues.release(
       queue,

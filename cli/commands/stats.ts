@@ -4,13 +4,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { LaneState } from '../../engine/queues.ts'
 import { stateBody } from '../../lambdas/http/state-body.ts'
+import { clockTime } from '../../local/terminal/terminal.ts'
 import { isDeadLetterQueue } from '../../shared/bounds.ts'
 import { present } from '../../shared/wire.ts'
 import { type Context, choice, command, flag, integer, text } from '../command.ts'
 import { type ExitCode, exitCodes, explain, wrongUsage } from '../failure.ts'
 import type { Listed, State, Target } from '../target/target.ts'
 import { openScreen } from '../terminal.ts'
-import { age, type Column, clockTime, counted, grouped, tableLines } from '../text.ts'
+import { age, type Column, counted, grouped, tableLines } from '../text.ts'
 
 type Snapshot = {
   readonly states: readonly State[]

@@ -7,7 +7,7 @@ import { type Context, command, flag, integer, type Terminal, text } from '../co
 import { type ExitCode, exitCodes, failed, interrupted, messageOf, wrongUsage } from '../failure.ts'
 import { version } from '../program.ts'
 import { httpAuth, whereNobodyAnswers } from '../target/http.ts'
-import { awsOf, type Place, placeOf } from '../target/place.ts'
+import { awsOf, type HttpPlace, placeOf } from '../target/place.ts'
 import { progressBarOn } from '../terminal.ts'
 import { tableLines } from '../text.ts'
 import {
@@ -125,7 +125,7 @@ async function list(context: Run, checks: readonly Check[]): Promise<void> {
 
 async function playThrough(
   context: Run,
-  place: Extract<Place, { readonly kind: 'http' }>,
+  place: HttpPlace,
   checks: readonly Check[],
 ): Promise<Played> {
   const { given, io, isJson, interrupt, tell, print, paint, paintOut } = context

@@ -16,7 +16,7 @@ import { type Engine, readRecord } from '../../engine/driver/engine.ts'
 import { readQueuePatterns } from '../../engine/driver/queue-settings.ts'
 import { segmentRows } from '../../engine/requests/segment-rows.ts'
 import { decodePatternsWalk, type PatternsWalk } from '../../engine/upkeep/apply-patterns.ts'
-import type { AwsSettings, Place } from '../target/place.ts'
+import type { AwsSettings, StorePlace } from '../target/place.ts'
 import { storeClients } from '../target/store-target.ts'
 import { contradictionsIn } from './check-record.ts'
 import { checkItems, checkLater } from './check-stored.ts'
@@ -196,10 +196,7 @@ type Surgery = {
   close(): void
 }
 
-export function openSurgery(
-  { table, bucket }: Extract<Place, { kind: 'store' }>,
-  aws: AwsSettings,
-): Surgery {
+export function openSurgery({ table, bucket }: StorePlace, aws: AwsSettings): Surgery {
   const { dynamodb, s3 } = storeClients(aws)
   const documents = DynamoDBDocumentClient.from(dynamodb)
   const engine = createEngine({

@@ -2,33 +2,21 @@
 // here: after each sleep the service says whether it has come, because two clocks differ. Ctrl-C gives the place up.
 
 import type { VerifyTicketAnswer } from '../../client/api-types.ts'
-import { connect, isOutcomeUnknown, isPushPopError } from '../../client/index.ts'
 import { delay } from '../../client/json.ts'
 import { type DecideRequest, patternRequests, rateRequests } from '../../client/rate.ts'
-import type { Send } from '../../client/transport.ts'
 import { WAIT_MS_DEFAULT } from '../../rate/core/bounds.ts'
 import { type Failure, interrupted } from '../failure.ts'
-import { httpAuth, whereNobodyAnswers } from './http.ts'
-import type { AwsSettings, Place } from './place.ts'
+import { connectTo } from './http.ts'
+import type { AwsSettings, HttpPlace } from './place.ts'
 import type { Answer, DecisionBody, Rates } from './target.ts'
 
-/** The client's requests; `--json` prints their answers as they come. */
 export function openHttpRates(
-  place: Extract<Place, { kind: 'http' }>,
+  place: HttpPlace,
   aws: AwsSettings,
   token: string | undefined,
   interrupt: AbortSignal,
 ): Rates {
-  const { url, asTyped } = place
-  const connected = connect({ url, auth: httpAuth(place, aws, token) })
-  const send: Send = async (call) => {
-    try {
-      return await connected.send({ ...call, signal: interrupt })
-    } catch (error) {
-      if (isPushPopError(error, 'ABORTED')) throw stopped(isOutcomeUnknown(error))
-      throw whereNobodyAnswers(url, error)
-    }
-  }
+  const { send, sendAnyway } = connectTo(place, aws, token, interrupt)
   const limit = (key: string) => rateRequests(send, key)
   const { patterns, configurePatterns } = patternRequests(send)
   return {
@@ -36,7 +24,7 @@ export function openHttpRates(
       // Asking again after a lost answer would take another place, so the script gets the error.
       if (!request.canWait) return limit(key).decide(request, { repeatLost: false })
       // Ctrl-C must not interrupt this: that is the moment to give the place up.
-      const { giveUp } = rateRequests(connected.send, key)
+      const { giveUp } = rateRequests(sendAnyway, key)
       return waitForTurn({ ...limit(key), giveUp }, request, interrupt)
     },
     state: (key) => limit(key).state(),
@@ -47,14 +35,11 @@ export function openHttpRates(
     configurePatterns: (all, etag) => configurePatterns(all, { ifMatch: etag }),
     verify: (key, ticket) => limit(key).verify(ticket),
     giveUp: (key, ticket) => limit(key).giveUp(ticket),
-    asTyped,
+    asTyped: place.asTyped,
     // Connections that are kept alive end with the process.
     close() {},
   }
 }
-
-const stopped = (isDoubtful: boolean) =>
-  interrupted(isDoubtful ? 'Stopped; it may have been done anyway.' : 'Stopped.')
 
 /** A timer may be early, or this machine's clock faster than the service's; but not this often in a row. */
 const SLEEPS_MAX = 20

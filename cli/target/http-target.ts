@@ -4,12 +4,12 @@ import type { AcknowledgeResult } from '../../engine/queues.ts'
 import { present } from '../../shared/wire.ts'
 import { tellWait } from '../terminal.ts'
 import { httpAuth, reachable } from './http.ts'
-import type { AwsSettings, Place } from './place.ts'
+import type { AwsSettings, HttpPlace } from './place.ts'
 import type { Configured, State, Target } from './target.ts'
 
 /** The HTTP client behind the engine's verbs, which take the queue as their first argument. */
 export function openHttpTarget(
-  place: Extract<Place, { kind: 'http' }>,
+  place: HttpPlace,
   aws: AwsSettings,
   token: string | undefined,
   tell: (line: string) => void,

@@ -1,14 +1,22 @@
-// What all calls over HTTP share: the credentials, and what to tell a person where nobody answers.
+// What all calls over HTTP share: the credentials, how Ctrl-C ends them, and what to tell a person where nobody
+// answers.
 
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { cannotSendCredentials, isSafeForCredentials } from '../../client/auth.ts'
-import { type Auth, isPushPopError, PushPopError } from '../../client/index.ts'
-import { exitCodes, Failure, hasCode, messageOf, wrongUsage } from '../failure.ts'
-import type { AwsSettings, Place } from './place.ts'
+import {
+  type Auth,
+  connect,
+  isOutcomeUnknown,
+  isPushPopError,
+  PushPopError,
+} from '../../client/index.ts'
+import type { Send } from '../../client/transport.ts'
+import { exitCodes, Failure, hasCode, interrupted, messageOf, wrongUsage } from '../failure.ts'
+import type { AwsSettings, HttpPlace } from './place.ts'
 import type { Target } from './target.ts'
 
 export function httpAuth(
-  { url, auth }: Extract<Place, { kind: 'http' }>,
+  { url, auth }: HttpPlace,
   aws: AwsSettings,
   token: string | undefined,
 ): Auth {
@@ -59,6 +67,27 @@ function regionIn(url: string): string | undefined {
   const region = process.env.AWS_REGION || process.env.AWS_DEFAULT_REGION
   if (region) return region
   throw wrongUsage(`Cannot sign for ${url} because its name tells no AWS region; give --region`)
+}
+
+/** `send` ends with Ctrl-C, and says what to do where nobody answers; `sendAnyway` goes on. */
+export function connectTo(
+  place: HttpPlace,
+  aws: AwsSettings,
+  token: string | undefined,
+  interrupt: AbortSignal,
+): { readonly send: Send; readonly sendAnyway: Send } {
+  const { send: sendAnyway } = connect({ url: place.url, auth: httpAuth(place, aws, token) })
+  const send: Send = async (call) => {
+    try {
+      return await sendAnyway({ ...call, signal: interrupt })
+    } catch (error) {
+      if (!isPushPopError(error, 'ABORTED')) throw whereNobodyAnswers(place.url, error)
+      throw interrupted(
+        isOutcomeUnknown(error) ? 'Stopped; it may have been done anyway.' : 'Stopped.',
+      )
+    }
+  }
+  return { send, sendAnyway }
 }
 
 /** Errors of a connection that was never made: nothing was sent, and nothing changed. */

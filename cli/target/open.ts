@@ -5,7 +5,8 @@ import type { Given, Io, TargetOptions } from '../command.ts'
 import { awsOf, type Environment, placeOf } from './place.ts'
 import type { Rates, Target } from './target.ts'
 
-type Asked = {
+/** What a command was asked, as far as it says where to go. */
+export type Asked = {
   readonly given: Given<TargetOptions>
   readonly io: Pick<Io, 'env' | 'interrupt'>
 }

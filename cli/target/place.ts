@@ -8,20 +8,23 @@ import { wrongUsage } from '../failure.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
+export type HttpPlace = {
+  readonly kind: 'http'
+  readonly url: string
+  readonly auth: 'iam' | 'token' | 'none'
+  /** How it was named on the command line, for a line to copy. */
+  readonly asTyped: string
+}
+
+export type StorePlace = {
+  readonly kind: 'store'
+  readonly table: string
+  readonly bucket: string
+  readonly asTyped: string
+}
+
 /** Where the queues are, from options and environment; an option wins. */
-export type Place =
-  | {
-      readonly kind: 'http'
-      readonly url: string
-      readonly auth: 'iam' | 'token' | 'none'
-      readonly asTyped: string
-    }
-  | {
-      readonly kind: 'store'
-      readonly table: string
-      readonly bucket: string
-      readonly asTyped: string
-    }
+export type Place = HttpPlace | StorePlace
 
 export function placeOf(given: Given<TargetOptions>, env: Environment): Place {
   if (given.endpoint !== undefined && (given.table ?? given.bucket) !== undefined) {
@@ -48,7 +51,7 @@ function storeOf(
   given: Given<TargetOptions>,
   env: Environment,
   table: string | undefined,
-): Extract<Place, { kind: 'store' }> {
+): StorePlace {
   const bucket = given.bucket ?? env.PUSHPOP_BUCKET
   if (!table) throw wrongUsage('--bucket needs --table: the table that the bucket belongs to')
   if (!bucket) throw wrongUsage('--table needs --bucket: long queues and large pushes are there')

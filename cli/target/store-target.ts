@@ -5,7 +5,7 @@ import { QUEUES_PER_PAGE_MAX } from '../../engine/core/limits.ts'
 import { type Configuration, tagOf } from '../../engine/core/settings.ts'
 import { createQueues, type Queues, type SchedulingVerbs } from '../../engine/queues.ts'
 import { present } from '../../shared/wire.ts'
-import type { AwsSettings, Place } from './place.ts'
+import type { AwsSettings, StorePlace } from './place.ts'
 import type { Configured, Listed, Target } from './target.ts'
 
 type StoreClients = { readonly dynamodb: DynamoDBClient; readonly s3: S3Client }
@@ -24,7 +24,7 @@ export const fromAfar = (): RequestHandler =>
   createRequestHandler({ connectTimeoutMs: 5_000, answerTimeoutMs: 30_000 })
 
 export function openStoreTarget(
-  { table, bucket, asTyped }: Extract<Place, { kind: 'store' }>,
+  { table, bucket, asTyped }: StorePlace,
   aws: AwsSettings,
 ): Target & Pick<Queues, 'patterns' | 'configurePatterns' | keyof SchedulingVerbs> {
   const { dynamodb, s3 } = storeClients(aws)

@@ -21,9 +21,9 @@ import type {
   QueueState,
   Queues,
 } from '../../engine/queues.ts'
+import { clockTime } from '../../local/terminal/terminal.ts'
 import { present } from '../../shared/wire.ts'
-import { exitCodes, Failure } from '../failure.ts'
-import { clockTime } from '../text.ts'
+import { exitCodes, Failure, wrongUsage } from '../failure.ts'
 
 /**
  * What commands talk to: the engine's own verbs, over HTTP or directly on the table. Items are JSON text both
@@ -147,6 +147,14 @@ export async function* pagesOf(
     cursor = page.cursor
     if (cursor === undefined) return
   }
+}
+
+/** Whatever a file of patterns holds: the service judges the rest of it. */
+export function objectFrom(pattern: unknown): Readonly<Record<string, unknown>> {
+  if (typeof pattern === 'object' && pattern !== null && !Array.isArray(pattern)) {
+    return pattern as Record<string, unknown>
+  }
+  throw wrongUsage(`A pattern is an object with a prefix, not ${JSON.stringify(pattern)}`)
 }
 
 /** Somebody else's lock, or a delay: what a pop meets on a queue that is worked exclusively. */

@@ -25,19 +25,19 @@ export type FunctionSetting = {
   readonly atStart?: object
 }
 
-/** In the template's metadata: tells the stack on one machine that this function holds its calls. */
-export const HOLDS_CALLS = 'pushpop:holds-calls'
-
-/** In the template's metadata: what the stack on one machine calls this function with when it may have lost events. */
-export const AFTER_LOSS = 'pushpop:after-loss'
-export const AFTER_RESTART = 'pushpop:after-restart'
-export const AT_START = 'pushpop:at-start'
+/** In a function's metadata in the template: what the stack on one machine must know of it. */
+export const metadata = {
+  holdsCalls: 'pushpop:holds-calls',
+  /** What it is called with when events may have been lost. */
+  afterLoss: 'pushpop:after-loss',
+  afterRestart: 'pushpop:after-restart',
+  atStart: 'pushpop:at-start',
+  /** Only with `LOCAL`: the sources that it was bundled from, to bundle it again. */
+  bundledFrom: 'pushpop:bundled-from',
+} as const
 
 /** In the context: the app is synthesised to run on one machine. */
 export const LOCAL = 'pushpop:local'
-
-/** In the template's metadata, only then: the sources that a function was bundled from, to bundle it again. */
-export const BUNDLED_FROM = 'pushpop:bundled-from'
 
 /**
  * The gateway gives up after 30 seconds, and a caller that hangs up learns nothing: the function

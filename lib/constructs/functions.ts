@@ -23,18 +23,15 @@ import { BundledHandlers } from '../bundling/bundled-code.ts'
 import { letCall } from './background.ts'
 import { acceptFindings, kept } from './every-resource.ts'
 import {
-  AFTER_LOSS,
-  AFTER_RESTART,
-  AT_START,
   announceFiles,
   announceSetting,
   applyInboxSetting,
   type Concurrency,
   type FunctionSetting,
   functionSettings,
-  HOLDS_CALLS,
   handlerFiles,
   inboxFiles,
+  metadata,
   rateFiles,
   wakeSetting,
 } from './function-settings.ts'
@@ -229,10 +226,10 @@ export class ServiceFunction extends LambdaFunction {
       tracing: tracing ? Tracing.ACTIVE : Tracing.DISABLED,
     })
     const resource = this.node.defaultChild as CfnResource
-    if (setting.holdsCalls) resource.addMetadata(HOLDS_CALLS, true)
-    if (setting.afterLoss) resource.addMetadata(AFTER_LOSS, setting.afterLoss)
-    if (setting.afterRestart) resource.addMetadata(AFTER_RESTART, setting.afterRestart)
-    if (setting.atStart) resource.addMetadata(AT_START, setting.atStart)
+    if (setting.holdsCalls) resource.addMetadata(metadata.holdsCalls, true)
+    if (setting.afterLoss) resource.addMetadata(metadata.afterLoss, setting.afterLoss)
+    if (setting.afterRestart) resource.addMetadata(metadata.afterRestart, setting.afterRestart)
+    if (setting.atStart) resource.addMetadata(metadata.atStart, setting.atStart)
     if (tracing) {
       acceptFindings(role, {
         'AwsSolutions-IAM5[Resource::*]':

@@ -23,7 +23,7 @@ import { checkConsumer, checkTimeout, queueMatchers, takesDeadLetters } from './
 import type { Events } from './events.ts'
 import { acceptFindings } from './every-resource.ts'
 import type { Bundling } from './function-settings.ts'
-import { BUNDLED_FROM, LOCAL } from './function-settings.ts'
+import { LOCAL, metadata } from './function-settings.ts'
 import { ServiceFunction } from './functions.ts'
 
 /** Lambda keeps an event that it cannot run for no longer than this. */
@@ -84,7 +84,7 @@ export class PushPopConsumer extends Construct {
       if (made && this.node.tryGetContext(LOCAL)) {
         const from = { entry: resolve(entry), files: ownFilesOf(made), bundling }
         const resource = consumer.node.defaultChild as CfnFunction
-        resource.addMetadata(BUNDLED_FROM, from)
+        resource.addMetadata(metadata.bundledFrom, from)
       }
       return consumer
     } finally {

@@ -17,16 +17,12 @@ import type { Authorisation, Throttle } from './http-api.ts'
 import {
   anything,
   aTopic,
+  bounds,
   type Check,
   type Checks,
-  CONCURRENCY_BOUNDS,
   checkProperties,
   duration,
-  EVENT_ARCHIVE_DAYS,
-  IDEMPOTENCY_TTL_SECONDS,
-  INBOX_CONCURRENCY_BOUNDS,
   ISSUER_RULE,
-  ITEM_AGE_SECONDS,
   integer,
   isIssuer,
   isObject,
@@ -36,15 +32,11 @@ import {
   mustBe,
   ORIGIN_RULE,
   oneOf,
-  RATE_HOLD_SECONDS,
-  REMIND_AFTER_SECONDS,
-  SWEEP_EVERY_SECONDS,
   settings,
-  WAITING_POPS,
   yesOrNo,
 } from './property-checks.ts'
 
-const environments = integer(CONCURRENCY_BOUNDS)
+const environments = integer(bounds.concurrency)
 
 const concurrency = settings<Concurrency>({
   Push: environments,
@@ -123,13 +115,13 @@ const checks: Checks<PushPopProps> = {
   throwaway: yesOrNo,
   throttle,
   wake: yesOrNo,
-  sweepEvery: duration(SWEEP_EVERY_SECONDS),
+  sweepEvery: duration(bounds.sweepEverySeconds),
   sweepers: oneOf(sweeperCounts),
-  remindAfter: duration(REMIND_AFTER_SECONDS),
+  remindAfter: duration(bounds.remindAfterSeconds),
   queueConfig: listOf(pattern),
-  idempotencyTtl: duration(IDEMPOTENCY_TTL_SECONDS),
-  rateHold: duration(RATE_HOLD_SECONDS, { isWhole: false }),
-  waitingPops: integer(WAITING_POPS),
+  idempotencyTtl: duration(bounds.idempotencyTtlSeconds),
+  rateHold: duration(bounds.rateHoldSeconds, { isWhole: false }),
+  waitingPops: integer(bounds.waitingPops),
   concurrency,
   corsOrigins: listOf(must(ORIGIN_RULE, isOrigin)),
   logLevel: oneOf(logLevels),
@@ -148,12 +140,12 @@ const checks: Checks<PushPopProps> = {
       (Token.isUnresolved(value) || /^[A-Za-z0-9._-]{1,256}$/.test(value)),
   ),
   events: yesOrNo,
-  eventArchive: duration(EVENT_ARCHIVE_DAYS, { unit: 'days' }),
+  eventArchive: duration(bounds.eventArchiveDays, { unit: 'days' }),
   inbox: yesOrNo,
-  inboxConcurrency: integer(INBOX_CONCURRENCY_BOUNDS),
+  inboxConcurrency: integer(bounds.inboxConcurrency),
   alarms: yesOrNo,
   alarmTopic: aTopic,
-  itemAgeAlarm: duration(ITEM_AGE_SECONDS),
+  itemAgeAlarm: duration(bounds.itemAgeSeconds),
   dashboard: yesOrNo,
 }
 
@@ -168,7 +160,7 @@ export function checkService(id: string, props: PushPopProps): void {
   } catch (error) {
     refuse(`of \`queueConfig\`: ${(error as Error).message}`)
   }
-  const { ReturnExpiredLocks: reserved = CONCURRENCY_BOUNDS.max } = concurrency
+  const { ReturnExpiredLocks: reserved = bounds.concurrency.max } = concurrency
   const needed = sweepersAtOnce(sweepers, sweepEvery)
   if (reserved < needed) {
     refuse(

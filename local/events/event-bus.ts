@@ -2,11 +2,15 @@
 // memory: an event that is not delivered yet ends with the stack.
 
 import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
-import { isFromAPage, NOT_FOR_PAGES, readText } from '../loopback.ts'
+import {
+  isFromAPage,
+  type LocalServer,
+  NOT_FOR_PAGES,
+  readText,
+  serveProcesses,
+} from '../loopback.ts'
 import { messageOf } from '../start-error.ts'
 import { type SqsApi, SqsApiError } from '../stores/store-api.ts'
 import { isObject } from '../template/assembly.ts'
@@ -104,33 +108,20 @@ const refusal = (ErrorCode: string, ErrorMessage: string): PutEventsResult => ({
   ErrorMessage,
 })
 
-export type PutEventsServer = { readonly endpoint: string; stop(): void }
-
 /** EventBridge's own. */
 const ENTRIES_MAX = 10
+/** Lambda's, too. */
+const BODY_BYTES_MAX = 1024 * 1024
 
 /** Where the SDK of a local function sends PutEvents. */
-export async function startPutEventsServer(buses: EventBuses): Promise<PutEventsServer> {
-  const server = createServer((request, response) => {
-    // A process that was killed in the middle of its request must not take the stack along.
-    serve(buses, request, response).catch(() => response.destroy())
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  return {
-    endpoint: `http://127.0.0.1:${port}`,
-    stop() {
-      server.close()
-      server.closeAllConnections()
-    },
-  }
-}
+export const startPutEventsServer = (buses: EventBuses): Promise<LocalServer> =>
+  serveProcesses((request, response) => serve(buses, request, response))
 
 async function serve(buses: EventBuses, request: IncomingMessage, response: ServerResponse) {
   const { headers } = request
   const { status, output } = isFromAPage(headers)
     ? refusedCall('AccessDeniedException', NOT_FOR_PAGES, 403)
-    : answer(buses, String(headers['x-amz-target']), await readText(request))
+    : answer(buses, String(headers['x-amz-target']), await readText(request, BODY_BYTES_MAX))
   response.writeHead(status, { 'content-type': 'application/x-amz-json-1.1' })
   response.end(JSON.stringify(output))
 }

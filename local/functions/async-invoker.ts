@@ -1,13 +1,13 @@
-// Events that nobody waits for: Lambda queues them, runs them when it can, and tries twice more after a failure. Here
-// the queue is in memory and ends with the stack. Schedules, buses and other functions (by Lambda's Invoke) bring them.
-// After a restart, or when code is replaced, a hold lets none begin until it is known whose locks are over.
-
-import { once } from 'node:events'
-import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { decode } from '../gateway/requests.ts'
-import { isFromAPage, NOT_FOR_PAGES, readText } from '../loopback.ts'
+import {
+  isFromAPage,
+  type LocalServer,
+  NOT_FOR_PAGES,
+  readText,
+  serveProcesses,
+} from '../loopback.ts'
 import type { FunctionPlan } from '../template/plan-functions.ts'
 import type { FunctionPool } from './function-pool.ts'
 import type { Outcome } from './messages.ts'
@@ -148,39 +148,26 @@ export class AsyncInvoker {
   }
 }
 
-export type InvokeServer = { readonly endpoint: string; stop(): void }
-
 type Answer = { readonly status: number; readonly type?: string; readonly message?: string }
 
 const PATH = /^\/2015-03-31\/functions\/([^/?]+)\/invocations(\?.*)?$/
 
+/** Lambda's. */
+const EVENT_BYTES_MAX = 1024 * 1024
+
 /** Lambda's Invoke, by which a function of the stack calls another one with an event and does not wait. */
-export async function startInvokeServer(
+export const startInvokeServer = (
   functions: readonly FunctionPlan[],
   invoker: Pick<AsyncInvoker, 'submit'>,
-): Promise<InvokeServer> {
-  const server = createServer((request, response) => {
-    answer(functions, invoker, request)
-      .then(({ status, type, message }) => {
-        response.writeHead(status, {
-          'content-type': 'application/json',
-          ...(type !== undefined && { 'x-amzn-errortype': type }),
-        })
-        response.end(type === undefined ? '' : JSON.stringify({ Type: 'User', message }))
-      })
-      // A process that was killed in the middle of its request must not take the stack along.
-      .catch(() => response.destroy())
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  return {
-    endpoint: `http://127.0.0.1:${port}`,
-    stop() {
-      server.close()
-      server.closeAllConnections()
-    },
-  }
-}
+): Promise<LocalServer> =>
+  serveProcesses(async (request, response) => {
+    const { status, type, message } = await answer(functions, invoker, request)
+    response.writeHead(status, {
+      'content-type': 'application/json',
+      ...(type !== undefined && { 'x-amzn-errortype': type }),
+    })
+    response.end(type === undefined ? '' : JSON.stringify({ Type: 'User', message }))
+  })
 
 async function answer(
   functions: readonly FunctionPlan[],
@@ -204,7 +191,7 @@ async function answer(
   if (!called) {
     return refusal('ResourceNotFoundException', `There is no function ${name} in this stack`, 404)
   }
-  const text = await readText(request)
+  const text = await readText(request, EVENT_BYTES_MAX)
   if (text === undefined) {
     return refusal('RequestTooLargeException', 'The event may have up to 1 MiB', 413)
   }

@@ -3,11 +3,16 @@
 // power cut of the machine in the same moment: that would take a sync of the disk for each request.)
 
 import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import { isFromAPage, NOT_FOR_PAGES } from '../loopback.ts'
+import {
+  isFromAPage,
+  KEEP_ALIVE_MS,
+  type LocalServer,
+  NOT_FOR_PAGES,
+  readText,
+  serveProcesses,
+} from '../loopback.ts'
 import { cannotUse, messageOf } from '../start-error.ts'
 import { isObject } from '../template/assembly.ts'
 import { actions, receiveMessage } from './actions.ts'
@@ -16,8 +21,6 @@ import { type Clockwork, LongPolls, Queues } from './core/queues.ts'
 import type { Change, Duplicate } from './core/shelf.ts'
 import { SqsError } from './core/sqs-error.ts'
 import type { Input } from './input.ts'
-
-export type EmbeddedSqs = { readonly endpoint: string; stop(): void }
 
 type SqsSettings = {
   /** Of SQLite. */
@@ -29,19 +32,16 @@ type SqsSettings = {
 
 /** A batch of 1 MiB in which each character is escaped. */
 const BODY_BYTES_MAX = 8 * 1_048_576
-/** Longer than clients keep a connection, so that we never close one that a client is about to use. */
-const KEEP_ALIVE_MS = 75_000
 
 type Answer = { readonly status: number; readonly output: object; readonly code?: string }
 
-export async function startSqs(settings: SqsSettings): Promise<EmbeddedSqs> {
+export async function startSqs(settings: SqsSettings): Promise<LocalServer> {
   const sqs = new Sqs(settings)
-  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
-    sqs.serve(request, response).catch(() => response.destroy())
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  return { endpoint: `http://127.0.0.1:${port}`, stop: () => sqs.stop(server) }
+  const { endpoint, stop } = await serveProcesses(
+    (request, response) => sqs.serve(request, response),
+    { keepAliveTimeout: KEEP_ALIVE_MS },
+  )
+  return { endpoint, stop: () => sqs.stop(stop) }
 }
 
 class Sqs {
@@ -78,11 +78,10 @@ class Sqs {
     response.end(JSON.stringify(output))
   }
 
-  stop(server: Server): void {
+  stop(stopServer: () => void): void {
     this.#isStopped = true
     this.#polls.stop()
-    server.close()
-    server.closeAllConnections()
+    stopServer()
     this.#file.close()
   }
 
@@ -93,7 +92,7 @@ class Sqs {
     }
     const name = String(headers['x-amz-target']).replace(/^AmazonSQS\./, '')
     try {
-      const input = parse(await readText(request))
+      const input = parse(await readText(request, BODY_BYTES_MAX))
       const output = await this.#run(name, input, `http://${headers.host}`, gone)
       this.#write()
       this.#polls.look()
@@ -132,7 +131,13 @@ function fault(error: unknown): Answer {
   return { status: 500, output: { __type: 'InternalFailure', message } }
 }
 
-function parse(text: string): Input {
+function parse(text: string | undefined): Input {
+  if (text === undefined) {
+    throw new SqsError(
+      'SerializationException',
+      `The request has more than ${BODY_BYTES_MAX} bytes.`,
+    )
+  }
   try {
     const input: unknown = JSON.parse(text)
     if (isObject(input)) return input
@@ -140,17 +145,6 @@ function parse(text: string): Input {
     // Falls through to the same sentence.
   }
   throw new SqsError('SerializationException', 'The body of the request is not an object of JSON.')
-}
-
-async function readText(request: AsyncIterable<Buffer>): Promise<string> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of request) {
-    bytes += chunk.length
-    if (bytes <= BODY_BYTES_MAX) chunks.push(chunk)
-  }
-  if (bytes <= BODY_BYTES_MAX) return Buffer.concat(chunks).toString('utf8')
-  throw new SqsError('SerializationException', `The request has more than ${BODY_BYTES_MAX} bytes.`)
 }
 
 const TABLES = `

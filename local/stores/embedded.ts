@@ -10,7 +10,7 @@ import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Readable } from 'node:stream'
 import type { default as S3rver } from '@20minutes/s3rver'
-import { isFromAPage, NOT_FOR_PAGES } from '../loopback.ts'
+import { isFromAPage, type LocalServer, NOT_FOR_PAGES } from '../loopback.ts'
 import { StartError } from '../start-error.ts'
 
 export type EmbeddedDynamodb = {
@@ -174,10 +174,8 @@ export class StreamRows {
   }
 }
 
-export type EmbeddedS3 = { readonly endpoint: string; stop(): void }
-
 /** s3rver on a folder, with three of its writes replaced. */
-export async function startS3(directory: string): Promise<EmbeddedS3> {
+export async function startS3(directory: string): Promise<LocalServer> {
   const buckets = join(directory, 's3')
   // Beside the buckets, not among them, so that no listing shows a write that a crash cut off.
   const incoming = join(directory, 's3-incoming')

@@ -1,12 +1,5 @@
 import { join } from 'node:path'
-import type { Bundling } from '../../lib/constructs/function-settings.ts'
-import {
-  AFTER_LOSS,
-  AFTER_RESTART,
-  AT_START,
-  BUNDLED_FROM,
-  HOLDS_CALLS,
-} from '../../lib/constructs/function-settings.ts'
+import { type Bundling, metadata } from '../../lib/constructs/function-settings.ts'
 import { StartError } from '../start-error.ts'
 import { isObject } from './assembly.ts'
 import type { ResolvedResource, Resources } from './resources.ts'
@@ -91,10 +84,10 @@ function planFunction(
   }
   const retries = invokeConfig && numberOf(invokeConfig, 'MaximumRetryAttempts')
   const {
-    [AFTER_LOSS]: afterLoss,
-    [AFTER_RESTART]: afterRestart,
-    [AT_START]: atStart,
-    [BUNDLED_FROM]: bundledFrom,
+    [metadata.afterLoss]: afterLoss,
+    [metadata.afterRestart]: afterRestart,
+    [metadata.atStart]: atStart,
+    [metadata.bundledFrom]: bundledFrom,
   } = resource.metadata
   return {
     id: resource.logicalId,
@@ -105,7 +98,7 @@ function planFunction(
     environment: environmentOf(resource),
     memoryMb: numberOf(resource, 'MemorySize') ?? MEMORY_MB,
     timeoutMs: (numberOf(resource, 'Timeout') ?? TIMEOUT_SECONDS) * 1000,
-    ...(resource.metadata[HOLDS_CALLS] === true && { holdsCalls: true as const }),
+    ...(resource.metadata[metadata.holdsCalls] === true && { holdsCalls: true as const }),
     ...(isObject(afterLoss) && { afterLoss }),
     ...(isObject(afterRestart) && { afterRestart }),
     ...(isObject(atStart) && { atStart }),
