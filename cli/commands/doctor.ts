@@ -1,3 +1,6 @@
+// `doctor`: recounts a queue on its table and bucket, tells what is wrong, and on request deletes what nothing can ever
+// ask for again.
+
 import { command, flag, queueWord } from '../command.ts'
 import { type Examination, examine, openSurgery } from '../doctor/examine.ts'
 import { type Finding, isStray, sentenceOf } from '../doctor/finding.ts'

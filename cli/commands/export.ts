@@ -1,3 +1,6 @@
+// `export`: copies all items of a queue as lines. The file and the note beside it always agree on a whole page, so an
+// export that was cut off can go on.
+
 import { PRIORITY_MAX } from '../../engine/core/limits.ts'
 import { command, flag, integer, queueWord, text } from '../command.ts'
 import { exitCodes, interrupted, wrongUsage } from '../failure.ts'

@@ -1,3 +1,6 @@
+// `import`: pushes the lines of drain or export. Each batch has a key of its contents and place, so the same lines are
+// pushed once.
+
 import { command, flag, queueWord, text } from '../command.ts'
 import { exitCodes } from '../failure.ts'
 import { freshKey, importKey, readStored } from '../lines/item-lines.ts'

@@ -1,3 +1,5 @@
+// `pop`: takes items and prints them. If nobody reads them any more, or Ctrl-C came first, what was locked goes back.
+
 import {
   ITEMS_PER_POP_MAX,
   LOCK_TTL_SECONDS_DEFAULT,

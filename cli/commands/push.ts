@@ -1,3 +1,5 @@
+// `push`: arguments or lines as items, in order. All lines of a batch are checked before it is sent.
+
 import { DELAY_SECONDS_MAX, ITEM_TTL_SECONDS_MAX, PRIORITY_MAX } from '../../engine/core/limits.ts'
 import { present } from '../../shared/wire.ts'
 import { msIn } from '../arguments.ts'

@@ -1,3 +1,5 @@
+// `rate-secret`: the secret that signs tickets, in the table itself. It is never shown.
+
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import {
   createTicketSecrets,

@@ -1,3 +1,5 @@
+// What the doctor can find, and how it says so.
+
 import { counted, timeText } from '../text.ts'
 
 export type Finding =

@@ -1,3 +1,5 @@
+// Queues in the table itself, by the engine, for somebody who may be far from the region.
+
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { S3Client } from '@aws-sdk/client-s3'
 import { createRequestHandler, type RequestHandler } from '../../aws/connections.ts'

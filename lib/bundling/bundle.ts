@@ -1,3 +1,6 @@
+// Bundles handlers by esbuild: what they share becomes chunks, clients that are seldom needed are loaded when they are,
+// and for our own functions leaner modules stand in for some of the SDK's. The same sources give the same bytes.
+
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, extname, join, relative, resolve, sep } from 'node:path'

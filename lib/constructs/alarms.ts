@@ -1,3 +1,5 @@
+// The alarms of a service, as data: what users feel, where to read what to do, and from when on.
+
 import {
   Alarm,
   ComparisonOperator,

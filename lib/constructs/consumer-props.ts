@@ -33,6 +33,49 @@ import {
 } from './property-checks.ts'
 import type { PushPop } from './push-pop.ts'
 
+export type PushPopConsumerProps = {
+  readonly service: PushPop
+  readonly queues: QueueSelection
+  /** Your own function, whose handler was made by `consumer(…)`, or the file to make one of. */
+  readonly function: LambdaFunction | ConsumerFunction | string
+  /** The most items that the handler gets at once: 1–100. Default: 1. */
+  readonly batchSize?: number
+  /** How long a lock lives if a run dies: 5–300 seconds. Default: 30. */
+  readonly lockTtl?: Duration
+  /**
+   * How many runs work at once: this reserves part of the account's concurrency for the function. A new account has
+   * none to reserve. Default: unbounded.
+   */
+  readonly queuesAtOnce?: number
+  /** How many locks a run holds at once; more than one keeps no order. Default: 1. */
+  readonly locksAtOnce?: number
+  /** Dead-letters an item after this many failures. Default: the queue's own setting. */
+  readonly maxDeliveries?: number
+  /** Several runs may share a queue. Default: true if `locksAtOnce` is more than one. */
+  readonly competing?: boolean
+  /** Gets an alarm when events could not be delivered, so that queues may wait until the next announcement. */
+  readonly alarmTopic?: ITopic
+}
+
+/** Queues by their ids, by a prefix, or by anything that EventBridge can match. */
+export type QueueSelection =
+  | string
+  | readonly string[]
+  | { readonly prefix: string }
+  /** Matchers of an event pattern, any of which will do: `[{ wildcard: 'tenant-*-mails' }]`. */
+  | { readonly pattern: readonly (string | Readonly<Record<string, unknown>>)[] }
+
+export type ConsumerFunction = {
+  /** The file whose export `handler` was made by `consumer(…)`; we bundle it. */
+  readonly entry: string
+  /** Default: five minutes. The next run does the rest. */
+  readonly timeout?: Duration
+  /** Default: 512. */
+  readonly memoryMb?: number
+  readonly environment?: Readonly<Record<string, string>>
+  readonly bundling?: Bundling
+}
+
 /** A run keeps two seconds for its end; a pop in a cold function and a handler need some more. Lambda's most. */
 const TIMEOUT_SECONDS = { min: 10, max: 900 }
 /** Lambda's own default. */
@@ -122,46 +165,3 @@ export const takesDeadLetters = (queues: QueueSelection): boolean =>
   typeof queues === 'string' || Array.isArray(queues)
     ? [queues].flat().some((id) => typeof id === 'string' && isDeadLetterQueue(id))
     : false
-
-/** Queues by their ids, by a prefix, or by anything that EventBridge can match. */
-export type QueueSelection =
-  | string
-  | readonly string[]
-  | { readonly prefix: string }
-  /** Matchers of an event pattern, any of which will do: `[{ wildcard: 'tenant-*-mails' }]`. */
-  | { readonly pattern: readonly (string | Readonly<Record<string, unknown>>)[] }
-
-export type ConsumerFunction = {
-  /** The file whose export `handler` was made by `consumer(…)`; we bundle it. */
-  readonly entry: string
-  /** Default: five minutes. The next run does the rest. */
-  readonly timeout?: Duration
-  /** Default: 512. */
-  readonly memoryMb?: number
-  readonly environment?: Readonly<Record<string, string>>
-  readonly bundling?: Bundling
-}
-
-export type PushPopConsumerProps = {
-  readonly service: PushPop
-  readonly queues: QueueSelection
-  /** Your own function, whose handler was made by `consumer(…)`, or the file to make one of. */
-  readonly function: LambdaFunction | ConsumerFunction | string
-  /** The most items that the handler gets at once: 1–100. Default: 1. */
-  readonly batchSize?: number
-  /** How long a lock lives if a run dies: 5–300 seconds. Default: 30. */
-  readonly lockTtl?: Duration
-  /**
-   * How many runs work at once: this reserves part of the account's concurrency for the function. A new account has
-   * none to reserve. Default: unbounded.
-   */
-  readonly queuesAtOnce?: number
-  /** How many locks a run holds at once; more than one keeps no order. Default: 1. */
-  readonly locksAtOnce?: number
-  /** Dead-letters an item after this many failures. Default: the queue's own setting. */
-  readonly maxDeliveries?: number
-  /** Several runs may share a queue. Default: true if `locksAtOnce` is more than one. */
-  readonly competing?: boolean
-  /** Gets an alarm when events could not be delivered, so that queues may wait until the next announcement. */
-  readonly alarmTopic?: ITopic
-}

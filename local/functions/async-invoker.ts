@@ -1,3 +1,7 @@
+// Events that nobody waits for: Lambda queues them, runs them when it can, and tries twice more after a failure. Here
+// the queue is in memory and ends with the stack. Schedules, buses and other functions (by Lambda's Invoke) bring them.
+// After a restart, or when code is replaced, a hold lets none begin until it is known whose locks are over.
+
 import type { IncomingMessage } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { decode } from '../gateway/requests.ts'

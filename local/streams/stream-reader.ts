@@ -170,7 +170,7 @@ function read(file: string): Position | undefined {
   }
 }
 
-/** A delete takes as many rows as are written in a second and more; see stream-rows.ts. */
+/** A delete takes as many rows as are written in a second and more; see `StreamRows`. */
 const TRIM_EVERY_MS = 1_000
 
 /** Deletes the records of a stream that every mapping of its table is past. */

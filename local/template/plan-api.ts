@@ -1,3 +1,5 @@
+// HTTP APIs of a template: their routes, the functions behind them, and which pages may call.
+
 import { StartError } from '../start-error.ts'
 import { isObject } from './assembly.ts'
 import type { ResolvedResource, Resources } from './resources.ts'

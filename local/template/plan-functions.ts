@@ -1,3 +1,5 @@
+// Functions of a template: their code, settings and environment; or why one cannot run here.
+
 import { join } from 'node:path'
 import { type Bundling, metadata } from '../../lib/constructs/function-settings.ts'
 import { StartError } from '../start-error.ts'
