@@ -1,10 +1,100 @@
+// What a command is, as data: its words, its options and its run. From one table the options are read, the help is
+// printed, and a slip is guessed at.
+
 import type { Readable, Writable } from 'node:stream'
-import type { Paint } from '../local/terminal/paint.ts'
-import type { Given, OptionTable } from './arguments/option-table.ts'
-import type { WordSpec } from './arguments/read-words.ts'
-import type { TargetOptions } from './arguments/target-options.ts'
-import type { ExitCode } from './exit-codes.ts'
+import type { Paint } from '../local/terminal/terminal.ts'
+import type { ExitCode } from './failure.ts'
 import type { Target } from './target/target.ts'
+
+/** Options as data: from one table we read them, print the help, and guess what a slip meant. */
+
+type Described = { readonly help: string }
+type FlagOption = Described & { readonly kind: 'flag' }
+type TextOption = Described & { readonly kind: 'text'; readonly value: string }
+type IntegerOption = Described & {
+  readonly kind: 'integer'
+  readonly value: string
+  readonly min: number
+  readonly max: number
+  /** `none` removes it. */
+  readonly orNone?: true
+}
+/** In seconds, or with a unit: `90`, `90s`, `15m`, `2h`, `7d`. The parsed value is in seconds. */
+type DurationOption = Omit<IntegerOption, 'kind' | 'orNone'> & { readonly kind: 'duration' }
+type ChoiceOption = Described & { readonly kind: 'choice'; readonly of: readonly string[] }
+
+export type Option = FlagOption | TextOption | IntegerOption | DurationOption | ChoiceOption
+export type OptionTable = Readonly<Record<string, Option>>
+
+type ValueOf<O extends Option> = O extends FlagOption
+  ? true
+  : O extends IntegerOption
+    ? number | (O extends { readonly orNone: true } ? null : never)
+    : O extends DurationOption
+      ? number
+      : O extends ChoiceOption
+        ? O['of'][number]
+        : string
+
+export const flag = (help: string): FlagOption => ({ kind: 'flag', help })
+export const text = (value: string, help: string): TextOption => ({ kind: 'text', value, help })
+export const integer = (value: string, min: number, max: number, help: string): IntegerOption => ({
+  kind: 'integer',
+  value,
+  min,
+  max,
+  help,
+})
+export const duration = (min: number, max: number, help: string): DurationOption => ({
+  kind: 'duration',
+  value: 'T',
+  min,
+  max,
+  help,
+})
+export const integerOrNone = (value: string, min: number, max: number, help: string) =>
+  ({ ...integer(value, min, max, help), orNone: true }) as const
+export const choice = <const C extends readonly string[]>(of: C, help: string) =>
+  ({ kind: 'choice', of, help }) as const
+
+/** The given options; those not given are absent. */
+export type Given<T extends OptionTable> = { readonly [K in keyof T]?: ValueOf<T[K]> }
+
+/** `--priority N` */
+export function usageOf(name: string, option: Option): string {
+  switch (option.kind) {
+    case 'flag':
+      return `--${name}`
+    case 'choice':
+      return `--${name} ${option.of.join('|')}`
+    case 'text':
+    case 'duration':
+      return `--${name} ${option.value}`
+    case 'integer':
+      return `--${name} ${option.value}${option.orNone ? '|none' : ''}`
+    default:
+      return option satisfies never
+  }
+}
+
+export const ENDPOINT_STANDARD = 'http://localhost:8000'
+
+/** Where the queues are. Every command that talks to queues takes these. */
+export const targetOptions = {
+  endpoint: text('URL', `the HTTP API (PUSHPOP_ENDPOINT, else ${ENDPOINT_STANDARD})`),
+  auth: choice(
+    ['iam', 'token', 'none'],
+    'iam signs with your AWS credentials, token sends PUSHPOP_TOKEN; none on this machine',
+  ),
+  table: text('T', 'the table itself, without the API (PUSHPOP_TABLE)'),
+  bucket: text('B', 'with --table: its bucket (PUSHPOP_BUCKET)'),
+  profile: text('P', 'an AWS profile (AWS_PROFILE)'),
+  region: text('R', 'an AWS region (AWS_REGION)'),
+  json: flag('JSON on stdout and nothing else there'),
+  help: flag('print this'),
+} as const satisfies OptionTable
+
+export type TargetOptions = typeof targetOptions
 
 export type Terminal = Writable & {
   readonly isTTY?: boolean
@@ -55,3 +145,22 @@ export type Command<T extends OptionTable = OptionTable> = {
 
 /** Keeps the type of the options, so that `given` is typed by them. */
 export const command = <const T extends OptionTable>(it: Command<T>): Command<T> => it
+
+/** Words of a command line: `QUEUE`, `[ITEM…]`. */
+export type WordSpec = {
+  readonly name: string
+  readonly kind: 'queue' | 'key' | 'item' | 'text'
+  readonly optional?: true
+  readonly many?: true
+}
+
+export const queueWord = { name: 'QUEUE', kind: 'queue' } as const satisfies WordSpec
+
+export const itemWords = { name: 'ID', kind: 'item', many: true } as const satisfies WordSpec
+
+export const keyWord = { name: 'KEY', kind: 'key' } as const satisfies WordSpec
+
+export const usageOfWord = ({ name, optional, many }: WordSpec): string => {
+  const shown = many ? `${name}…` : name
+  return optional ? `[${shown}]` : shown
+}

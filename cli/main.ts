@@ -13,9 +13,9 @@ if (tooOld !== undefined) {
   process.exit(1)
 }
 
-const { watchForInterrupt } = await import('./interrupt.ts')
+const { watchForInterrupt } = await import('./program.ts')
 const { runCli } = await import('./run-cli.ts')
-const { typedAs } = await import('./typed-as.ts')
+const { typedAs } = await import('./program.ts')
 
 const args = argv.slice(2)
 const typedIn = env.npm_lifecycle_event === 'pushpop' ? env.INIT_CWD : undefined

@@ -1,7 +1,8 @@
 import { Topic } from 'aws-cdk-lib/aws-sns'
 import { type CfnElement, CfnOutput, Stack, type StackProps } from 'aws-cdk-lib/core'
 import type { Construct } from 'constructs'
-import { PushPop, type PushPopProps } from './constructs/push-pop.ts'
+import { PushPop } from './constructs/push-pop.ts'
+import type { PushPopProps } from './constructs/service-props.ts'
 
 export type PushPopStackProps = StackProps & {
   readonly service: PushPopProps

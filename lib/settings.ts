@@ -1,27 +1,23 @@
 import { Duration } from 'aws-cdk-lib/core'
 import type { Node } from 'constructs'
-import { ISSUER_RULE, isIssuer, isOrigin, ORIGIN_RULE } from './constructs/addresses.ts'
-import type { Authorisation } from './constructs/authorisation.ts'
-import {
-  type Bounds,
-  CONCURRENCY_BOUNDS,
-  IDEMPOTENCY_TTL_SECONDS,
-  INBOX_CONCURRENCY_BOUNDS,
-  ITEM_AGE_SECONDS,
-  RATE_HOLD_SECONDS,
-  REMIND_AFTER_SECONDS,
-  SWEEP_EVERY_SECONDS,
-  WAITING_POPS,
-} from './constructs/bounds.ts'
+import { type Sweepers, sweeperCounts } from './constructs/background.ts'
 import {
   announceFiles,
   type Concurrency,
   functionSettings,
 } from './constructs/function-settings.ts'
 import { logLevels } from './constructs/functions.ts'
-import type { PushPopProps } from './constructs/push-pop.ts'
-import { sweepersAtOnce, sweepersInWords } from './constructs/service-checks.ts'
-import { type Sweepers, sweeperCounts } from './constructs/sweep-schedule.ts'
+import type { Authorisation } from './constructs/http-api.ts'
+import {
+  type Bounds,
+  bounds,
+  ISSUER_RULE,
+  isIssuer,
+  isOrigin,
+  ORIGIN_RULE,
+} from './constructs/property-checks.ts'
+import type { PushPopProps } from './constructs/service-props.ts'
+import { sweepersAtOnce, sweepersInWords } from './constructs/service-props.ts'
 
 export type Settings = {
   readonly stackName: string
@@ -43,13 +39,13 @@ export function settingsOf(node: Node): Settings {
   if (stage !== undefined && !/^[A-Za-z][A-Za-z0-9-]{0,63}$/.test(stage)) {
     throw mustBe('stage', stage, 'letters, digits and hyphens, beginning with a letter')
   }
-  const sweepEvery = seconds('sweepEvery', setting('sweepEvery'), SWEEP_EVERY_SECONDS)
+  const sweepEvery = seconds('sweepEvery', setting('sweepEvery'), bounds.sweepEverySeconds)
   const idempotencyTtl = seconds(
     'idempotencyTtl',
     setting('idempotencyTtl'),
-    IDEMPOTENCY_TTL_SECONDS,
+    bounds.idempotencyTtlSeconds,
   )
-  const remindAfter = seconds('remindAfter', setting('remindAfter'), REMIND_AFTER_SECONDS)
+  const remindAfter = seconds('remindAfter', setting('remindAfter'), bounds.remindAfterSeconds)
   const sweepers = oneOf('sweepers', setting('sweepers'), sweeperCounts.map(String))
   const events = oneOf('events', setting('events'), ['true', 'false']) !== 'false'
   const wake = oneOf('wake', setting('wake'), ['true', 'false']) !== 'false'
@@ -57,14 +53,14 @@ export function settingsOf(node: Node): Settings {
   const inboxConcurrency = count(
     'inboxConcurrency',
     setting('inboxConcurrency'),
-    INBOX_CONCURRENCY_BOUNDS,
+    bounds.inboxConcurrency,
   )
   const concurrency = concurrencyOf(setting('concurrency'), { events, inbox })
   checkSweepers(Number(sweepers ?? 1), sweepEvery, concurrency)
-  const rateHold = seconds('rateHold', setting('rateHold'), RATE_HOLD_SECONDS)
-  const waitingPops = count('waitingPops', setting('waitingPops'), WAITING_POPS)
+  const rateHold = seconds('rateHold', setting('rateHold'), bounds.rateHoldSeconds)
+  const waitingPops = count('waitingPops', setting('waitingPops'), bounds.waitingPops)
   const logLevel = oneOf('logLevel', setting('logLevel'), logLevels)
-  const itemAgeAlarm = seconds('itemAgeAlarm', setting('itemAgeAlarm'), ITEM_AGE_SECONDS)
+  const itemAgeAlarm = seconds('itemAgeAlarm', setting('itemAgeAlarm'), bounds.itemAgeSeconds)
   const alarmTopicArn = setting('alarmTopic')
   if (alarmTopicArn !== undefined && !/^arn:[^:]+:sns:[^:]+:\d{12}:.+/.test(alarmTopicArn)) {
     throw mustBe('alarmTopic', alarmTopicArn, 'the ARN of an SNS topic')
@@ -148,10 +144,10 @@ function concurrencyOf(
   const parts = listOf(value).map((part) => /^(\w+):(\d{1,6})$/.exec(part) ?? [])
   const counts = new Map(parts.map(([, name = '', count]) => [name, Number(count)]))
   const isMeant = [...counts].every(
-    ([name, count]) => names.includes(name) && count >= 1 && count <= CONCURRENCY_BOUNDS.max,
+    ([name, count]) => names.includes(name) && count >= 1 && count <= bounds.concurrency.max,
   )
   if (isMeant && counts.size === parts.length) return Object.fromEntries(counts)
-  const wanted = `functions, each once, with 1 to ${CONCURRENCY_BOUNDS.max} environments, such as Rate:50,Push:200`
+  const wanted = `functions, each once, with 1 to ${bounds.concurrency.max} environments, such as Rate:50,Push:200`
   throw mustBe('concurrency', value, `${wanted} (there are ${names.join(', ')})`)
 }
 
@@ -189,8 +185,8 @@ function oneOf<T extends string>(
   return found
 }
 
-function seconds(name: string, value: string | undefined, bounds: Bounds): Duration | undefined {
-  const number = count(name, value, bounds, 'a number of seconds')
+function seconds(name: string, value: string | undefined, allowed: Bounds): Duration | undefined {
+  const number = count(name, value, allowed, 'a number of seconds')
   return number === undefined ? undefined : Duration.seconds(number)
 }
 

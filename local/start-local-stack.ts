@@ -6,21 +6,19 @@
 // stores.
 
 import { resolve } from 'node:path'
-import type { FunctionOutput } from './functions/function-output.ts'
-import type { Outcome } from './functions/messages.ts'
-import { noSuchFunction } from './functions/no-such-function.ts'
+import type { FunctionOutput, Outcome } from './functions/messages.ts'
 import { type Functions, startFunctions } from './functions/start-functions.ts'
-import type { RequestRecord } from './gateway/gateway.ts'
-import { type Gateways, startGateways } from './gateway/start-gateways.ts'
+import { type Gateways, type RequestRecord, startGateways } from './gateway/gateway.ts'
 import { StartError } from './start-error.ts'
 import { type EventSources, startEventSources } from './start-event-sources.ts'
 import { type Stores, type StoresOptions, startStores } from './stores/start-stores.ts'
-import type { StoreEndpoints } from './stores/store-environment.ts'
+import type { StoreEndpoints } from './stores/store-api.ts'
 import type { GivenUp } from './streams/stream-mapping.ts'
 import { cacheOf, projectOf, pushPop, synthesiseApp } from './synthesis/synthesise-app.ts'
 import { readAssembly } from './template/assembly.ts'
 import { apiEndpoint } from './template/identities.ts'
 import { type Plan, planStack } from './template/plan.ts'
+import { nearest } from './terminal/terminal.ts'
 import { SourceWatch } from './watch/watch-sources.ts'
 
 export type LocalStackOptions = StoresOptions & {
@@ -246,3 +244,13 @@ async function assemblyOf(
 }
 
 const ignore = () => {}
+
+/** A construct's id is not the logical id of its function: so the error says which there are. */
+function noSuchFunction(functionId: string, ids: readonly string[]): StartError {
+  const meant = nearest(functionId, ids)
+  const hint = meant === undefined ? '' : `; did you mean ${meant}?`
+  return new StartError(
+    `Cannot run ${functionId} because no function of the template has this logical id${hint} ` +
+      `(${ids.toSorted().join(', ')})`,
+  )
+}

@@ -21,9 +21,8 @@ import {
 } from 'node:fs'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { buildSync, transformSync } from 'esbuild'
-import { writeBuiltFunctions } from '../lib/bundling/built-functions.ts'
 import { bundle } from '../lib/bundling/bundle.ts'
-import { entriesOf } from '../lib/bundling/bundled-code.ts'
+import { entriesOf, writeBuiltFunctions } from '../lib/bundling/bundled-code.ts'
 import { handlerGroups } from '../lib/constructs/function-settings.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { nameScriptsInDeclarations, pruneDeclarations } from './build-package/declarations.ts'

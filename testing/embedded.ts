@@ -13,11 +13,7 @@ import { createRequestHandler } from '../aws/connections.ts'
 import { type TableKey, tableDefinition } from '../aws/table.ts'
 import { dynoxideOf, type Platform } from '../local/stores/dynoxide-binary.ts'
 import { startHost } from '../local/stores/start-host.ts'
-import {
-  credentialsOf,
-  type StoreEndpoints,
-  storesElsewhere,
-} from '../local/stores/store-environment.ts'
+import { credentialsOf, type StoreEndpoints, storesElsewhere } from '../local/stores/store-api.ts'
 import { REGION } from '../local/template/identities.ts'
 
 export type { StoreEndpoints }

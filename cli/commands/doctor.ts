@@ -1,15 +1,14 @@
-import { flag } from '../arguments/option-table.ts'
-import { queueWord } from '../arguments/read-words.ts'
-import { command } from '../command.ts'
-import { type Examination, examine } from '../doctor/examine.ts'
+// `doctor`: recounts a queue on its table and bucket, tells what is wrong, and on request deletes what nothing can ever
+// ask for again.
+
+import { command, flag, queueWord } from '../command.ts'
+import { type Examination, examine, openSurgery } from '../doctor/examine.ts'
 import { type Finding, isStray, sentenceOf } from '../doctor/finding.ts'
-import { repair } from '../doctor/repair.ts'
-import { openSurgery } from '../doctor/surgery.ts'
-import { type ExitCode, exitCodes } from '../exit-codes.ts'
-import { interrupted, wrongUsage } from '../failure.ts'
-import { awsOf, placeOf } from '../target/open-target.ts'
-import { counted, grouped } from '../terminal/amounts.ts'
-import { progressBarOn } from '../terminal/progress-bar.ts'
+import { repair } from '../doctor/strays.ts'
+import { type ExitCode, exitCodes, interrupted, wrongUsage } from '../failure.ts'
+import { awsOf, placeOf } from '../target/place.ts'
+import { progressBarOn } from '../terminal.ts'
+import { counted, grouped } from '../text.ts'
 
 export const doctor = command({
   name: 'doctor',

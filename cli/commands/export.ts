@@ -1,21 +1,23 @@
+// `export`: copies all items of a queue as lines. The file and the note beside it always agree on a whole page, so an
+// export that was cut off can go on.
+
 import { PRIORITY_MAX } from '../../engine/core/limits.ts'
-import { flag, integer, text } from '../arguments/option-table.ts'
-import { queueWord } from '../arguments/read-words.ts'
-import { command } from '../command.ts'
-import { exitCodes } from '../exit-codes.ts'
-import { interrupted, wrongUsage } from '../failure.ts'
+import { command, flag, integer, queueWord, text } from '../command.ts'
+import { exitCodes, interrupted, wrongUsage } from '../failure.ts'
+import { itemLine } from '../lines/item-lines.ts'
 import {
+  createLineFile,
   type ExportProgress,
   forgetProgress,
   keepProgress,
+  type LineFile,
   progressFileOf,
   readProgress,
-} from '../lines/export-progress.ts'
-import { createLineFile, type LineFile, reopenLineFile } from '../lines/line-file.ts'
-import { itemLine } from '../lines/write-item.ts'
-import { pagesOf } from '../target/browse-all.ts'
-import { counted } from '../terminal/amounts.ts'
-import { progressBarOn } from '../terminal/progress-bar.ts'
+  reopenLineFile,
+} from '../lines/line-file.ts'
+import { pagesOf } from '../target/target.ts'
+import { progressBarOn } from '../terminal.ts'
+import { counted } from '../text.ts'
 
 export const exportItems = command({
   name: 'export',

@@ -1,14 +1,13 @@
-import { flag, text } from '../arguments/option-table.ts'
-import { queueWord } from '../arguments/read-words.ts'
-import { command } from '../command.ts'
-import { exitCodes } from '../exit-codes.ts'
-import type { LineItem } from '../lines/batches.ts'
-import { freshKey, importKey } from '../lines/import-key.ts'
-import { openInput } from '../lines/input.ts'
-import { readStored } from '../lines/item-text.ts'
-import { accountSentence, pushBatches } from '../lines/push-batches.ts'
-import { badLine, type Line } from '../lines/read-lines.ts'
-import { progressBarOn } from '../terminal/progress-bar.ts'
+// `import`: pushes the lines of drain or export. Each batch has a key of its contents and place, so the same lines are
+// pushed once.
+
+import { command, flag, queueWord, text } from '../command.ts'
+import { exitCodes } from '../failure.ts'
+import { freshKey, importKey, readStored } from '../lines/item-lines.ts'
+import type { LineItem } from '../lines/push-lines.ts'
+import { accountSentence, pushBatches } from '../lines/push-lines.ts'
+import { badLine, type Line, openInput } from '../lines/read-lines.ts'
+import { progressBarOn } from '../terminal.ts'
 
 export const importItems = command({
   name: 'import',

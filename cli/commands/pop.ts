@@ -1,3 +1,5 @@
+// `pop`: takes items and prints them. If nobody reads them any more, or Ctrl-C came first, what was locked goes back.
+
 import {
   ITEMS_PER_POP_MAX,
   LOCK_TTL_SECONDS_DEFAULT,
@@ -5,16 +7,13 @@ import {
   WAIT_SECONDS_MAX,
 } from '../../engine/core/limits.ts'
 import type { PopOutcome } from '../../engine/queues.ts'
-import { printable } from '../../local/terminal/paint.ts'
+import { clockTime, printable } from '../../local/terminal/terminal.ts'
 import { present } from '../../shared/wire.ts'
-import { flag, integer } from '../arguments/option-table.ts'
-import { queueWord } from '../arguments/read-words.ts'
-import { command } from '../command.ts'
-import { exitCodes } from '../exit-codes.ts'
-import { interrupted } from '../failure.ts'
-import { detailsOf, onOneLine, seconds, withItems } from '../lines/write-item.ts'
-import { queueLocked } from '../target/locked-queue.ts'
-import { clockTime, counted } from '../terminal/amounts.ts'
+import { command, flag, integer, queueWord } from '../command.ts'
+import { exitCodes, interrupted } from '../failure.ts'
+import { detailsOf, onOneLine, seconds, withItems } from '../lines/item-lines.ts'
+import { queueLocked } from '../target/target.ts'
+import { counted } from '../text.ts'
 
 export const pop = command({
   name: 'pop',

@@ -1,18 +1,16 @@
+// `push`: arguments or lines as items, in order. All lines of a batch are checked before it is sent.
+
 import { DELAY_SECONDS_MAX, ITEM_TTL_SECONDS_MAX, PRIORITY_MAX } from '../../engine/core/limits.ts'
 import { present } from '../../shared/wire.ts'
-import { duration, flag, integer, text } from '../arguments/option-table.ts'
-import { queueWord } from '../arguments/read-words.ts'
-import { msIn } from '../arguments/time.ts'
-import { command } from '../command.ts'
-import { exitCodes } from '../exit-codes.ts'
-import { wrongUsage } from '../failure.ts'
-import type { Batch, LineItem } from '../lines/batches.ts'
-import { openInput } from '../lines/input.ts'
-import { whyNoItem, whyTooLarge } from '../lines/item-text.ts'
-import { accountSentence, pushBatches, THE_ARGUMENTS } from '../lines/push-batches.ts'
-import { badLine, type Line } from '../lines/read-lines.ts'
+import { msIn } from '../arguments.ts'
+import { command, duration, flag, integer, queueWord, text } from '../command.ts'
+import { exitCodes, wrongUsage } from '../failure.ts'
+import { whyNoItem, whyTooLarge } from '../lines/item-lines.ts'
+import type { Batch, LineItem } from '../lines/push-lines.ts'
+import { accountSentence, pushBatches, THE_ARGUMENTS } from '../lines/push-lines.ts'
+import { badLine, type Line, openInput } from '../lines/read-lines.ts'
 import type { PushedOrAccepted } from '../target/target.ts'
-import { progressBarOn } from '../terminal/progress-bar.ts'
+import { progressBarOn } from '../terminal.ts'
 
 /** The service takes 128; the number of the batch is appended. */
 const KEY_CHARACTERS_MAX = 110

@@ -1,3 +1,5 @@
+// `rate-secret`: the secret that signs tickets, in the table itself. It is never shown.
+
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import {
   createTicketSecrets,
@@ -5,14 +7,11 @@ import {
   type TicketSecrets,
   type TicketSecretVerbs,
 } from '../../rate/secrets.ts'
-import { flag } from '../arguments/option-table.ts'
-import { type Context, command } from '../command.ts'
-import { type ExitCode, exitCodes } from '../exit-codes.ts'
-import { Failure, wrongUsage } from '../failure.ts'
-import { isoTime } from '../rates/times.ts'
-import { awsOf, placeOf } from '../target/open-target.ts'
-import { counted } from '../terminal/amounts.ts'
-import { checkAskable, confirm, yes } from '../terminal/confirm.ts'
+import { type Context, command, flag } from '../command.ts'
+import { type ExitCode, exitCodes, Failure, wrongUsage } from '../failure.ts'
+import { awsOf, placeOf } from '../target/place.ts'
+import { checkAskable, confirm, yes } from '../terminal.ts'
+import { counted, isoTime } from '../text.ts'
 
 const options = {
   yes: flag('with forget: do not ask; needed where there is no terminal'),

@@ -1,15 +1,37 @@
-import type { SchedulesAnswer } from '../../client/api-types.ts'
-import { rawJson } from '../../client/json.ts'
+// `schedules`: a queue's schedules, over HTTP or in the table itself, in the API's own words either way.
+
+import type {
+  DeleteScheduleAnswer,
+  PauseScheduleAnswer,
+  RunScheduleAnswer,
+  ScheduleAnswer,
+  SchedulesAnswer,
+} from '../../client/api-types.ts'
+import { type RawJson, rawJson } from '../../client/json.ts'
+import type { ScheduleInput as Input } from '../../client/queue.ts'
+import { pathOf } from '../../client/queue-calls.ts'
+import { scheduleBodyOf, scheduleRequests } from '../../client/schedules.ts'
 import { EVERY_SECONDS_MAX, EVERY_SECONDS_MIN, PRIORITY_MAX } from '../../engine/core/limits.ts'
 import { present } from '../../shared/wire.ts'
-import { choice, duration, integer, text } from '../arguments/option-table.ts'
-import { queueWord } from '../arguments/read-words.ts'
-import { msIn, timeText } from '../arguments/time.ts'
-import { type Context, command } from '../command.ts'
-import { type ExitCode, exitCodes } from '../exit-codes.ts'
-import { wrongUsage } from '../failure.ts'
-import { type ScheduleInput, type SchedulesTarget, withSchedules } from '../target/schedules.ts'
-import { printTable } from '../terminal/table.ts'
+import { msIn } from '../arguments.ts'
+import {
+  type Context,
+  choice,
+  command,
+  duration,
+  type Given,
+  integer,
+  queueWord,
+  type TargetOptions,
+  text,
+} from '../command.ts'
+import { type ExitCode, exitCodes, wrongUsage } from '../failure.ts'
+import { connectTo } from '../target/http.ts'
+import type { Asked } from '../target/open.ts'
+import { awsOf, type HttpPlace, placeOf } from '../target/place.ts'
+import type { Answer } from '../target/target.ts'
+import { printTable } from '../terminal.ts'
+import { timeText } from '../text.ts'
 
 const options = {
   item: text('JSON', 'with put: the item to push'),
@@ -145,4 +167,84 @@ function inputIn(given: Run['given']): ScheduleInput {
     endsAt: msIn('put a schedule', 'ends-at', given['ends-at']),
     missed: given.missed,
   }) as ScheduleInput
+}
+
+export type ScheduleInput = Omit<Input<RawJson>, 'startsAt' | 'endsAt'> & {
+  readonly item: RawJson
+  /** In milliseconds. */
+  readonly startsAt?: number
+  readonly endsAt?: number
+}
+
+/** The schedules of a queue, in the API's own words, from the API or made on the table itself. */
+type SchedulesTarget = {
+  list(): Promise<Answer<SchedulesAnswer>>
+  get(name: string): Promise<Answer<ScheduleAnswer>>
+  put(name: string, input: ScheduleInput, ifMatch?: string): Promise<Answer<ScheduleAnswer>>
+  delete(name: string, ifMatch?: string): Promise<Answer<DeleteScheduleAnswer>>
+  run(name: string): Promise<Answer<RunScheduleAnswer>>
+  pause(name: string): Promise<Answer<PauseScheduleAnswer>>
+  resume(name: string): Promise<Answer<PauseScheduleAnswer>>
+}
+
+async function withSchedules<R>(
+  { given, io }: Asked,
+  queue: string,
+  work: (target: SchedulesTarget) => Promise<R>,
+): Promise<R> {
+  const place = placeOf(given, io.env)
+  if (place.kind === 'http') return work(overHttp(place, given, io, queue))
+  const { openStoreTarget } = await import('../target/store-target.ts')
+  const store = openStoreTarget(place, awsOf(given))
+  try {
+    return await work(await onStore(store, queue))
+  } finally {
+    store.close()
+  }
+}
+
+const quoted = (tag: string | undefined) =>
+  present({ ifMatch: tag === undefined ? undefined : `"${tag.replaceAll('"', '')}"` })
+
+function overHttp(
+  place: HttpPlace,
+  given: Given<TargetOptions>,
+  { env, interrupt }: Asked['io'],
+  queue: string,
+): SchedulesTarget {
+  const { send } = connectTo(place, awsOf(given), env.PUSHPOP_TOKEN, interrupt)
+  const requests = scheduleRequests(send, pathOf(queue))
+  return {
+    ...requests,
+    put: (name, input, tag) => requests.put(name, scheduleBodyOf(input), quoted(tag)),
+    delete: (name, tag) => requests.delete(name, quoted(tag)),
+  }
+}
+
+async function onStore(
+  store: ReturnType<typeof import('../target/store-target.ts').openStoreTarget>,
+  queue: string,
+): Promise<SchedulesTarget> {
+  const { changedAnswer, scheduleAnswer, scheduleBody } = await import(
+    '../../lambdas/http/bodies.ts'
+  )
+  const answer = <B>(text: string): Answer<B> => ({ text, body: JSON.parse(text) as B })
+  const of = <B>(body: object): Answer<B> => answer(JSON.stringify(body))
+  const bare = (tag: string | undefined) => present({ ifMatch: tag?.replaceAll('"', '') })
+  return {
+    list: async () => of({ schedules: (await store.schedules(queue)).map(scheduleBody) }),
+    get: async (name) => answer(scheduleAnswer(await store.schedule(queue, name)).body),
+    async put(name, { item, startsAt: startsAtMs, endsAt: endsAtMs, ...input }, tag) {
+      const put = { ...input, ...present({ startsAtMs, endsAtMs }), text: item.text }
+      return answer(scheduleAnswer(await store.putSchedule(queue, name, put, bare(tag))).body)
+    },
+    delete: async (name, tag) =>
+      of({ success: true, deleted: await store.deleteSchedule(queue, name, bare(tag)) }),
+    async run(name) {
+      const { ids } = await store.runSchedule(queue, name)
+      return of({ success: true, items_pushed: ids.length, ids })
+    },
+    pause: async (name) => answer(changedAnswer(await store.pauseSchedule(queue, name)).body),
+    resume: async (name) => answer(changedAnswer(await store.resumeSchedule(queue, name)).body),
+  }
 }

@@ -1,24 +1,45 @@
+// `verify`: checks the promises of the README against a running service, and says which hold.
+
 import { writeFile } from 'node:fs/promises'
 import { isLoopback } from '../../client/auth.ts'
-import { flag, integer, text } from '../arguments/option-table.ts'
-import type { Context } from '../command.ts'
-import { command } from '../command.ts'
-import { type ExitCode, exitCodes } from '../exit-codes.ts'
-import { failed, interrupted, messageOf, wrongUsage } from '../failure.ts'
-import { httpAuth } from '../target/http-auth.ts'
-import { awsOf, type Place, placeOf } from '../target/open-target.ts'
-import { whereNobodyAnswers } from '../target/unreachable.ts'
-import { tableLines } from '../terminal/table.ts'
-import type { Check } from '../verify/check.ts'
-import { chosenChecks } from '../verify/choose.ts'
-import { costOf } from '../verify/cost.ts'
+import { nearest } from '../../local/terminal/terminal.ts'
+import { type Context, command, flag, integer, type Terminal, text } from '../command.ts'
+import { type ExitCode, exitCodes, failed, interrupted, messageOf, wrongUsage } from '../failure.ts'
+import { version } from '../program.ts'
+import { httpAuth, whereNobodyAnswers } from '../target/http.ts'
+import { awsOf, type HttpPlace, placeOf } from '../target/place.ts'
+import { progressBarOn } from '../terminal.ts'
+import { tableLines } from '../text.ts'
+import {
+  acknowledge,
+  competingConsumers,
+  deadLetters,
+  expiry,
+  locks,
+} from '../verify/checks/locks.ts'
+import {
+  authorisation,
+  configuration,
+  events,
+  looking,
+  patterns,
+  purge,
+  queueLimits,
+  rateLimits,
+} from '../verify/checks/operating.ts'
+import { concurrency, longQueue, order, textKept } from '../verify/checks/order.ts'
+import { bounds, idempotency, inbox, input } from '../verify/checks/pushes.ts'
+import { costOf } from '../verify/meter.ts'
 import { type Audience, type Played, type PlaySettings, play } from '../verify/play.ts'
-import { progressOn } from '../verify/progress.ts'
-import { jsonReport } from '../verify/report/json.ts'
-import { markdownReport } from '../verify/report/markdown.ts'
-import { countOf, type Report } from '../verify/report/summary.ts'
-import { checkLines, closingLines } from '../verify/report/terminal.ts'
-import { version } from '../version.ts'
+import {
+  checkLines,
+  closingLines,
+  countOf,
+  jsonReport,
+  markdownReport,
+  type Report,
+} from '../verify/report.ts'
+import type { Check } from '../verify/stage.ts'
 
 /** A new AWS account runs ten functions at a time, and the service's background needs some of them. */
 const AT_ONCE_STANDARD = 6
@@ -104,7 +125,7 @@ async function list(context: Run, checks: readonly Check[]): Promise<void> {
 
 async function playThrough(
   context: Run,
-  place: Extract<Place, { readonly kind: 'http' }>,
+  place: HttpPlace,
   checks: readonly Check[],
 ): Promise<Played> {
   const { given, io, isJson, interrupt, tell, print, paint, paintOut } = context
@@ -176,4 +197,81 @@ function exitCodeAfter(played: Played): ExitCode {
   if (countOf(played, 'broken') > 0) return exitCodes.findings
   const isWhole = countOf(played, 'undecided') === 0 && played.leftBehind.length === 0
   return isWhole ? exitCodes.done : exitCodes.failed
+}
+
+/** The checks that `--only order,text` names, or all of them. */
+export function chosenChecks(only: string | undefined): readonly Check[] {
+  if (only === undefined) return allChecks
+  const names = only.split(',').map((name) => name.trim())
+  for (const name of names) {
+    if (allChecks.some((check) => check.name === name)) continue
+    const meant = nearest(
+      name,
+      allChecks.map((check) => check.name),
+    )
+    const hint = meant === undefined ? '--list shows them' : `did you mean ${meant}?`
+    throw wrongUsage(`Cannot verify because there is no check ${JSON.stringify(name)}; ${hint}`)
+  }
+  return allChecks.filter((check) => names.includes(check.name))
+}
+
+/** In the order that reports and `--list` show. */
+export const allChecks: readonly Check[] = [
+  order,
+  textKept,
+  locks,
+  competingConsumers,
+  acknowledge,
+  expiry,
+  deadLetters,
+  longQueue,
+  idempotency,
+  inbox,
+  concurrency,
+  bounds,
+  input,
+  configuration,
+  patterns,
+  queueLimits,
+  rateLimits,
+  purge,
+  looking,
+  authorisation,
+  events,
+]
+
+/** Often enough to show the seconds of a wait. */
+const DRAW_EVERY_MS = 200
+
+type Progress = {
+  at(check: Check, sentence: string): void
+  /** Clears the line, because a result is printed next. */
+  ended(check: Check): void
+  close(): void
+}
+
+/** Draws one line again and again, with the step of the check that began last. */
+function progressOn(terminal: Terminal, total: number): Progress {
+  const bar = progressBarOn(terminal, 'Verifying')
+  const running = new Map<Check, string>()
+  let done = 0
+  const draw = () => {
+    const last = [...running].at(-1)
+    if (last !== undefined) bar.at(done, total, `${last[0].name}: ${last[1]}`)
+  }
+  const timer = terminal.isTTY ? setInterval(draw, DRAW_EVERY_MS) : undefined
+  return {
+    at(check, sentence) {
+      running.set(check, sentence)
+    },
+    ended(check) {
+      running.delete(check)
+      done += 1
+      bar.clear()
+    },
+    close() {
+      clearInterval(timer)
+      bar.clear()
+    },
+  }
 }

@@ -143,7 +143,7 @@ function* wrongCounts(record: QueueRecord): Generator<string> {
   }
 }
 
-/** Of the items for later, as far as the record alone can tell; `check-later.ts` counts those in rows. */
+/** Of the items for later, as far as the record alone can tell; `check-stored.ts` counts those in rows. */
 function* wrongScheduled({ scheduled, checkAtMs }: QueueRecord): Generator<string> {
   const { entries, items, bytes, nextDue } = scheduled
   let counted = 0

@@ -1,20 +1,27 @@
-// One look at a queue. We list the written rows and objects before we read the record, and follow what it leads to
+// One look at a queue, with the engine's own parts and two things that the engine never does: scanning the table and
+// listing the bucket. We list the written rows and objects before we read the record, and follow what it leads to
 // afterwards: so one of the two knows whatever came in between.
 
+import { ListObjectsV2Command } from '@aws-sdk/client-s3'
+import { DynamoDBDocumentClient, ScanCommand } from '@aws-sdk/lib-dynamodb'
 import type { Row } from '../../aws/dynamo.ts'
+import { patternsWalkKey } from '../../engine/core/keys.ts'
+import { SHARDS } from '../../engine/core/limits.ts'
 import { countOf } from '../../engine/core/ranges.ts'
 import { type QueueRecord, segmentOf, unsettledIn } from '../../engine/core/record.ts'
+import { type QueuePatterns, repatterned } from '../../engine/core/settings.ts'
 import { countIn } from '../../engine/core/views.ts'
+import { createEngine } from '../../engine/create-engine.ts'
 import { type Engine, readRecord } from '../../engine/driver/engine.ts'
+import { readQueuePatterns } from '../../engine/driver/queue-settings.ts'
 import { segmentRows } from '../../engine/requests/segment-rows.ts'
-import { checkItems } from './check-items.ts'
-import { checkLater } from './check-later.ts'
-import { checkPatterns } from './check-patterns.ts'
+import { decodePatternsWalk, type PatternsWalk } from '../../engine/upkeep/apply-patterns.ts'
+import type { AwsSettings, StorePlace } from '../target/place.ts'
+import { storeClients } from '../target/store-target.ts'
 import { contradictionsIn } from './check-record.ts'
+import { checkItems, checkLater } from './check-stored.ts'
 import { type Finding, ofRecord, type Stray } from './finding.ts'
-import { rowsOf } from './rows-of.ts'
-import { straysOf } from './strays.ts'
-import type { FoundObject, Surgery } from './surgery.ts'
+import { type FoundObject, rowsOf, straysOf } from './strays.ts'
 
 export type Examination = {
   readonly findings: readonly Finding[]
@@ -139,4 +146,113 @@ async function listed(surgery: Surgery, queue: string, notes: string[]): Promise
     return []
   }
   return objects
+}
+
+/** The sweeper comes each minute; a walk of very many queues takes several of its runs. */
+const LATE_MS = 3_600_000
+
+/** The settings of prefixes, and the walk that brings them to the queues that are there. */
+async function checkPatterns(engine: Engine, record: QueueRecord): Promise<Finding[]> {
+  const patterns = await readQueuePatterns(engine)
+  // Read it after the patterns, because a change asks for its walk in the same transaction.
+  const walk = decodePatternsWalk(await engine.dynamo.get(patternsWalkKey, true))
+  const sentences = [...wrongWalk(walk, patterns, Date.now())]
+  const isOver = walk.asked === walk.noted && walk.underWay === undefined && walk.walks > 0
+  const { queue, configuration } = record
+  if (isOver && repatterned(configuration, patterns, queue) !== undefined) {
+    sentences.push('it has no settings of its own, and not those of its prefix')
+  }
+  return sentences.map((sentence) => ({ kind: 'record', sentence }))
+}
+
+export function* wrongWalk(
+  { asked, noted, beginMs, underWay }: PatternsWalk,
+  { patterns }: Pick<QueuePatterns, 'patterns'>,
+  nowMs: number,
+): Generator<string> {
+  if (noted > asked)
+    yield `the walk of the patterns notes ${noted} changes, and there were ${asked}`
+  if (patterns.length > 0 && asked === noted && beginMs === undefined && underWay === undefined) {
+    yield 'there are settings of prefixes, and no walk will bring them to the queues'
+  }
+  if (underWay !== undefined && !(underWay.place.shard >= 0 && underWay.place.shard < SHARDS)) {
+    yield `the walk of the patterns is in shard ${underWay.place.shard} of ${SHARDS}`
+  }
+  const dueMs = underWay?.startedMs ?? beginMs
+  if (dueMs !== undefined && dueMs + LATE_MS < nowMs) {
+    yield 'the walk of the patterns should have ended long ago: does the sweeper run?'
+  }
+}
+
+type Surgery = {
+  readonly engine: Engine
+  /** All objects of a queue. */
+  objects(queue: string): AsyncIterable<FoundObject>
+  /**
+   * Keys of all chunk and batch rows of a queue, and of rows of its scheduled items; reads, and pays for, the whole
+   * table.
+   */
+  rows(queue: string, onRead: (rows: number) => void): AsyncIterable<Row>
+  close(): void
+}
+
+export function openSurgery({ table, bucket }: StorePlace, aws: AwsSettings): Surgery {
+  const { dynamodb, s3 } = storeClients(aws)
+  const documents = DynamoDBDocumentClient.from(dynamodb)
+  const engine = createEngine({
+    tableName: table,
+    bucketName: bucket,
+    dynamodb,
+    s3,
+    random: Math.random,
+    // Data that cannot be read counts as missing, and the doctor reports it.
+    onBackgroundError() {},
+  })
+  return {
+    engine,
+    async *objects(queue) {
+      let ContinuationToken: string | undefined
+      do {
+        const page = await s3.send(
+          new ListObjectsV2Command({
+            Bucket: bucket,
+            Prefix: `${queue}/`,
+            ...(ContinuationToken !== undefined && { ContinuationToken }),
+          }),
+        )
+        for (const { Key: key, LastModified } of page.Contents ?? []) {
+          if (key !== undefined) yield { key, modifiedMs: LastModified?.getTime() ?? Date.now() }
+        }
+        ContinuationToken = page.NextContinuationToken
+      } while (ContinuationToken !== undefined)
+    },
+    async *rows(queue, onRead) {
+      let from: Row | undefined
+      let read = 0
+      do {
+        const page = await documents.send(
+          new ScanCommand({
+            TableName: table,
+            ConsistentRead: true,
+            ProjectionExpression: 'pk, sk, b',
+            FilterExpression: 'begins_with(pk, :s) OR begins_with(pk, :b) OR begins_with(pk, :t)',
+            ExpressionAttributeValues: {
+              ':s': `s#${queue}#`,
+              ':b': `b#${queue}#`,
+              ':t': `t#${queue}#`,
+            },
+            ...(from !== undefined && { ExclusiveStartKey: from }),
+          }),
+        )
+        read += page.ScannedCount ?? 0
+        onRead(read)
+        yield* page.Items ?? []
+        from = page.LastEvaluatedKey
+      } while (from !== undefined)
+    },
+    close() {
+      dynamodb.destroy()
+      s3.destroy()
+    },
+  }
 }

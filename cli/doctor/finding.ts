@@ -1,5 +1,6 @@
-import { timeText } from '../arguments/time.ts'
-import { counted } from '../terminal/amounts.ts'
+// What the doctor can find, and how it says so.
+
+import { counted, timeText } from '../text.ts'
 
 export type Finding =
   /** The record contradicts itself. */

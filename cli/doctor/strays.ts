@@ -1,13 +1,16 @@
-// Finds rows and objects to which nothing points, and decides whether the doctor may delete them (docs/architecture.md,
-// rule 1), from a record that it read after it saw the row or object.
+// Rows and objects to which nothing points, and whether the doctor may delete them (docs/architecture.md, rule 1):
+// decided from a record that it read after it saw the row or object, and read once more right before it deletes.
 
 import type { Row } from '../../aws/dynamo.ts'
-import { isReference } from '../../engine/core/item.ts'
+import { decodeReference, isReference } from '../../engine/core/item.ts'
 import { parseChunkSortKey, scheduledPartition } from '../../engine/core/keys.ts'
 import { decodeScheduled, purgedEra } from '../../engine/core/later.ts'
-import type { Lane, QueueRecord } from '../../engine/core/record.ts'
+import { type Lane, newLane, type QueueRecord } from '../../engine/core/record.ts'
+import { type Engine, readRecord } from '../../engine/driver/engine.ts'
+import { deleteBatch } from '../../engine/requests/batches.ts'
+import { rowOf as scheduledRowOf } from '../../engine/requests/later-rows.ts'
+import { deleteRows } from '../../engine/storing/keep-segments.ts'
 import type { Stray } from './finding.ts'
-import type { FoundObject } from './surgery.ts'
 
 /**
  * A batch is written before the append that refers to it, and an entry for somebody's own
@@ -15,7 +18,7 @@ import type { FoundObject } from './surgery.ts'
  */
 const BATCH_SAFE_AGE_MS = 7 * 24 * 60 * 60 * 1000
 
-export type Seen = {
+type Seen = {
   /** Rows of the whole table, if the doctor looked through it. */
   readonly rows: readonly Row[]
   readonly objects: readonly FoundObject[]
@@ -23,7 +26,7 @@ export type Seen = {
   readonly rowsAfter: readonly Row[]
 }
 
-export type SegmentPlace = {
+type SegmentPlace = {
   readonly epoch: string
   readonly priority: number
   readonly segment: number
@@ -110,7 +113,7 @@ function objectStray(
  * Rows of scheduled items that the record knows, or of a purge that is still at work. A queue that was made again
  * has its rows elsewhere, and so has one that was purged.
  */
-export function isOfRecord(partition: string, record: QueueRecord | undefined): boolean {
+function isOfRecord(partition: string, record: QueueRecord | undefined): boolean {
   if (record === undefined) return false
   const { queue, born, scheduled } = record
   const eras = [scheduled.era, ...scheduled.purged.map((mark) => purgedEra(mark).era)]
@@ -139,3 +142,79 @@ function whyStray(
 
 const isTrimmed = (lane: Lane, segment: number, to: number): boolean =>
   segment < lane.trimmed && to <= lane.head && (segment + 1) * lane.segmentSize <= lane.head
+
+export type FoundObject = { readonly key: string; readonly modifiedMs: number }
+
+/**
+ * Deletes strays that nothing can ever ask for again. Right before each partition, a strong read of the record says
+ * once more that we may: that cannot have changed, but it catches a mistake of ours.
+ */
+export async function repair(engine: Engine, queue: string, strays: readonly Stray[]) {
+  let repaired = 0
+  for (const { kind, at, repairable } of strays) {
+    if (!repairable) continue
+    if (kind === 'stray-rows') await deleteStrayRows(engine, queue, at)
+    else await engine.objects.deleteMany([at])
+    repaired += 1
+  }
+  return repaired
+}
+
+async function deleteStrayRows(engine: Engine, queue: string, pk: string): Promise<void> {
+  if (pk.startsWith('t#')) {
+    if (isOfRecord(pk, await readRecord(engine, queue))) return
+    const rows = await rowsOf(engine, pk)
+    // First the batches, which only these rows name.
+    for (const entry of rows.flatMap((row) => scheduledRowOf(row).entries)) {
+      const batch = decodeScheduled(entry).entry
+      if (!isReference(batch)) continue
+      const reference = decodeReference(batch)
+      await deleteBatch(engine, queue, reference)
+    }
+    await engine.dynamo.deleteMany(rows.map(({ sk }) => ({ pk, sk: sk as string })))
+    return
+  }
+  const place = placeOf(pk.slice(`s#${queue}#`.length).split('#'))
+  if (place === undefined) return
+  const rows = await rowsOf(engine, pk)
+  const lane = behind(place, await readRecord(engine, queue))
+  if (lane === undefined) return
+  const settled = rows.filter(({ sk }) => endOfRow(sk as string) <= lane.head)
+  // Also deletes parts of batches to which only these rows point, as trimming does.
+  await deleteRows(engine, queue, lane, settled)
+}
+
+/** A lane whose head is behind all that may go; of a lane that is gone, that is everything. */
+function behind(place: SegmentPlace, record: QueueRecord | undefined): Lane | undefined {
+  const lane = record?.lanes.get(place.priority)
+  if (lane?.epoch !== place.epoch) {
+    return {
+      ...newLane({ priority: place.priority, epoch: place.epoch, segmentSize: 100 }),
+      head: Number.POSITIVE_INFINITY,
+    }
+  }
+  return place.segment < lane.trimmed ? lane : undefined
+}
+
+const endOfRow = (sk: string): number => Number(sk.split('-')[1])
+
+/** A few more pages of a megabyte than the largest segment can have. */
+const PAGES_MAX = 300
+
+/** All rows of a partition, as they are now. */
+export async function rowsOf(engine: Engine, pk: string): Promise<Row[]> {
+  const rows: Row[] = []
+  let from: Row | undefined
+  for (let page = 0; page < PAGES_MAX; page += 1) {
+    const found = await engine.dynamo.query({
+      KeyConditionExpression: 'pk=:p',
+      ExpressionAttributeValues: { ':p': pk },
+      ConsistentRead: true,
+      ...(from !== undefined && { ExclusiveStartKey: from }),
+    })
+    rows.push(...found.rows)
+    if (found.next === undefined) break
+    from = found.next
+  }
+  return rows
+}

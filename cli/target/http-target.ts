@@ -2,16 +2,14 @@ import { type Configuration, createClient, isQueueLocked, rawJson } from '../../
 import type { Source } from '../../engine/core/settings.ts'
 import type { AcknowledgeResult } from '../../engine/queues.ts'
 import { present } from '../../shared/wire.ts'
-import { tellWait } from '../terminal/tell-wait.ts'
-import { httpAuth } from './http-auth.ts'
-import type { Place } from './open-target.ts'
-import type { AwsSettings } from './store-target.ts'
+import { tellWait } from '../terminal.ts'
+import { httpAuth, reachable } from './http.ts'
+import type { AwsSettings, HttpPlace } from './place.ts'
 import type { Configured, State, Target } from './target.ts'
-import { reachable } from './unreachable.ts'
 
 /** The HTTP client behind the engine's verbs, which take the queue as their first argument. */
 export function openHttpTarget(
-  place: Extract<Place, { kind: 'http' }>,
+  place: HttpPlace,
   aws: AwsSettings,
   token: string | undefined,
   tell: (line: string) => void,

@@ -18,15 +18,14 @@ import {
   type Patterns,
 } from '../../rate/rate-limits.ts'
 import { camelCased, snakeCased } from '../../shared/wire.ts'
-import { exitCodes } from '../exit-codes.ts'
-import { Failure, interrupted, wrongUsage } from '../failure.ts'
-import type { Place } from './open-target.ts'
-import type { Answer, Rates } from './rates.ts'
-import { type AwsSettings, fromAfar } from './store-target.ts'
+import { exitCodes, Failure, interrupted } from '../failure.ts'
+import type { AwsSettings, StorePlace } from './place.ts'
+import { fromAfar } from './store-target.ts'
+import { type Answer, objectFrom, type Rates } from './target.ts'
 
 /** The rate limiter on the table itself; its secret for tickets is in the table. */
 export function openStoreRates(
-  { table, asTyped }: Extract<Place, { kind: 'store' }>,
+  { table, asTyped }: StorePlace,
   aws: AwsSettings,
   interrupt: AbortSignal,
 ): Rates {
@@ -117,13 +116,6 @@ const configurationAnswer = (applied: AppliedSettings) =>
 
 const patternsAnswer = (patterns: Patterns) =>
   answer<RatePatternsAnswer>(patternsBody(patterns), patterns.revision)
-
-function objectFrom(pattern: unknown): Readonly<Record<string, unknown>> {
-  if (typeof pattern === 'object' && pattern !== null && !Array.isArray(pattern)) {
-    return pattern as Record<string, unknown>
-  }
-  throw wrongUsage(`A pattern is an object with a prefix, not ${JSON.stringify(pattern)}`)
-}
 
 const overrideRefused = (key: string, field: string): Failure =>
   new Failure(

@@ -1,3 +1,5 @@
+// Queues in the table itself, by the engine, for somebody who may be far from the region.
+
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { S3Client } from '@aws-sdk/client-s3'
 import { createRequestHandler, type RequestHandler } from '../../aws/connections.ts'
@@ -5,10 +7,8 @@ import { QUEUES_PER_PAGE_MAX } from '../../engine/core/limits.ts'
 import { type Configuration, tagOf } from '../../engine/core/settings.ts'
 import { createQueues, type Queues, type SchedulingVerbs } from '../../engine/queues.ts'
 import { present } from '../../shared/wire.ts'
-import type { Place } from './open-target.ts'
+import type { AwsSettings, StorePlace } from './place.ts'
 import type { Configured, Listed, Target } from './target.ts'
-
-export type AwsSettings = { readonly profile?: string; readonly region?: string }
 
 type StoreClients = { readonly dynamodb: DynamoDBClient; readonly s3: S3Client }
 
@@ -26,7 +26,7 @@ export const fromAfar = (): RequestHandler =>
   createRequestHandler({ connectTimeoutMs: 5_000, answerTimeoutMs: 30_000 })
 
 export function openStoreTarget(
-  { table, bucket, asTyped }: Extract<Place, { kind: 'store' }>,
+  { table, bucket, asTyped }: StorePlace,
   aws: AwsSettings,
 ): Target & Pick<Queues, 'patterns' | 'configurePatterns' | keyof SchedulingVerbs> {
   const { dynamodb, s3 } = storeClients(aws)

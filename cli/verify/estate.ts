@@ -1,17 +1,21 @@
-// The queues of a run: their names, and how the run leaves them.
+// The queues of a run: their names, and how the run leaves them. New ones are emptied, and the service forgets them.
+//
+// It never forgets a configured queue, even with its defaults restored: its revision must not start again. So checks
+// that change settings take turns on one queue, checks that change limits on another, and the next run uses the same
+// two: a pair, by their names. A run that has a pair says so, and since when, in the capacity of the queue for limits,
+// which no check changes; the revision decides between two runs. A run that was killed never gives its pair back; an
+// hour later another run takes it over. So two empty records of some 300 bytes stay, and two more for each run that met
+// another, or was killed less than an hour before. They too are used again.
 
+import { randomInt } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Client, Configuration } from '../../client/index.ts'
-import { messageOf } from '../failure.ts'
 import {
-  giveBackKeptPair,
-  type KeptKind,
-  type KeptPair,
-  resetKeptQueue,
-  takeKeptPair,
-} from './kept-queue.ts'
-import { deadLetterQueueOf, PREFIX, randomName } from './names.ts'
-import { turnstile } from './turnstile.ts'
+  type Client,
+  type Configuration,
+  type ConfigurationChange,
+  isPushPopError,
+} from '../../client/index.ts'
+import { messageOf } from '../failure.ts'
 
 export type Estate = {
   /** The beginning of all names of this run, except those of kept queues. */
@@ -140,5 +144,154 @@ export function makeEstate({ settings, defaults, cleanerUntil }: EstateSettings)
       const client = cleaner()
       await cleaned(taken.ids.limits, () => giveBackKeptPair(client, taken, defaults))
     },
+  }
+}
+
+type KeptKind = 'settings' | 'limits'
+
+export type KeptPair = {
+  readonly ids: Readonly<Record<KeptKind, string>>
+  /** When it was taken, in seconds: the capacity that says so. No check pushes as many items. */
+  readonly takenAt: number
+}
+
+const prefixOf = (kind: KeptKind): string => `${PREFIX}${kind}-`
+
+const pairNamed = (name: string): KeptPair['ids'] => ({
+  settings: prefixOf('settings') + name,
+  limits: prefixOf('limits') + name,
+})
+
+/**
+ * A run ends after five minutes and a minute of cleaning up. The rest is for two machines' clocks, each of
+ * which may be fifteen minutes wrong before AWS refuses its signatures.
+ */
+const TAKEN_SECONDS_MAX = 3_600
+
+/** Several exist only if runs overlapped or were killed. */
+const LOOKED_AT_MAX = 5
+
+/** Takes a pair that no run has at the moment. The revision decides, so two runs never take the same. */
+export async function takeKeptPair(
+  client: Client,
+  defaults: Configuration,
+  nowMs = Date.now(),
+): Promise<KeptPair> {
+  const takenAt = Math.floor(nowMs / 1_000)
+  let looked = 0
+  for await (const { id } of client.queues({ prefix: prefixOf('limits') })) {
+    if (id.endsWith('-deadletter')) continue
+    looked += 1
+    if (looked > LOOKED_AT_MAX) break
+    const pair = { ids: pairNamed(id.slice(prefixOf('limits').length)), takenAt }
+    if (await take(client, pair, defaults)) return pair
+  }
+  const pair = { ids: pairNamed(randomName()), takenAt }
+  await client.queue(pair.ids.limits).configure(settingsOf(pair, 'limits', defaults))
+  return pair
+}
+
+async function take(client: Client, pair: KeptPair, defaults: Configuration): Promise<boolean> {
+  const { ids, takenAt } = pair
+  const limits = client.queue(ids.limits)
+  // Settings and tag of one read: a tag read later could belong to the settings of another run.
+  const { etag = '', capacity } = await limits.configuration()
+  // Do not compare `capacity < takenAt`: the number may come from a machine whose clock is ahead.
+  const isTaken = capacity !== undefined && Math.abs(takenAt - capacity) <= TAKEN_SECONDS_MAX
+  if (isTaken) return false
+  const wasLeft = capacity !== undefined
+  // Runs empty the queues that they give back, so these items are somebody else's.
+  if (!wasLeft && (await holdsItems(client, Object.values(ids)))) return false
+  try {
+    // Set all of them again, and do not compare with the defaults, which change with the service's version.
+    await limits.configure(settingsOf(pair, 'limits', defaults), { ifMatch: etag })
+  } catch (error) {
+    if (isPushPopError(error, 'VERSION_MISMATCH')) return false
+    throw error
+  }
+  if (wasLeft) await empty(client, Object.values(ids))
+  await resetKeptQueue(client, pair, 'settings', defaults)
+  return true
+}
+
+async function holdsItems(client: Client, ids: readonly string[]): Promise<boolean> {
+  for (const id of ids) {
+    if ((await client.queue(id).inspect({ consistent: true })).count > 0) return true
+  }
+  return false
+}
+
+async function empty(client: Client, ids: readonly string[]): Promise<void> {
+  for (const id of ids) {
+    await client.queue(id).purge()
+    await client.queue(deadLetterQueueOf(id)).purge()
+  }
+}
+
+/** Puts a queue back to how it was taken, for the next check. */
+const resetKeptQueue = (client: Client, pair: KeptPair, kind: KeptKind, defaults: Configuration) =>
+  client.queue(pair.ids[kind]).configure(settingsOf(pair, kind, defaults))
+
+/** Leaves both to the next run; unless another has taken them over, because this one slept for an hour. */
+export async function giveBackKeptPair(
+  client: Client,
+  { ids, takenAt }: KeptPair,
+  defaults: Configuration,
+): Promise<void> {
+  const limits = client.queue(ids.limits)
+  const { etag = '', capacity } = await limits.configuration()
+  if (capacity !== takenAt) return
+  await limits.configure(allOf(defaults), { ifMatch: etag })
+}
+
+const settingsOf = (
+  { takenAt }: KeptPair,
+  kind: KeptKind,
+  defaults: Configuration,
+): ConfigurationChange => ({
+  ...allOf(defaults),
+  ...(kind === 'limits' && { capacity: takenAt }),
+})
+
+/** Names every setting, because one that is left out keeps its value. */
+const allOf = (configuration: Configuration): ConfigurationChange => ({
+  segmentSize: configuration.segmentSize,
+  bufferSegments: configuration.bufferSegments,
+  maxDeliveries: configuration.maxDeliveries ?? null,
+  capacity: configuration.capacity ?? null,
+  itemTtlSeconds: configuration.itemTtlSeconds ?? null,
+  expired: configuration.expired ?? null,
+  pushLimit: configuration.pushLimit ?? null,
+  popLimit: configuration.popLimit ?? null,
+})
+
+/** The beginning of every queue id that this command uses; it touches no others. */
+export const PREFIX = 'pushpop-verify-'
+
+const CHARACTERS = 6
+
+/** One of two thousand million, so that two runs do not meet. */
+export const randomName = (): string =>
+  randomInt(36 ** CHARACTERS)
+    .toString(36)
+    .padStart(CHARACTERS, '0')
+
+export const deadLetterQueueOf = (queue: string): string => `${queue}-deadletter`
+
+/** Lets this many works run at once; the others wait in order of arrival. */
+export function turnstile(atOnce: number): <R>(work: () => Promise<R>) => Promise<R> {
+  let free = atOnce
+  const waiting: (() => void)[] = []
+  return async (work) => {
+    if (free > 0) free -= 1
+    else await new Promise<void>((resolve) => waiting.push(resolve))
+    try {
+      return await work()
+    } finally {
+      const next = waiting.shift()
+      // Handed over without a gap in which a third could slip in.
+      if (next === undefined) free += 1
+      else next()
+    }
   }
 }

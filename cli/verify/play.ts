@@ -1,22 +1,21 @@
-// A run plays all checks, a few at a time, and empties the queues of each when it ends.
+// A run plays all checks, a few at a time, judges each step, and empties the queues of each check when it ends: also
+// after Ctrl-C, when its time is over, or when nobody reads the output any more.
 
 import type { Auth } from '../../client/auth.ts'
-import { createClient } from '../../client/index.ts'
-import type { Check } from './check.ts'
-import { type Estate, makeEstate } from './estate.ts'
-import { type Call, meteredFetch } from './meter.ts'
-import { deadLetterQueueOf, PREFIX, randomName } from './names.ts'
-import { ofPrefix } from './needs.ts'
-import { makeStage, type Stage } from './stage.ts'
-import { turnstile } from './turnstile.ts'
+import { isAtLimit } from '../../client/errors.ts'
+import { type Configuration, createClient, isPushPopError } from '../../client/index.ts'
+import { messageOf } from '../failure.ts'
+import { Broken, Skipped, saysNothing } from './claims.ts'
 import {
-  type Bounds,
-  reasonOf,
-  type Verdict,
-  type VerdictKind,
-  verdictOn,
-  worstOf,
-} from './verdict.ts'
+  deadLetterQueueOf,
+  type Estate,
+  makeEstate,
+  PREFIX,
+  randomName,
+  turnstile,
+} from './estate.ts'
+import { type Call, meteredFetch } from './meter.ts'
+import { type Check, isLimited, makeStage, ofPrefix, type Stage } from './stage.ts'
 
 type StepResult = { readonly name: string; readonly verdict: Verdict }
 
@@ -188,3 +187,49 @@ async function verdictOf(
     return verdictOn(error, bounds)
   }
 }
+
+/**
+ * - `holds`: the service kept its promise.
+ * - `broken`: it did something else.
+ * - `undecided`: the step could not be played to its end: the network, the credentials, the time.
+ * - `skipped`: nobody can see this from here.
+ */
+type Verdict =
+  | { readonly kind: 'holds' }
+  | { readonly kind: 'broken' | 'undecided' | 'skipped'; readonly reason: string }
+
+export type VerdictKind = Verdict['kind']
+
+type Bounds = {
+  readonly halt: AbortSignal
+  /** Those of the run's queues. */
+  readonly settings: Configuration
+}
+
+/** What a step's error says about the promise. */
+export function verdictOn(error: unknown, { halt, settings }: Bounds): Verdict {
+  if (error instanceof Broken) return { kind: 'broken', reason: error.message }
+  if (error instanceof Skipped) return { kind: 'skipped', reason: error.message }
+  if (halt.aborted) return { kind: 'undecided', reason: reasonOf(halt) }
+  if (!isPushPopError(error)) {
+    const reason = `the check itself failed: ${messageOf(error)}`
+    return { kind: 'undecided', reason }
+  }
+  // The gateway's throttle does not say when to come again.
+  if (isLimited(settings) && isAtLimit(error)) {
+    return { kind: 'skipped', reason: `${ofPrefix(settings)} limits it: ${error.message}` }
+  }
+  const kind = saysNothing(error) ? 'undecided' : 'broken'
+  return { kind, reason: `${error.code}: ${error.message}` }
+}
+
+const reasonOf = (halt: AbortSignal): string =>
+  halt.reason instanceof DOMException && halt.reason.name === 'TimeoutError'
+    ? 'its time was over'
+    : 'it was interrupted'
+
+const ranks: readonly VerdictKind[] = ['broken', 'undecided', 'holds', 'skipped']
+
+/** A check holds if every step holds that could be tried. */
+export const worstOf = (kinds: readonly VerdictKind[]): VerdictKind =>
+  ranks.find((kind) => kinds.includes(kind)) ?? 'skipped'

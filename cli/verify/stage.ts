@@ -1,14 +1,34 @@
-// The tools of a check: queues that belong to the run, calls that are counted, and waits that end.
+// What a check is, and the tools of its steps: queues that belong to the run, calls that are counted, and waits that
+// end.
+//
+// The queues of a run have the settings of their prefix, which are the operator's. They may rule out what a step does:
+// then we skip it, because the service is right to do something else.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Auth } from '../../client/auth.ts'
 import { connect } from '../../client/connect.ts'
-import { type Client, createClient, type Json, type Queue } from '../../client/index.ts'
+import {
+  type Client,
+  type Configuration,
+  createClient,
+  type Json,
+  type Queue,
+} from '../../client/index.ts'
 import type { Send } from '../../client/transport.ts'
 import { Broken, Skipped } from './claims.ts'
 import type { Estate } from './estate.ts'
 import { type Call, meteredFetch } from './meter.ts'
-import { type Needs, ruledOutBy } from './needs.ts'
+
+/** One promise of the README, and the sentences that spell it out. */
+export type Check = {
+  /** For `--only`, and in the names of the queues that it uses. */
+  readonly name: string
+  readonly promise: string
+  /** Sentences, each with the way to try it. They run in order, and a failed one does not stop the next. */
+  readonly steps: Readonly<Record<string, (stage: Stage) => Promise<void>>>
+  /** This check waits for the service's schedule or stream, so the runner starts it first. */
+  readonly waits?: true
+}
 
 export type Stage = {
   readonly client: Client
@@ -103,3 +123,56 @@ export function makeStage(settings: StageSettings): Stage {
     },
   }
 }
+
+/** What a step needs of the settings of its queue. */
+export type Needs = {
+  /** So many items are in it at a time. */
+  readonly items?: number
+  /** Items come back once, and must be there again. */
+  readonly returns?: true
+  /** So many items are enough for some of them to go to S3. */
+  readonly offloads?: number
+}
+
+/** Most steps push a few items. */
+const ITEMS = 10
+/** A run takes no longer, so nothing of it expires. */
+const SECONDS = 300
+/** With fewer calls a second, a run would be over before its steps. */
+const CALLS_A_SECOND = 1
+
+/** Why a step with these needs cannot be tried, or nothing. */
+export function ruledOutBy(settings: Configuration, needs: Needs): string | undefined {
+  const { items = ITEMS, returns = false, offloads } = needs
+  const { capacity, maxDeliveries, itemTtlSeconds, segmentSize, bufferSegments } = settings
+  const because = (what: string, why: string) => `${ofPrefix(settings)} has ${what}: ${why}`
+  if (capacity !== undefined && capacity < items) {
+    return because(`a capacity of ${capacity}`, `this pushes ${items} items`)
+  }
+  if (returns && maxDeliveries === 1) {
+    return because('max_deliveries of 1', 'no item comes back')
+  }
+  if (itemTtlSeconds !== undefined && itemTtlSeconds < SECONDS) {
+    return because(`item_ttl_seconds of ${itemTtlSeconds}`, 'items may expire meanwhile')
+  }
+  if (offloads !== undefined && (bufferSegments + 2) * segmentSize > offloads) {
+    const sizes = `segment_size ${segmentSize} and buffer_segments ${bufferSegments}`
+    return because(sizes, `${offloads} items may be too few for S3`)
+  }
+  const slow = slowLimitOf(settings)
+  return slow && because(`a ${slow} of less than one call a second`, 'that takes too long')
+}
+
+function slowLimitOf({ pushLimit, popLimit }: Configuration): string | undefined {
+  const isSlow = (limit: Configuration['pushLimit']): boolean =>
+    limit !== undefined && (limit.maxRequests * 1_000) / limit.windowMillis < CALLS_A_SECOND
+  if (isSlow(pushLimit)) return 'push_limit'
+  return isSlow(popLimit) ? 'pop_limit' : undefined
+}
+
+export const isLimited = ({ pushLimit, popLimit }: Configuration): boolean =>
+  pushLimit !== undefined || popLimit !== undefined
+
+/** `the prefix ""`, whose settings a queue of the run has. */
+export const ofPrefix = ({ source }: Configuration): string =>
+  source.from === 'pattern' ? `the prefix ${JSON.stringify(source.prefix)}` : 'the service'

@@ -1,8 +1,11 @@
+// Bundles handlers by esbuild: what they share becomes chunks, clients that are seldom needed are loaded when they are,
+// and for our own functions leaner modules stand in for some of the SDK's. The same sources give the same bytes.
+
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, extname, join, relative, resolve, sep } from 'node:path'
 import type { BuildOptions, Metafile } from 'esbuild'
-import type { Bundling } from './bundling.ts'
+import type { Bundling } from '../constructs/function-settings.ts'
 
 export const root = resolve(import.meta.dirname, '../..')
 

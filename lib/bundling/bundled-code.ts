@@ -1,10 +1,13 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+// The functions' code for the CDK: bundled when the first function needs it, or ready-made in the package. The package
+// bundles when it is built, because Node runs no TypeScript in `node_modules`, and so that a user of the construct does
+// not need esbuild.
+
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { Code, type CodeConfig, type ResourceBindOptions } from 'aws-cdk-lib/aws-lambda'
 import { type CfnResource, Stack } from 'aws-cdk-lib/core'
 import type { Construct } from 'constructs'
-import { readBuiltFunctions } from './built-functions.ts'
 import { bundle, type FunctionFiles, writeBundle } from './bundle.ts'
 
 const lambdas = resolve(import.meta.dirname, '../../lambdas')
@@ -78,3 +81,50 @@ class BundledCode extends Code {
     return this.#asset.bind(scope)
   }
 }
+
+/** In the same folder as the files: which of them belong to which function. */
+const LIST = 'functions.json'
+
+type List = Readonly<Record<string, readonly string[]>>
+
+/**
+ * A file that several functions share is stored once: a folder for each function would hold the same
+ * 700 KB eight times.
+ */
+export function writeBuiltFunctions(
+  folder: string,
+  functions: ReadonlyMap<string, FunctionFiles>,
+): void {
+  mkdirSync(folder, { recursive: true })
+  const list: Record<string, string[]> = {}
+  for (const [name, { files }] of functions) {
+    list[name] = [...files.keys()].sort()
+    for (const [file, contents] of files) writeFileSync(join(folder, keptAs(file, name)), contents)
+  }
+  writeFileSync(join(folder, LIST), `${JSON.stringify(list, undefined, 2)}\n`)
+}
+
+/** Nothing if there is no such folder: then this is the repository and not the package. */
+function readBuiltFunctions(folder: string): ReadonlyMap<string, FunctionFiles> | undefined {
+  const list = readList(folder)
+  if (list === undefined) return undefined
+  const read = (name: string, file: string) => readFileSync(join(folder, keptAs(file, name)))
+  return new Map(
+    Object.entries(list).map(([name, files]) => [
+      name,
+      { files: new Map(files.map((file) => [file, read(name, file)])) },
+    ]),
+  )
+}
+
+function readList(folder: string): List | undefined {
+  try {
+    return JSON.parse(readFileSync(join(folder, LIST), 'utf8')) as List
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/** Every function's own file is named `index.mjs`, so we keep it under the function's name; other names are unique. */
+const keptAs = (file: string, name: string): string => (file === 'index.mjs' ? `${name}.mjs` : file)

@@ -1,3 +1,5 @@
+// The alarms of a service, as data: what users feel, where to read what to do, and from when on.
+
 import {
   Alarm,
   ComparisonOperator,
@@ -11,9 +13,9 @@ import type { ITopic } from 'aws-cdk-lib/aws-sns'
 import { Duration } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
 import { SLOW_CALL_MS } from '../../lambdas/runtime/names.ts'
+import type { Sweepers } from './background.ts'
+import type { Watched } from './service-metrics.ts'
 import { apiMetric, refusedMetrics, serviceMetric, slowPops } from './service-metrics.ts'
-import type { Sweepers } from './sweep-schedule.ts'
-import type { Watched } from './watched.ts'
 
 type AlarmsProps = Watched & {
   /** Gets a message when an alarm begins and when it is over. */

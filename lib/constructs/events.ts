@@ -18,7 +18,7 @@ import {
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import { Duration, Stack } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
-import { allowReading, makeFailureQueue } from './stream-reader.ts'
+import { allowReading, makeFailureQueue } from './background.ts'
 
 export type EventsProps = {
   /** The name of the bus: two services of an account each have their own. */

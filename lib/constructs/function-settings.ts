@@ -1,3 +1,6 @@
+// What each function is, as data: its file, memory and time, what the stack on one machine must know of it, and in
+// which groups functions are bundled.
+
 import type { FunctionName, OptionalFunctionName } from '../../lambdas/runtime/names.ts'
 
 export type FunctionSetting = {
@@ -22,19 +25,19 @@ export type FunctionSetting = {
   readonly atStart?: object
 }
 
-/** In the template's metadata: tells the stack on one machine that this function holds its calls. */
-export const HOLDS_CALLS = 'pushpop:holds-calls'
-
-/** In the template's metadata: what the stack on one machine calls this function with when it may have lost events. */
-export const AFTER_LOSS = 'pushpop:after-loss'
-export const AFTER_RESTART = 'pushpop:after-restart'
-export const AT_START = 'pushpop:at-start'
+/** In a function's metadata in the template: what the stack on one machine must know of it. */
+export const metadata = {
+  holdsCalls: 'pushpop:holds-calls',
+  /** What it is called with when events may have been lost. */
+  afterLoss: 'pushpop:after-loss',
+  afterRestart: 'pushpop:after-restart',
+  atStart: 'pushpop:at-start',
+  /** Only with `LOCAL`: the sources that it was bundled from, to bundle it again. */
+  bundledFrom: 'pushpop:bundled-from',
+} as const
 
 /** In the context: the app is synthesised to run on one machine. */
 export const LOCAL = 'pushpop:local'
-
-/** In the template's metadata, only then: the sources that a function was bundled from, to bundle it again. */
-export const BUNDLED_FROM = 'pushpop:bundled-from'
 
 /**
  * The gateway gives up after 30 seconds, and a caller that hangs up learns nothing: the function
@@ -189,3 +192,17 @@ export const handlerGroups: readonly Readonly<Record<string, string>>[] = [
   announceFiles,
   inboxFiles,
 ]
+
+/** How the file of a consumer is bundled; esbuild's manual has the values of all but `sourceMap`. */
+export type Bundling = {
+  /** Packages to leave out: a layer brings them, or the runtime does. */
+  readonly external?: readonly string[]
+  /** Default: true. */
+  readonly minify?: boolean
+  /** Makes stack traces name your own files and lines. Default: true. */
+  readonly sourceMap?: boolean
+  /** Code that stands at the top of each file of the bundle. */
+  readonly banner?: string
+  /** Expressions to put in the place of names: `{ STAGE: '"test"' }`. */
+  readonly define?: Readonly<Record<string, string>>
+}

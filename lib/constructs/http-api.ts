@@ -1,23 +1,24 @@
+// The HTTP API: its routes, who may call them, what pages may send, and what is logged of a call.
+
 import {
   HttpApi as CdkHttpApi,
+  CfnAuthorizer,
   CfnIntegration,
   CfnRoute,
   type CfnStage,
+  CorsHttpMethod,
+  type CorsPreflightOptions,
   HttpStage,
 } from 'aws-cdk-lib/aws-apigatewayv2'
 import { Grant, type IGrantable, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import type { IFunction } from 'aws-cdk-lib/aws-lambda'
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs'
-import { Annotations, Stack } from 'aws-cdk-lib/core'
+import { Annotations, Duration, Stack } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
 import { type Duty, type Route, routes } from '../../lambdas/http/routes.ts'
 import type { FunctionName } from '../../lambdas/runtime/names.ts'
-import { acceptFindings } from './accept-findings.ts'
-import { accessLogFormat } from './access-log.ts'
-import { type Authorisation, open, type Rights, rightsUnder, scopeOf } from './authorisation.ts'
-import { corsOf } from './cors.ts'
-import { kept } from './kept.ts'
-import { grantsNothing } from './queue-names.ts'
+import { acceptFindings, kept } from './every-resource.ts'
+import { grantsNothing } from './property-checks.ts'
 
 export type Throttle = { readonly perSecond: number; readonly burst: number }
 
@@ -186,3 +187,114 @@ export class HttpApi extends Construct {
 }
 
 const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
+
+/** Who may call the service. No default lets just anybody in. */
+export type Authorisation =
+  /** Requests signed by AWS credentials (SigV4) that are allowed `execute-api:Invoke` on the route. */
+  | { readonly kind: 'iam' }
+  /** A token of this issuer for one of these audiences, whose scopes name the duty. */
+  | { readonly kind: 'jwt'; readonly issuer: string; readonly audience: readonly string[] }
+  /** Anybody who finds the address. */
+  | { readonly kind: 'none' }
+
+/** What a route asks of its caller. */
+type Rights = {
+  readonly authorizationType: 'AWS_IAM' | 'JWT' | 'NONE'
+  readonly authorizerId?: string
+  readonly authorizationScopes?: string[]
+}
+
+const open: Rights = { authorizationType: 'NONE' }
+
+/** `pushpop/pop`: what a token must carry for a duty. */
+const scopeOf = (duty: Duty): string => `pushpop/${duty}`
+
+/** What the routes of a duty ask for; without a duty, only that the caller is known. */
+function rightsUnder(
+  scope: Construct,
+  apiId: string,
+  authorisation: Authorisation,
+): (duty?: Duty) => Rights {
+  switch (authorisation.kind) {
+    case 'iam':
+      return () => ({ authorizationType: 'AWS_IAM' })
+    case 'jwt': {
+      const authorizer = new CfnAuthorizer(scope, 'Authorizer', {
+        apiId,
+        name: 'tokens',
+        authorizerType: 'JWT',
+        identitySource: ['$request.header.Authorization'],
+        jwtConfiguration: {
+          issuer: authorisation.issuer,
+          audience: [...authorisation.audience],
+        },
+      })
+      return (duty) => ({
+        authorizationType: 'JWT',
+        authorizerId: authorizer.ref,
+        ...(duty !== undefined && { authorizationScopes: [scopeOf(duty)] }),
+      })
+    }
+    case 'none':
+      return () => open
+  }
+}
+
+/** What pages of these origins may send and see. */
+const corsOf = (origins: readonly string[]): CorsPreflightOptions => ({
+  allowOrigins: [...origins],
+  allowMethods: [
+    CorsHttpMethod.GET,
+    CorsHttpMethod.POST,
+    CorsHttpMethod.PUT,
+    CorsHttpMethod.DELETE,
+  ],
+  allowHeaders: [
+    'authorization',
+    'content-type',
+    'idempotency-key',
+    'if-match',
+    'prefer',
+    // Signed requests, and the hyphenated spelling of what a pop takes as parameters.
+    'x-amz-content-sha256',
+    'x-amz-date',
+    'x-amz-security-token',
+    'acknowledge',
+    'allow-competing-consumers',
+    'count',
+    'require-ack',
+    'ttl-seconds',
+  ],
+  exposeHeaders: [
+    'etag',
+    'idempotency-replayed',
+    'preference-applied',
+    'ratelimit',
+    'ratelimit-policy',
+    'retry-after',
+    'x-request-id',
+  ],
+  maxAge: Duration.hours(1),
+})
+
+/** We log no query string, because it may contain a lock id. The path has a queue's id, which is not a secret. */
+const fields = {
+  request_id: '$context.requestId',
+  time: '$context.requestTime',
+  ip: '$context.identity.sourceIp',
+  user_agent: '$context.identity.userAgent',
+  caller: '$context.identity.userArn',
+  subject: '$context.authorizer.claims.sub',
+  method: '$context.httpMethod',
+  path: '$context.path',
+  route: '$context.routeKey',
+  status: '$context.status',
+  response_bytes: '$context.responseLength',
+  latency_ms: '$context.responseLatency',
+  integration_latency_ms: '$context.integrationLatency',
+  integration_error: '$context.integrationErrorMessage',
+  authorizer_error: '$context.authorizer.error',
+}
+
+/** JSON, so that Logs Insights finds the fields by itself. */
+const accessLogFormat = JSON.stringify(fields)

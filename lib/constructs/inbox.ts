@@ -9,8 +9,7 @@ import {
 } from 'aws-cdk-lib/aws-sqs'
 import { Duration } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
-import { acceptFindings } from './accept-findings.ts'
-import { kept } from './kept.ts'
+import { acceptFindings, kept } from './every-resource.ts'
 
 type InboxProps = { readonly throwaway: boolean }
 

@@ -16,58 +16,15 @@ import {
   RUN_CONTINUED,
 } from '../../lambdas/consumer/settings.ts'
 import { detailTypes, EVENT_SOURCE, variables } from '../../lambdas/runtime/names.ts'
-import type { Bundling } from '../bundling/bundling.ts'
 import { bundleFunction, ownFilesOf } from '../bundling/consumer-bundle.ts'
-import { acceptFindings } from './accept-findings.ts'
-import { checkConsumer, checkTimeout, queueMatchers, takesDeadLetters } from './consumer-checks.ts'
+import { makeFailureQueue } from './background.ts'
+import type { ConsumerFunction, PushPopConsumerProps, QueueSelection } from './consumer-props.ts'
+import { checkConsumer, checkTimeout, queueMatchers, takesDeadLetters } from './consumer-props.ts'
 import type { Events } from './events.ts'
-import { BUNDLED_FROM, LOCAL } from './function-settings.ts'
-import type { PushPop } from './push-pop.ts'
-import { ServiceFunction } from './service-function.ts'
-import { makeFailureQueue } from './stream-reader.ts'
-
-/** Queues by their ids, by a prefix, or by anything that EventBridge can match. */
-export type QueueSelection =
-  | string
-  | readonly string[]
-  | { readonly prefix: string }
-  /** Matchers of an event pattern, any of which will do: `[{ wildcard: 'tenant-*-mails' }]`. */
-  | { readonly pattern: readonly (string | Readonly<Record<string, unknown>>)[] }
-
-export type ConsumerFunction = {
-  /** The file whose export `handler` was made by `consumer(…)`; we bundle it. */
-  readonly entry: string
-  /** Default: five minutes. The next run does the rest. */
-  readonly timeout?: Duration
-  /** Default: 512. */
-  readonly memoryMb?: number
-  readonly environment?: Readonly<Record<string, string>>
-  readonly bundling?: Bundling
-}
-
-export type PushPopConsumerProps = {
-  readonly service: PushPop
-  readonly queues: QueueSelection
-  /** Your own function, whose handler was made by `consumer(…)`, or the file to make one of. */
-  readonly function: LambdaFunction | ConsumerFunction | string
-  /** The most items that the handler gets at once: 1–100. Default: 1. */
-  readonly batchSize?: number
-  /** How long a lock lives if a run dies: 5–300 seconds. Default: 30. */
-  readonly lockTtl?: Duration
-  /**
-   * How many runs work at once: this reserves part of the account's concurrency for the function. A new account has
-   * none to reserve. Default: unbounded.
-   */
-  readonly queuesAtOnce?: number
-  /** How many locks a run holds at once; more than one keeps no order. Default: 1. */
-  readonly locksAtOnce?: number
-  /** Dead-letters an item after this many failures. Default: the queue's own setting. */
-  readonly maxDeliveries?: number
-  /** Several runs may share a queue. Default: true if `locksAtOnce` is more than one. */
-  readonly competing?: boolean
-  /** Gets an alarm when events could not be delivered, so that queues may wait until the next announcement. */
-  readonly alarmTopic?: ITopic
-}
+import { acceptFindings } from './every-resource.ts'
+import type { Bundling } from './function-settings.ts'
+import { LOCAL, metadata } from './function-settings.ts'
+import { ServiceFunction } from './functions.ts'
 
 /** Lambda keeps an event that it cannot run for no longer than this. */
 const EVENT_AGE = Duration.hours(6)
@@ -127,7 +84,7 @@ export class PushPopConsumer extends Construct {
       if (made && this.node.tryGetContext(LOCAL)) {
         const from = { entry: resolve(entry), files: ownFilesOf(made), bundling }
         const resource = consumer.node.defaultChild as CfnFunction
-        resource.addMetadata(BUNDLED_FROM, from)
+        resource.addMetadata(metadata.bundledFrom, from)
       }
       return consumer
     } finally {

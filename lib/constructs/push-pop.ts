@@ -1,103 +1,26 @@
 import type { Grant, IGrantable } from 'aws-cdk-lib/aws-iam'
 import { RetentionDays } from 'aws-cdk-lib/aws-logs'
-import type { ITopic } from 'aws-cdk-lib/aws-sns'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import { Duration, Stack } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
 import { Alarms } from './alarms.ts'
-import type { Authorisation } from './authorisation.ts'
+import { HousekeepingStream, SweepSchedule } from './background.ts'
 import { Events } from './events.ts'
-import type { Concurrency } from './function-settings.ts'
-import { type Functions, type LogLevel, makeFunctions } from './functions.ts'
-import { HousekeepingStream } from './housekeeping-stream.ts'
-import { HttpApi, type Throttle } from './http-api.ts'
-import { INBOX_CONCURRENCY, Inbox } from './inbox.ts'
+import type { CommonSettings } from './functions.ts'
 import {
   bytesInEnvironment,
-  type QueueConfigPattern,
+  type Functions,
+  makeFunctions,
   queueConfigText,
   SWEEPER_BYTES_MAX,
-} from './queue-config.ts'
-import { checkService } from './service-checks.ts'
+} from './functions.ts'
+import { HttpApi } from './http-api.ts'
+import { INBOX_CONCURRENCY, Inbox } from './inbox.ts'
 import { ServiceDashboard } from './service-dashboard.ts'
-import type { CommonSettings } from './service-function.ts'
+import type { Watched } from './service-metrics.ts'
+import type { PushPopProps } from './service-props.ts'
+import { checkService } from './service-props.ts'
 import { Storage } from './storage.ts'
-import { type Sweepers, SweepSchedule } from './sweep-schedule.ts'
-import type { Watched } from './watched.ts'
-
-export type PushPopProps = {
-  /** Default: IAM. */
-  readonly authorisation?: Authorisation
-  /** For trying out: the data is deleted with the stack. Otherwise table and bucket outlive it. */
-  readonly throwaway?: boolean
-  /** Limits the calls to all queues together. Default: 1,000 a second, and bursts of 2,000. */
-  readonly throttle?: Throttle
-  /**
-   * Ends locks within a second or two of their time: a small function stays awake while some end soon. It costs
-   * nothing while nothing is locked, and some $11 a month if something always is. Without it, locks end at the next
-   * sweep. Default: on.
-   */
-  readonly wake?: boolean
-  /** How late the sweeper may end an expired lock: 1 to 60 seconds. A pop ends it at once. Default: 60. */
-  readonly sweepEvery?: Duration
-  /** How many runs sweep side by side, each its part of the queues: 1, 2, 4, 8 or 16. Default: 1. */
-  readonly sweepers?: Sweepers
-  /**
-   * PushPop announces items that nobody takes again after this long, then after twice as long, and so on up to
-   * an hour: 10 seconds to an hour. Default: 5 minutes.
-   */
-  readonly remindAfter?: Duration
-  /**
-   * Settings of queues by the beginning of their ids. When a deployment changes them, they replace all existing
-   * ones; until then, what somebody puts with `PUT /queue-config` holds. Default: deployments change nothing.
-   */
-  readonly queueConfig?: readonly QueueConfigPattern[]
-  /** How long we remember an Idempotency-Key. Default: a day. */
-  readonly idempotencyTtl?: Duration
-  /**
-   * How long a call may wait for its turn under a rate limit: up to 20 seconds. If its turn is later, it gets a
-   * ticket. Each waiting call takes an environment of a function. Default: 2 seconds.
-   */
-  readonly rateHold?: Duration
-  /**
-   * How many pops may wait for an item (`wait_seconds`) at once, each for up to 20 seconds in an environment of a
-   * function: 0 to 200. Others get their answers at once. Default: 5.
-   */
-  readonly waitingPops?: number
-  /**
-   * How many environments functions may have at once, `{ Rate: 50 }`: this reserves part of the account's
-   * concurrency for them. Default: as many as the account has.
-   */
-  readonly concurrency?: Concurrency
-  /** Pages of these origins may call from a browser. Default: none. */
-  readonly corsOrigins?: readonly string[]
-  readonly logLevel?: LogLevel
-  /** Default: a month. */
-  readonly logRetention?: RetentionDays
-  /** X-Ray. Default: on. */
-  readonly tracing?: boolean
-  /** Tells the metrics of several services apart. Default: the stack's name (and the construct's id). */
-  readonly serviceName?: string
-  /** Puts events from the table's stream on the service's own bus. Default: on. */
-  readonly events?: boolean
-  /** How long the archive keeps events for a replay. Default: a week. */
-  readonly eventArchive?: Duration
-  /**
-   * An SQS queue for pushes that PushPop applies later, in order and once: from callers who prefer not to wait,
-   * and from anything in AWS that may send to it. While idle, it costs some $0.30 a month. Default: off.
-   */
-  readonly inbox?: boolean
-  /** How many environments apply the inbox at once: 2 to 1,000. Default: 5. */
-  readonly inboxConcurrency?: number
-  /** Twenty alarms, and two for an inbox, at $0.10 a month for each metric that they read. Default: on. */
-  readonly alarms?: boolean
-  /** Gets a message when an alarm begins and when it is over. */
-  readonly alarmTopic?: ITopic
-  /** One more alarm, for items that had waited longer than this when they were popped. */
-  readonly itemAgeAlarm?: Duration
-  /** Default: on. */
-  readonly dashboard?: boolean
-}
 
 /** The whole service, to be placed into any stack: storage, events, functions, routes, schedule, stream, alarms. */
 export class PushPop extends Construct {

@@ -11,6 +11,7 @@ import {
 } from 'aws-cdk-lib/aws-cloudwatch'
 import { Duration } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
+import type { Watched } from './service-metrics.ts'
 import {
   apiMetric,
   refusedMetrics,
@@ -18,7 +19,6 @@ import {
   slowPops,
   tableMetric,
 } from './service-metrics.ts'
-import type { Watched } from './watched.ts'
 
 type ServiceDashboardProps = Watched & { readonly alarmNames: readonly string[] }
 

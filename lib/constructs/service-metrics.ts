@@ -1,3 +1,6 @@
+// The metrics that alarms and the dashboard show, and of what.
+
+import type { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2'
 import {
   MathExpression,
   type MathExpressionOptions,
@@ -5,13 +8,31 @@ import {
   type MetricOptions,
   Stats,
 } from 'aws-cdk-lib/aws-cloudwatch'
-import type { IFunction } from 'aws-cdk-lib/aws-lambda'
+import type { Table } from 'aws-cdk-lib/aws-dynamodb'
+import type { IFunction, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
+import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import { tableDefinition } from '../../aws/table.ts'
 import {
+  type FunctionName,
   METRIC_NAMESPACE,
   type MetricName,
   SERVICE_DIMENSION,
 } from '../../lambdas/runtime/names.ts'
+
+/** What the alarms and the dashboard show. */
+export type Watched = {
+  readonly serviceName: string
+  readonly api: HttpApi
+  readonly functions: Readonly<Record<FunctionName, LambdaFunction>>
+  readonly table: Table
+  readonly failures: Queue
+  /** Only with events: the function that announces them, and the queue for those that it gave up. */
+  readonly events: { readonly announcer: LambdaFunction; readonly failures: Queue } | undefined
+  /** Only with an inbox: its queue, the function that applies it, and the queue for messages that it gave up. */
+  readonly inbox:
+    | { readonly applier: LambdaFunction; readonly queue: Queue; readonly failures: Queue }
+    | undefined
+}
 
 /** A metric that the functions write (`lambdas/runtime/names.ts`). */
 export const serviceMetric = (

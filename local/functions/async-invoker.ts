@@ -1,7 +1,18 @@
-// Events that nobody waits for: Lambda queues them, runs them when it can, and tries twice more after a
-// failure. Here the queue is in memory and ends with the stack.
+// Events that nobody waits for: Lambda queues them, runs them when it can, and tries twice more after a failure. Here
+// the queue is in memory and ends with the stack. Schedules, buses and other functions (by Lambda's Invoke) bring them.
+// After a restart, or when code is replaced, a hold lets none begin until it is known whose locks are over.
 
+import type { IncomingMessage } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
+import { decode } from '../gateway/requests.ts'
+import {
+  isFromAPage,
+  type LocalServer,
+  NOT_FOR_PAGES,
+  readText,
+  serveProcesses,
+} from '../loopback.ts'
+import type { FunctionPlan } from '../template/plan-functions.ts'
 import type { FunctionPool } from './function-pool.ts'
 import type { Outcome } from './messages.ts'
 
@@ -140,3 +151,67 @@ export class AsyncInvoker {
     return plan.afterRestart ? undefined : [...this.#holds][0]
   }
 }
+
+type Answer = { readonly status: number; readonly type?: string; readonly message?: string }
+
+const PATH = /^\/2015-03-31\/functions\/([^/?]+)\/invocations(\?.*)?$/
+
+/** Lambda's. */
+const EVENT_BYTES_MAX = 1024 * 1024
+
+/** Lambda's Invoke, by which a function of the stack calls another one with an event and does not wait. */
+export const startInvokeServer = (
+  functions: readonly FunctionPlan[],
+  invoker: Pick<AsyncInvoker, 'submit'>,
+): Promise<LocalServer> =>
+  serveProcesses(async (request, response) => {
+    const { status, type, message } = await answer(functions, invoker, request)
+    response.writeHead(status, {
+      'content-type': 'application/json',
+      ...(type !== undefined && { 'x-amzn-errortype': type }),
+    })
+    response.end(type === undefined ? '' : JSON.stringify({ Type: 'User', message }))
+  })
+
+async function answer(
+  functions: readonly FunctionPlan[],
+  invoker: Pick<AsyncInvoker, 'submit'>,
+  request: IncomingMessage,
+): Promise<Answer> {
+  const { method, url = '', headers } = request
+  if (isFromAPage(headers)) return refusal('AccessDeniedException', NOT_FOR_PAGES, 403)
+  const [, encoded, query] = (method === 'POST' && PATH.exec(url)) || []
+  if (encoded === undefined || query !== undefined) {
+    const what = `The local stack knows Invoke without a qualifier only: ${method} ${url}`
+    return refusal('UnknownOperationException', what, 404)
+  }
+  const kind = headers['x-amz-invocation-type'] ?? 'RequestResponse'
+  if (kind !== 'Event') {
+    const what = `The local stack calls functions only with events that nobody waits for (InvocationType Event), not as ${kind}`
+    return refusal('InvalidParameterValueException', what)
+  }
+  const name = decode(encoded)
+  const called = functions.find((one) => one.name === name || one.arn === name)
+  if (!called) {
+    return refusal('ResourceNotFoundException', `There is no function ${name} in this stack`, 404)
+  }
+  const text = await readText(request, EVENT_BYTES_MAX)
+  if (text === undefined) {
+    return refusal('RequestTooLargeException', 'The event may have up to 1 MiB', 413)
+  }
+  const event = text || '{}'
+  if (!isJson(event)) return refusal('InvalidRequestContentException', 'The event must be JSON')
+  invoker.submit(called.arn, event)
+  return { status: 202 }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const refusal = (type: string, message: string, status = 400): Answer => ({ status, type, message })

@@ -7,12 +7,23 @@
 // when an event has waited for a while, and then only if a core has nothing to do, or too few processes
 // are left that do not wait; up to the limit.
 
-import { availableParallelism } from 'node:os'
+import { availableParallelism, cpus } from 'node:os'
 import type { FunctionPlan } from '../template/plan-functions.ts'
-import { FunctionProcess } from './function-process.ts'
+import { FunctionProcess, type ProcessSettings } from './function-process.ts'
 import type { Outcome } from './messages.ts'
-import type { PoolSettings } from './pool-settings.ts'
-import { spareCoresMeter } from './spare-cores.ts'
+
+export type PoolSettings = ProcessSettings & {
+  readonly processesMax: number
+  readonly waitingMax?: number | undefined
+  readonly idleMs?: number | undefined
+  /** How many are started without waiting, and how long an event waits for each beyond them. */
+  readonly eager?: number | undefined
+  readonly patienceMs?: number | undefined
+  /** How many cores have had nothing to do since the last call. */
+  readonly spareCores?: (() => number) | undefined
+  readonly onStart?: ((pid: number) => void) | undefined
+  readonly onEnd?: ((pid: number) => void) | undefined
+}
 
 /** How many calls an account may run at once by default: Lambda, too, throttles the next event. */
 const WAITING_MAX = 1_000
@@ -247,4 +258,30 @@ export class FunctionPool {
       oldest.process.kill()
     }
   }
+}
+
+type Times = { readonly idleMs: number; readonly totalMs: number; readonly cores: number }
+
+/** Since the last call; none at the first. */
+export function spareCoresMeter(times: () => Times = timesOfAll): () => number {
+  let before: Times | undefined
+  return () => {
+    const now = times()
+    const { idleMs, totalMs } = before ?? now
+    before = now
+    // Before the system's clock has ticked we know nothing.
+    const passedMs = now.totalMs - totalMs
+    return passedMs > 0 ? (now.cores * (now.idleMs - idleMs)) / passedMs : 0
+  }
+}
+
+function timesOfAll(): Times {
+  const all = cpus()
+  let idleMs = 0
+  let totalMs = 0
+  for (const { times } of all) {
+    idleMs += times.idle
+    totalMs += times.idle + times.user + times.nice + times.sys + times.irq
+  }
+  return { idleMs, totalMs, cores: all.length }
 }

@@ -1,20 +1,23 @@
-// One process of a function. Its states: *starting* (loading the code), *idle*, *busy* with one
-// event, *ended*. It ends when the pool kills it, when the event takes longer than the function may, when its
-// code cannot be loaded, and when it dies by itself; each time the event's caller gets an outcome.
+// One process of a function. Its states: *starting* (loading the code), *idle*, *busy* with one event, *ended*. It ends
+// when the pool kills it, when the event takes longer than the function may, when its code cannot be loaded, and when
+// it dies by itself; each time the event's caller gets an outcome.
 
 import { type ChildProcess, fork } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
+import { type StoreEndpoints, storeEnvironment } from '../stores/store-api.ts'
+import { QUEUES_URL, REGION } from '../template/identities.ts'
 import type { FunctionPlan } from '../template/plan-functions.ts'
-import { type Endpoints, environmentOf, heapMb } from './environment.ts'
-import { type FunctionOutput, parseLine, readLines } from './function-output.ts'
 import {
   type Ending,
+  type FunctionOutput,
   failure,
   type Invocation,
   type LogLine,
   type Outcome,
+  parseLine,
   type Report,
+  readLines,
 } from './messages.ts'
 
 export type ProcessSettings = {
@@ -173,3 +176,59 @@ export function newTraceId(): string {
   const seconds = Math.floor(Date.now() / 1000).toString(16)
   return `Root=1-${seconds}-${randomBytes(12).toString('hex')};Sampled=0`
 }
+
+export type Endpoints = StoreEndpoints & {
+  /** Where PutEvents goes. */
+  readonly eventBridgeEndpoint: string
+  /** Where one function calls another. */
+  readonly lambdaEndpoint: string
+  /** For each API, its address on AWS and its local one. */
+  readonly apiAddresses: ReadonlyMap<string, string>
+}
+
+/**
+ * The environment of a function: the template's variables, and those that Lambda adds. We pass none of this
+ * process's: code that works here only because of a variable in your shell would fail once deployed.
+ */
+function environmentOf(
+  plan: FunctionPlan,
+  endpoints: Endpoints,
+  logStream: string,
+): Record<string, string> {
+  return {
+    ...withLocalAddresses(plan.environment, endpoints),
+    ...storeEnvironment(endpoints),
+    AWS_DEFAULT_REGION: REGION,
+    AWS_ENDPOINT_URL_EVENTBRIDGE: endpoints.eventBridgeEndpoint,
+    AWS_ENDPOINT_URL_LAMBDA: endpoints.lambdaEndpoint,
+    AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x',
+    AWS_LAMBDA_FUNCTION_NAME: plan.name,
+    AWS_LAMBDA_FUNCTION_VERSION: '$LATEST',
+    AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(plan.memoryMb),
+    AWS_LAMBDA_INITIALIZATION_TYPE: 'on-demand',
+    AWS_LAMBDA_LOG_GROUP_NAME: `/aws/lambda/${plan.name}`,
+    AWS_LAMBDA_LOG_STREAM_NAME: logStream,
+    LAMBDA_TASK_ROOT: plan.codeDirectory,
+    _HANDLER: plan.handler,
+    LANG: 'en_US.UTF-8',
+    TZ: ':UTC',
+    // Without it Node cannot open a socket on Windows.
+    ...(process.env.SystemRoot && { SystemRoot: process.env.SystemRoot }),
+  }
+}
+
+/** A function that calls one of the APIs or queues has its address from the template, and must find it here. */
+function withLocalAddresses(
+  environment: Readonly<Record<string, string>>,
+  { apiAddresses, sqsEndpoint = QUEUES_URL }: Endpoints,
+): Record<string, string> {
+  const addresses = [...apiAddresses, [QUEUES_URL, sqsEndpoint] as const]
+  const local = (value: string) =>
+    addresses.reduce((text, [there, here]) => text.replaceAll(there, here), value)
+  return Object.fromEntries(
+    Object.entries(environment).map(([name, value]) => [name, local(value)]),
+  )
+}
+
+/** Leaves room for Node's buffers and code, as Lambda does. */
+const heapMb = (memoryMb: number): number => Math.floor(memoryMb * 0.9)

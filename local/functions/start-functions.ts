@@ -2,22 +2,19 @@
 // an event of another.
 
 import { existsSync } from 'node:fs'
-import { EventBuses } from '../events/event-bus.ts'
+import { utimes } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { EventBuses, QueueDelivery, startPutEventsServer } from '../events/event-bus.ts'
 import { Losses } from '../events/losses.ts'
-import { startPutEventsServer } from '../events/put-events-server.ts'
-import { QueueDelivery } from '../events/queue-delivery.ts'
-import type { SqsApi } from '../sqs/sqs-api.ts'
 import { StartError } from '../start-error.ts'
-import type { StoreEndpoints } from '../stores/store-environment.ts'
+import type { SqsApi, StoreEndpoints } from '../stores/store-api.ts'
 import type { Plan } from '../template/plan.ts'
-import type { TargetPlan } from '../template/plan-events.ts'
 import type { FunctionPlan } from '../template/plan-functions.ts'
-import { AsyncInvoker } from './async-invoker.ts'
-import { keepCode } from './code-in-use.ts'
-import type { Endpoints } from './environment.ts'
-import type { FunctionOutput } from './function-output.ts'
+import type { TargetPlan } from '../template/plan-sources.ts'
+import { AsyncInvoker, startInvokeServer } from './async-invoker.ts'
 import { FunctionPool } from './function-pool.ts'
-import { startInvokeServer } from './invoke-server.ts'
+import type { Endpoints } from './function-process.ts'
+import type { FunctionOutput } from './messages.ts'
 
 type FunctionsSettings = StoreEndpoints & {
   readonly plan: Plan
@@ -154,4 +151,24 @@ function poolOf(
 function checkCode({ id, codeDirectory }: FunctionPlan): void {
   if (existsSync(codeDirectory)) return
   throw new StartError(`Cannot run the function ${id} because its code is not at ${codeDirectory}`)
+}
+
+/** A day has room for some that come late, because the machine slept. */
+const EVERY_MS = 3_600_000
+
+/**
+ * Marks the folders of the code that runs as used, now and then. Returns what ends that.
+ *
+ * A stack may run for days, while other starts of the same project delete what nobody seems to have used for a day
+ * (synthesise-app.ts). A function that is called later, or again, must still find its code.
+ */
+export function keepCode(plans: () => readonly FunctionPlan[], everyMs = EVERY_MS): () => void {
+  const timer = setInterval(() => {
+    const now = new Date()
+    // An assembly has a folder for each function; a bundle of `--watch` stands by itself.
+    const folders = plans().flatMap(({ codeDirectory }) => [codeDirectory, dirname(codeDirectory)])
+    // One that is gone, or not ours, is as it is.
+    for (const folder of new Set(folders)) utimes(folder, now, now).catch(() => {})
+  }, everyMs).unref()
+  return () => clearInterval(timer)
 }

@@ -1,23 +1,69 @@
-// HTTP in, API Gateway's event to a function, and its answer back.
+// API Gateway's HTTP APIs: a request becomes an event of a function, and what it returns becomes the answer, by the
+// rules for version 2.0 of the payload. Pages are answered as the API's CORS settings say; the functions take no part
+// in that.
 
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import { foreignRequest } from '../foreign-pages/foreign-request.ts'
 import type { LogLine, Outcome } from '../functions/messages.ts'
-import type { ApiPlan, RoutePlan } from '../template/plan-api.ts'
-import { allowedAs, corsHeaders, preflight } from './cors.ts'
+import { foreignRequest, listen } from '../loopback.ts'
+import { isObject } from '../template/assembly.ts'
+import type { ApiPlan, CorsPlan, RoutePlan } from '../template/plan-api.ts'
 import {
-  FORBIDDEN,
-  functionResponse,
-  gatewayResponse,
-  type HttpResponse,
-  internalServerError,
-  refused,
-} from './function-response.ts'
-import { listen } from './listen.ts'
-import { type GatewayRequest, newRequestId, requestEvent, splitTarget } from './request-event.ts'
-import { RouteTable } from './route-table.ts'
+  type GatewayRequest,
+  newRequestId,
+  RouteTable,
+  requestEvent,
+  splitTarget,
+} from './requests.ts'
 
-export type Service = {
+export type Gateways = {
+  /** The address of the first API. */
+  readonly url: string
+  /** Listens for the others as well. Requests wait for `open`. */
+  add(apis: readonly ApiPlan[]): Promise<void>
+  /** The addresses of all APIs, by logical id. */
+  readonly urls: Readonly<Record<string, string>>
+  open(service: Omit<Service, 'api'>): void
+  close(graceMs: number): Promise<void>
+}
+
+/** Then every request is a 404. */
+const NO_API: ApiPlan = { name: 'none', id: 'none', routes: [] }
+
+/**
+ * The HTTP APIs of a template, each on its own port. The first gets the requested port, before we know about the
+ * others: a port that is taken is the most likely problem. The others get the ports after it.
+ */
+export async function startGateways(port: number): Promise<Gateways> {
+  const first = await startGateway(port)
+  const gateways: Gateway[] = [first]
+  let apis: readonly ApiPlan[] = []
+  const gatewayOf = (index: number) => gateways[index] as Gateway
+  return {
+    url: urlOf(first),
+    async add(all) {
+      apis = all
+      for (const [index, { name }] of all.entries()) {
+        if (index === 0) continue
+        gateways.push(await startGateway(port === 0 ? 0 : first.port + index, name))
+      }
+    },
+    get urls() {
+      return Object.fromEntries(apis.map(({ name }, index) => [name, urlOf(gatewayOf(index))]))
+    },
+    open(service) {
+      for (const [index, gateway] of gateways.entries()) {
+        gateway.open({ ...service, api: apis[index] ?? NO_API })
+      }
+    },
+    async close(graceMs) {
+      await Promise.all(gateways.map((gateway) => gateway.close(graceMs)))
+    },
+  }
+}
+
+const urlOf = ({ port }: Gateway): string => `http://localhost:${port}`
+
+type Service = {
   readonly api: ApiPlan
   /** Runs the route's function, unless the event has not begun by then. */
   readonly invoke: (route: RoutePlan, event: string, expiresAtMs: number) => Promise<Outcome>
@@ -209,3 +255,125 @@ function write(
     return ours
   }
 }
+
+type HttpResponse = {
+  readonly status: number
+  /** Names in lower case; a name may come several times. */
+  readonly headers: readonly (readonly [name: string, value: string])[]
+  readonly body: string | Buffer
+}
+
+const json = [['content-type', 'application/json']] as const
+
+/** API Gateway's own answers. */
+const gatewayResponse = (status: number, message: string): HttpResponse => ({
+  status,
+  headers: json,
+  body: JSON.stringify({ message }),
+})
+
+/** An error of the local stack itself, in PushPop's shape: API Gateway has nothing like it. */
+export const refused = (message: string, requestId: string): HttpResponse => ({
+  status: 403,
+  headers: [...json, ['apigw-requestid', requestId]],
+  body: JSON.stringify({
+    success: false,
+    error_code: FORBIDDEN,
+    message,
+    retryable: false,
+    request_id: requestId,
+  }),
+})
+
+export const FORBIDDEN = 'FORBIDDEN'
+
+const internalServerError = gatewayResponse(500, 'Internal Server Error')
+
+/** `payload` is the JSON that the function returned. */
+export function functionResponse(payload: string): HttpResponse {
+  const answer: unknown = JSON.parse(payload)
+  if (!isObject(answer) || answer.statusCode === undefined) {
+    // It returned a value and nothing about HTTP.
+    return { status: 200, headers: json, body: typeof answer === 'string' ? answer : payload }
+  }
+  const { statusCode, headers = {}, cookies = [], body = '', isBase64Encoded } = answer
+  const status = Number(statusCode)
+  const isWellFormed =
+    Number.isInteger(status) &&
+    status >= 200 &&
+    status <= 599 &&
+    isObject(headers ?? {}) &&
+    Array.isArray(cookies ?? []) &&
+    (typeof body === 'string' || body === null)
+  if (!isWellFormed) return internalServerError
+  const text = typeof body === 'string' ? body : ''
+  return {
+    status,
+    headers: [
+      ...readHeaders(headers),
+      ...((cookies ?? []) as unknown[]).map((cookie) => ['set-cookie', String(cookie)] as const),
+    ],
+    body: isBase64Encoded === true ? Buffer.from(text, 'base64') : text,
+  }
+}
+
+/** The gateway manages the connection, so it drops these. */
+const notTheFunctions = new Set(['connection', 'content-length', 'keep-alive', 'transfer-encoding'])
+
+function readHeaders(headers: unknown): (readonly [string, string])[] {
+  const read = Object.entries(headers ?? {})
+    .map(([name, value]) => [name.toLowerCase(), String(value)] as const)
+    .filter(([name]) => !notTheFunctions.has(name))
+  if (read.some(([name]) => name === 'content-type')) return read
+  return [['content-type', 'text/plain;charset=UTF-8'], ...read]
+}
+
+type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
+
+export function preflight(
+  cors: CorsPlan,
+  method: string,
+  asked: Headers,
+): HttpResponse | undefined {
+  if (method !== 'OPTIONS' || asked['access-control-request-method'] === undefined) return undefined
+  const lists = [
+    ['access-control-allow-methods', cors.allowMethods],
+    ['access-control-allow-headers', cors.allowHeaders],
+  ] as const
+  return {
+    status: 204,
+    headers: [
+      ...corsHeaders(cors, asked),
+      ...lists
+        .filter(([, values]) => values.length > 0)
+        .map(([name, values]) => [name, values.join(',')] as const),
+      ...(cors.maxAgeSeconds === undefined
+        ? []
+        : [['access-control-max-age', String(cors.maxAgeSeconds)] as const]),
+    ],
+    body: '',
+  }
+}
+
+/** For every answer to a page that may call. */
+export function corsHeaders(cors: CorsPlan, asked: Headers): (readonly [string, string])[] {
+  const origin = asked.origin
+  if (typeof origin !== 'string') return []
+  const allowed = allowedAs(cors, origin)
+  if (allowed === undefined) return []
+  return [
+    ['access-control-allow-origin', allowed === '*' ? '*' : origin],
+    ...(cors.allowCredentials ? [['access-control-allow-credentials', 'true'] as const] : []),
+    ...(cors.exposeHeaders.length > 0
+      ? [['access-control-expose-headers', cors.exposeHeaders.join(',')] as const]
+      : []),
+  ]
+}
+
+/** The pattern that lets a page of this origin call, if there is one. */
+const allowedAs = (cors: CorsPlan, origin: string): string | undefined =>
+  cors.allowOrigins.find((pattern) => matches(pattern, origin))
+
+/** `*`, `https://*` or an origin in full. */
+const matches = (pattern: string, origin: string) =>
+  pattern.endsWith('*') ? origin.startsWith(pattern.slice(0, -1)) : pattern === origin

@@ -1,18 +1,26 @@
 // The actions of SQS, each from its input to its output. All but a receive answer at once.
 
 import { ACCOUNT } from '../template/identities.ts'
-import { eachEntry } from './batch.ts'
-import { md5, md5OfAttributes } from './core/digest.ts'
-import { bytesOf, isWhole, MESSAGE_BYTES_MAX, type NewMessage } from './core/message.ts'
-import { checkFifoIds } from './core/message-for-queue.ts'
+import {
+  bytesOf,
+  isWhole,
+  MESSAGE_BYTES_MAX,
+  type MessageAttributes,
+  md5,
+  md5OfAttributes,
+  type NewMessage,
+  type Received,
+} from './core/message.ts'
 import type { Queue } from './core/queue.ts'
-import { queueArn } from './core/queue-attributes.ts'
-import type { Clockwork, Queues } from './core/queues.ts'
+import { checkFifoIds, queueArn } from './core/queue-attributes.ts'
+import type { Clockwork, LongPolls, Queues } from './core/queues.ts'
 import { invalidParameter, SqsError } from './core/sqs-error.ts'
 import {
+  eachEntry,
   type Input,
   newMessage,
   objects,
+  optionalNumber,
   optionalText,
   queueName,
   text,
@@ -20,7 +28,7 @@ import {
   texts,
 } from './input.ts'
 
-export type Place = {
+type Place = {
   readonly queues: Queues
   readonly clock: Clockwork
   /** What a queue's URL begins with: the address by which the caller came. */
@@ -135,7 +143,7 @@ const missingVisibility = new SqsError(
   'The request must contain the parameter VisibilityTimeout.',
 )
 
-export function secondsWithin(input: Input, name: string, max: number): number | undefined {
+function secondsWithin(input: Input, name: string, max: number): number | undefined {
   const value = input[name]
   if (value === undefined || value === null) return undefined
   if (typeof value === 'number' && isWhole(value, 0, max)) return value
@@ -155,4 +163,118 @@ function attributesOf(queue: Queue, nowMs: number): Readonly<Record<string, stri
     CreatedTimestamp: seconds(createdAtMs),
     LastModifiedTimestamp: seconds(modifiedAtMs),
   }
+}
+
+/** SQS's own. */
+const RECEIVED_MAX = 10
+const WAIT_SECONDS_MAX = 20
+
+export async function receiveMessage(
+  input: Input,
+  { queues, clock }: Place,
+  polls: LongPolls,
+  gone: AbortSignal,
+): Promise<object> {
+  const queue = queues.find(queueName(input))
+  const { isFifo, waitMs } = queue.settings
+  const max = optionalNumber(input, 'MaxNumberOfMessages') ?? 1
+  if (!isWhole(max, 1, RECEIVED_MAX)) {
+    const reason = `Must be between 1 and ${RECEIVED_MAX}, if provided.`
+    throw invalidParameter('MaxNumberOfMessages', max, reason)
+  }
+  const waitSeconds = secondsWithin(input, 'WaitTimeSeconds', WAIT_SECONDS_MAX)
+  const visibilitySeconds = secondsWithin(input, 'VisibilityTimeout', VISIBILITY_SECONDS_MAX)
+  const attemptId = optionalText(input, 'ReceiveRequestAttemptId')
+  const waitsMs = waitSeconds === undefined ? waitMs : waitSeconds * 1000
+  // A receive of a FIFO queue, or one that waits, gets nothing and no error.
+  if (!isFifo && waitsMs === 0 && queue.isFull(clock.nowMs())) {
+    throw new SqsError('OverLimit', 'Too many messages in flight.')
+  }
+  const received = await polls.receive(
+    queue.name,
+    {
+      max,
+      ...(visibilitySeconds !== undefined && { visibilityMs: visibilitySeconds * 1000 }),
+      ...(attemptId !== undefined && isFifo && { attemptId }),
+      ...(input.IsForFunction === true && { isForFunction: true }),
+    },
+    waitsMs,
+    gone,
+  )
+  const wanted = {
+    // The older name and the newer.
+    systemAttributes: [
+      ...texts(input, 'AttributeNames'),
+      ...texts(input, 'MessageSystemAttributeNames'),
+    ],
+    attributes: texts(input, 'MessageAttributeNames'),
+  }
+  return {
+    ...(received.length > 0 && {
+      Messages: received.map((one) => receivedMessage(one, isFifo, wanted)),
+    }),
+  }
+}
+
+type Wanted = {
+  readonly systemAttributes: readonly string[]
+  readonly attributes: readonly string[]
+}
+
+/** A sender's id as AWS shows it; here, nobody has a name. */
+const SENDER_ID = 'AIDACKCEVSQ6C2EXAMPLE'
+
+export function receivedMessage(
+  { message, delivery }: Received,
+  isFifo: boolean,
+  wanted: Wanted,
+): Record<string, unknown> {
+  const { id, body } = message
+  const system = systemAttributes({ message, delivery }, isFifo, wanted.systemAttributes)
+  const attributes = wantedAttributes(message.attributes, wanted.attributes)
+  return {
+    MessageId: id,
+    ReceiptHandle: delivery.handle,
+    MD5OfBody: md5(body),
+    Body: body,
+    ...(Object.keys(system).length > 0 && { Attributes: system }),
+    ...(Object.keys(attributes).length > 0 && {
+      MessageAttributes: attributes,
+      MD5OfMessageAttributes: md5OfAttributes(attributes),
+    }),
+  }
+}
+
+function systemAttributes(
+  { message, delivery }: Received,
+  isFifo: boolean,
+  wanted: readonly string[],
+): Readonly<Record<string, string>> {
+  const all: Readonly<Record<string, string | undefined>> = {
+    ApproximateReceiveCount: String(delivery.receives),
+    ApproximateFirstReceiveTimestamp: String(delivery.firstReceivedAtMs),
+    SentTimestamp: String(message.sentAtMs),
+    SenderId: SENDER_ID,
+    SequenceNumber: isFifo ? message.sequence : undefined,
+    MessageGroupId: message.groupId,
+    MessageDeduplicationId: message.deduplicationId,
+    AWSTraceHeader: message.traceHeader,
+    DeadLetterQueueSourceArn: message.deadLetterSource,
+  }
+  return Object.fromEntries(
+    Object.entries(all).filter(
+      (entry): entry is [string, string] =>
+        entry[1] !== undefined && (wanted.includes('All') || wanted.includes(entry[0])),
+    ),
+  )
+}
+
+/** By name, by `prefix.*`, or all of them. */
+function wantedAttributes(all: MessageAttributes, wanted: readonly string[]): MessageAttributes {
+  const isWanted = (name: string) =>
+    wanted.some(
+      (one) =>
+        one === 'All' || one === name || (one.endsWith('.*') && name.startsWith(one.slice(0, -2))),
+    )
+  return Object.fromEntries(Object.entries(all).filter(([name]) => isWanted(name)))
 }

@@ -3,13 +3,13 @@
 // itself makes sure that a group has only one batch at a time.
 
 import { setTimeout as delay } from 'node:timers/promises'
+import { compilePattern } from '../events/event-language.ts'
 import type { Outcome } from '../functions/messages.ts'
+import type { SqsApi } from '../stores/store-api.ts'
 import { batches } from '../streams/stream-mapping.ts'
-import type { QueueMappingPlan } from '../template/plan-queue-mappings.ts'
-import { failedMessages } from './failed-messages.ts'
-import { messageFilter } from './message-filter.ts'
-import type { SqsApi } from './sqs-api.ts'
-import { type ReceivedMessage, type SqsRecord, sqsRecord } from './sqs-record.ts'
+import { isObject } from '../template/assembly.ts'
+import { REGION } from '../template/identities.ts'
+import type { QueueMappingPlan } from '../template/plan-sources.ts'
 
 type MappingSettings = {
   readonly plan: QueueMappingPlan
@@ -157,5 +157,98 @@ export class QueueMapping {
 
   async #pause(ms: number): Promise<void> {
     await delay(ms, undefined, { signal: this.#stop.signal }).catch(() => {})
+  }
+}
+
+/**
+ * The ids of the messages that a function did not handle. With ReportBatchItemFailures it names them, and Lambda
+ * deletes all the others, of a FIFO queue too: order holds only if the function names what comes after a failure.
+ */
+export function failedMessages(
+  outcome: Outcome,
+  records: readonly SqsRecord[],
+  reportsItemFailures: boolean,
+): ReadonlySet<string> {
+  const all = new Set(records.map(({ messageId }) => messageId))
+  if (outcome.kind !== 'answered') return all
+  return reportsItemFailures ? (named(JSON.parse(outcome.payload), all) ?? all) : new Set()
+}
+
+/** `undefined` for an answer that Lambda takes for a failure of the whole batch. */
+function named(answer: unknown, all: ReadonlySet<string>): ReadonlySet<string> | undefined {
+  // Nothing, or an object without failures, is success, as on AWS.
+  if (answer === null || answer === '') return new Set()
+  const failures = isObject(answer) ? (answer.batchItemFailures ?? []) : undefined
+  if (!Array.isArray(failures)) return undefined
+  const ids = failures.map((failure) => (isObject(failure) ? failure.itemIdentifier : undefined))
+  const isKnown = (id: unknown): id is string => typeof id === 'string' && all.has(id)
+  return ids.every(isKnown) ? new Set(ids) : undefined
+}
+
+type Pattern = Readonly<Record<string, unknown>>
+
+/** A pattern of fields looks into a body of JSON; a pattern of values compares the body as text. */
+export function messageFilter(patterns: readonly Pattern[]): (record: SqsRecord) => boolean {
+  const compiled = patterns.map((pattern) => ({
+    fits: compilePattern(pattern),
+    readsJson: isObject(pattern.body),
+  }))
+  return (record) =>
+    compiled.length === 0 ||
+    compiled.some(({ fits, readsJson }) =>
+      fits(readsJson ? { ...record, body: jsonOf(record.body) } : record),
+    )
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** As ReceiveMessage gives it. */
+export type ReceivedMessage = {
+  readonly MessageId: string
+  readonly ReceiptHandle: string
+  readonly Body: string
+  readonly MD5OfBody: string
+  readonly Attributes?: Readonly<Record<string, string>> | undefined
+  readonly MessageAttributes?:
+    | Readonly<Record<string, { DataType: string; StringValue?: string; BinaryValue?: string }>>
+    | undefined
+  readonly MD5OfMessageAttributes?: string | undefined
+}
+
+export type SqsRecord = Readonly<Record<string, unknown>> & {
+  readonly messageId: string
+  readonly body: string
+}
+
+export function sqsRecord(message: ReceivedMessage, queueArn: string): SqsRecord {
+  const { MD5OfMessageAttributes, MessageAttributes = {} } = message
+  return {
+    messageId: message.MessageId,
+    receiptHandle: message.ReceiptHandle,
+    body: message.Body,
+    attributes: message.Attributes ?? {},
+    messageAttributes: Object.fromEntries(
+      Object.entries(MessageAttributes).map(([name, { DataType, StringValue, BinaryValue }]) => [
+        name,
+        {
+          ...(StringValue !== undefined && { stringValue: StringValue }),
+          ...(BinaryValue !== undefined && { binaryValue: BinaryValue }),
+          stringListValues: [],
+          binaryListValues: [],
+          dataType: DataType,
+        },
+      ]),
+    ),
+    md5OfBody: message.MD5OfBody,
+    ...(MD5OfMessageAttributes !== undefined && { md5OfMessageAttributes: MD5OfMessageAttributes }),
+    eventSource: 'aws:sqs',
+    eventSourceARN: queueArn,
+    awsRegion: REGION,
   }
 }

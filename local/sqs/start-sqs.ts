@@ -1,21 +1,26 @@
-// SQS in this process: the JSON protocol of the AWS SDK on a port of this machine, over the queues and their file.
+// SQS in this process: the JSON protocol of the AWS SDK on a port of this machine, over the queues and their file. A
+// request is answered once its changes are in the file, so they survive the end of the process, however it ends. (Not a
+// power cut of the machine in the same moment: that would take a sync of the disk for each request.)
 
 import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { isFromAPage, NOT_FOR_PAGES } from '../foreign-pages/from-a-page.ts'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import {
+  isFromAPage,
+  KEEP_ALIVE_MS,
+  type LocalServer,
+  NOT_FOR_PAGES,
+  readText,
+  serveProcesses,
+} from '../loopback.ts'
 import { cannotUse, messageOf } from '../start-error.ts'
 import { isObject } from '../template/assembly.ts'
-import { actions } from './actions.ts'
-import { type Clockwork, Queues } from './core/queues.ts'
+import { actions, receiveMessage } from './actions.ts'
+import type { Delivery, Message } from './core/message.ts'
+import { type Clockwork, LongPolls, Queues } from './core/queues.ts'
+import type { Change, Duplicate } from './core/shelf.ts'
 import { SqsError } from './core/sqs-error.ts'
 import type { Input } from './input.ts'
-import { LongPolls } from './long-polls.ts'
-import { QueueFile } from './queue-file.ts'
-import { receiveMessage } from './receive-message.ts'
-
-export type EmbeddedSqs = { readonly endpoint: string; stop(): void }
 
 type SqsSettings = {
   /** Of SQLite. */
@@ -27,19 +32,16 @@ type SqsSettings = {
 
 /** A batch of 1 MiB in which each character is escaped. */
 const BODY_BYTES_MAX = 8 * 1_048_576
-/** Longer than clients keep a connection, so that we never close one that a client is about to use. */
-const KEEP_ALIVE_MS = 75_000
 
 type Answer = { readonly status: number; readonly output: object; readonly code?: string }
 
-export async function startSqs(settings: SqsSettings): Promise<EmbeddedSqs> {
+export async function startSqs(settings: SqsSettings): Promise<LocalServer> {
   const sqs = new Sqs(settings)
-  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
-    sqs.serve(request, response).catch(() => response.destroy())
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  return { endpoint: `http://127.0.0.1:${port}`, stop: () => sqs.stop(server) }
+  const { endpoint, stop } = await serveProcesses(
+    (request, response) => sqs.serve(request, response),
+    { keepAliveTimeout: KEEP_ALIVE_MS },
+  )
+  return { endpoint, stop: () => sqs.stop(stop) }
 }
 
 class Sqs {
@@ -76,11 +78,10 @@ class Sqs {
     response.end(JSON.stringify(output))
   }
 
-  stop(server: Server): void {
+  stop(stopServer: () => void): void {
     this.#isStopped = true
     this.#polls.stop()
-    server.close()
-    server.closeAllConnections()
+    stopServer()
     this.#file.close()
   }
 
@@ -91,7 +92,7 @@ class Sqs {
     }
     const name = String(headers['x-amz-target']).replace(/^AmazonSQS\./, '')
     try {
-      const input = parse(await readText(request))
+      const input = parse(await readText(request, BODY_BYTES_MAX))
       const output = await this.#run(name, input, `http://${headers.host}`, gone)
       this.#write()
       this.#polls.look()
@@ -130,7 +131,13 @@ function fault(error: unknown): Answer {
   return { status: 500, output: { __type: 'InternalFailure', message } }
 }
 
-function parse(text: string): Input {
+function parse(text: string | undefined): Input {
+  if (text === undefined) {
+    throw new SqsError(
+      'SerializationException',
+      `The request has more than ${BODY_BYTES_MAX} bytes.`,
+    )
+  }
   try {
     const input: unknown = JSON.parse(text)
     if (isObject(input)) return input
@@ -140,13 +147,141 @@ function parse(text: string): Input {
   throw new SqsError('SerializationException', 'The body of the request is not an object of JSON.')
 }
 
-async function readText(request: AsyncIterable<Buffer>): Promise<string> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of request) {
-    bytes += chunk.length
-    if (bytes <= BODY_BYTES_MAX) chunks.push(chunk)
+const TABLES = `
+  PRAGMA journal_mode = WAL;
+  PRAGMA synchronous = NORMAL;
+  CREATE TABLE IF NOT EXISTS queue (
+    name TEXT PRIMARY KEY, attributes TEXT, created_ms INTEGER, modified_ms INTEGER, sequence TEXT
+  ) STRICT;
+  CREATE TABLE IF NOT EXISTS message (
+    id TEXT PRIMARY KEY, queue TEXT, sequence TEXT, content TEXT, delivery TEXT
+  ) STRICT;
+  CREATE INDEX IF NOT EXISTS message_of_queue ON message (queue, sequence);
+  CREATE TABLE IF NOT EXISTS duplicate (
+    queue TEXT, key TEXT, id TEXT, sequence TEXT, until_ms INTEGER, PRIMARY KEY (queue, key)
+  ) STRICT;
+  CREATE INDEX IF NOT EXISTS duplicate_until ON duplicate (queue, until_ms)`
+
+const statements = {
+  queue: `INSERT INTO queue VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
+    attributes = excluded.attributes, modified_ms = excluded.modified_ms, sequence = excluded.sequence`,
+  sequence: 'UPDATE queue SET sequence = ? WHERE name = ?',
+  dropQueue: 'DELETE FROM queue WHERE name = ?',
+  dropMessages: 'DELETE FROM message WHERE queue = ?',
+  dropDuplicates: 'DELETE FROM duplicate WHERE queue = ?',
+  send: 'INSERT INTO message VALUES (?, ?, ?, ?, ?)',
+  deliver: 'UPDATE message SET delivery = ? WHERE id = ?',
+  remove: 'DELETE FROM message WHERE id = ?',
+  remember: 'INSERT OR REPLACE INTO duplicate VALUES (?, ?, ?, ?, ?)',
+  forget: 'DELETE FROM duplicate WHERE queue = ? AND until_ms <= ?',
+} as const
+
+type Row = Readonly<Record<string, string | number>>
+
+export class QueueFile {
+  readonly #database: DatabaseSync
+  readonly #prepared: Readonly<Record<keyof typeof statements, StatementSync>>
+
+  constructor(file: string) {
+    this.#database = new DatabaseSync(file)
+    this.#database.exec(TABLES)
+    this.#prepared = Object.fromEntries(
+      Object.entries(statements).map(([name, sql]) => [name, this.#database.prepare(sql)]),
+    ) as Record<keyof typeof statements, StatementSync>
   }
-  if (bytes <= BODY_BYTES_MAX) return Buffer.concat(chunks).toString('utf8')
-  throw new SqsError('SerializationException', `The request has more than ${BODY_BYTES_MAX} bytes.`)
+
+  /** Fills the queues with what is in the file. */
+  restore(queues: Queues, nowMs: number): void {
+    for (const row of this.#all('SELECT * FROM queue')) {
+      const name = String(row.name)
+      const queue = queues.restore({
+        name,
+        attributes: JSON.parse(String(row.attributes)),
+        createdAtMs: Number(row.created_ms),
+        modifiedAtMs: Number(row.modified_ms),
+        sequence: String(row.sequence),
+      })
+      const ofQueue = 'WHERE queue = ? ORDER BY'
+      for (const { content, delivery } of this.#all(
+        `SELECT * FROM message ${ofQueue} sequence`,
+        name,
+      )) {
+        const message: Message = JSON.parse(String(content))
+        queue.restoreMessage({ ...message, delivery: JSON.parse(String(delivery)) }, nowMs)
+      }
+      for (const one of this.#all(`SELECT * FROM duplicate ${ofQueue} until_ms`, name)) {
+        const duplicate: Duplicate = {
+          key: String(one.key),
+          id: String(one.id),
+          sequence: String(one.sequence),
+          untilMs: Number(one.until_ms),
+        }
+        queue.restoreDuplicate(duplicate)
+      }
+      queue.applyDelay(nowMs)
+    }
+  }
+
+  /** All of them or none. */
+  write(changes: readonly Change[]): void {
+    if (changes.length === 0) return
+    this.#database.exec('BEGIN')
+    try {
+      for (const change of changes) this.#write(change)
+      this.#database.exec('COMMIT')
+    } catch (error) {
+      this.#database.exec('ROLLBACK')
+      throw error
+    }
+  }
+
+  close(): void {
+    this.#database.close()
+  }
+
+  #write(change: Change): void {
+    const run = this.#prepared
+    switch (change.kind) {
+      case 'queue': {
+        const { name, attributes, createdAtMs, modifiedAtMs, sequence } = change.record
+        run.queue.run(name, JSON.stringify(attributes), createdAtMs, modifiedAtMs, sequence)
+        return
+      }
+      case 'queue gone':
+        run.dropQueue.run(change.queue)
+        run.dropMessages.run(change.queue)
+        run.dropDuplicates.run(change.queue)
+        return
+      case 'sent': {
+        const { queue, message } = change
+        const { delivery, ...content } = message
+        // A message that another queue gave up keeps its id, and is gone from there by now.
+        run.send.run(message.id, queue, message.sequence, JSON.stringify(content), textOf(delivery))
+        run.sequence.run(message.sequence, queue)
+        return
+      }
+      case 'delivered':
+        run.deliver.run(textOf(change.delivery), change.id)
+        return
+      case 'gone':
+        run.remove.run(change.id)
+        return
+      case 'remembered': {
+        const { key, id, sequence, untilMs } = change.duplicate
+        run.remember.run(change.queue, key, id, sequence, untilMs)
+        return
+      }
+      case 'forgotten':
+        run.forget.run(change.queue, change.untilMs)
+        return
+      default:
+        change satisfies never
+    }
+  }
+
+  #all(sql: string, ...parameters: string[]): readonly Row[] {
+    return this.#database.prepare(sql).all(...parameters) as readonly Row[]
+  }
 }
+
+const textOf = (delivery: Delivery): string => JSON.stringify(delivery)

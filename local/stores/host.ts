@@ -7,13 +7,11 @@
 
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { type EmbeddedSqs, startSqs } from '../sqs/start-sqs.ts'
+import type { LocalServer } from '../loopback.ts'
+import { startSqs } from '../sqs/start-sqs.ts'
 import { messageOf, StartError } from '../start-error.ts'
-import { type EmbeddedDynamodb, startDynoxide } from './dynoxide.ts'
-import { lockFolder, type Owner } from './folder-lock.ts'
-import { type EmbeddedS3, startS3 } from './s3.ts'
-import { StreamRows } from './stream-rows.ts'
-import { makeTemporaryFolder } from './temporary-folder.ts'
+import { type EmbeddedDynamodb, StreamRows, startDynoxide, startS3 } from './embedded.ts'
+import { lockFolder, makeTemporaryFolder, type Owner } from './folder.ts'
 
 export type HostRequest = {
   /** Absent if DynamoDB is somewhere else. */
@@ -53,8 +51,8 @@ const watched = new Set<number>()
 
 let temporary: string | undefined
 let dynamodb: Promise<EmbeddedDynamodb> | undefined
-let s3: Promise<EmbeddedS3> | undefined
-let sqs: Promise<EmbeddedSqs> | undefined
+let s3: Promise<LocalServer> | undefined
+let sqs: Promise<LocalServer> | undefined
 let streamRows: StreamRows | undefined
 let databaseFile: string | undefined
 let stopping = false
@@ -93,7 +91,7 @@ async function start() {
   })
 }
 
-const startSqsIn = (directory: string): Promise<EmbeddedSqs> =>
+const startSqsIn = (directory: string): Promise<LocalServer> =>
   startSqs({
     file: join(directory, 'sqs.sqlite'),
     onBroken: (error) => fail(`the embedded SQS cannot write its file: ${messageOf(error)}`),

@@ -1,3 +1,5 @@
+// Starts the process that holds the embedded stores, talks to it, and cleans up after it if it is killed.
+
 import { type ChildProcess, fork } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { extname, join } from 'node:path'

@@ -1,7 +1,12 @@
-// Reads a table's stream page by page, shard after shard, from where an earlier reader stopped.
+// A table's stream, page by page and shard after shard, from where an earlier reader stopped; where that is, on the
+// disk; and how far the stream may be trimmed because every mapping is past it.
 
-import { type DynamodbApi, DynamodbError } from '../stores/dynamodb-api.ts'
-import { type StreamRecord, sequenceOf, withEmptyMaps } from './stream-record.ts'
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { messageOf } from '../start-error.ts'
+import { type DynamodbApi, DynamodbError } from '../stores/store-api.ts'
+import { REGION } from '../template/identities.ts'
 
 /** The last record that was read. */
 export type Position = { readonly shardId: string; readonly sequenceNumber: string }
@@ -97,4 +102,172 @@ export class StreamReader {
     const { StreamDescription } = await this.#dynamodb('DescribeStream', input)
     return (StreamDescription as { Shards?: readonly Shard[] }).Shards ?? []
   }
+}
+
+type CheckpointListeners = {
+  readonly onSaved: (position: Position) => void
+  readonly onProblem: (sentence: string) => void
+}
+
+/**
+ * Up to where a mapping's records are done with, on disk. After a kill the records of the last
+ * moment are delivered once more, as Lambda may do at any time.
+ */
+const WRITE_EVERY_MS = 200
+
+export class Checkpoint {
+  readonly #file: string
+  readonly #listeners: CheckpointListeners
+  #position: Position | undefined
+  #timer: NodeJS.Timeout | undefined
+  #hadProblem = false
+
+  constructor(file: string, listeners: CheckpointListeners) {
+    this.#file = file
+    this.#listeners = listeners
+    mkdirSync(dirname(file), { recursive: true })
+    this.#position = read(file)
+  }
+
+  get position(): Position | undefined {
+    return this.#position
+  }
+
+  advance(position: Position): void {
+    this.#position = position
+    this.#timer ??= setTimeout(() => this.save(), WRITE_EVERY_MS)
+  }
+
+  save(): void {
+    if (this.#timer === undefined || this.#position === undefined) return
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    try {
+      // A kill in the middle must not leave half a file.
+      const beside = `${this.#file}.new`
+      writeFileSync(beside, JSON.stringify(this.#position))
+      renameSync(beside, this.#file)
+      this.#hadProblem = false
+      this.#listeners.onSaved(this.#position)
+    } catch (error) {
+      this.#failed(error)
+    }
+  }
+
+  /** A disk that is full, or a folder that somebody has removed, ends nothing: the next position is tried again. */
+  #failed(error: unknown): void {
+    const text = `Cannot write ${this.#file}: ${messageOf(error)}; after a restart the records since then come again.`
+    if (!this.#hadProblem) this.#listeners.onProblem(text)
+    this.#hadProblem = true
+  }
+}
+
+function read(file: string): Position | undefined {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Position
+  } catch {
+    return undefined
+  }
+}
+
+/** A delete takes as many rows as are written in a second and more; see `StreamRows`. */
+const TRIM_EVERY_MS = 1_000
+
+/** Deletes the records of a stream that every mapping of its table is past. */
+export class StreamTrimming {
+  readonly #trim: (tableName: string, sequenceNumber: string) => void
+  /** By table, then by mapping. */
+  readonly #positions = new Map<string, Map<string, bigint | undefined>>()
+  readonly #due = new Set<string>()
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(trim: (tableName: string, sequenceNumber: string) => void) {
+    this.#trim = trim
+  }
+
+  /** Call this for each mapping before any of them is past a record. */
+  add(tableName: string, mappingId: string): void {
+    const positions = this.#positions.get(tableName) ?? new Map<string, bigint | undefined>()
+    this.#positions.set(tableName, positions.set(mappingId, undefined))
+  }
+
+  past(tableName: string, mappingId: string, { sequenceNumber }: Position): void {
+    this.#positions.get(tableName)?.set(mappingId, BigInt(sequenceNumber))
+    this.#due.add(tableName)
+    this.#timer ??= setTimeout(() => this.#run(), TRIM_EVERY_MS).unref()
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer)
+  }
+
+  #run(): void {
+    this.#timer = undefined
+    for (const tableName of this.#due) {
+      const lowest = lowestOf([...(this.#positions.get(tableName)?.values() ?? [])])
+      if (lowest !== undefined) this.#trim(tableName, String(lowest))
+    }
+    this.#due.clear()
+  }
+}
+
+/** `undefined` while one of them has not said where it is. */
+function lowestOf(positions: readonly (bigint | undefined)[]): bigint | undefined {
+  return positions.reduce((lowest, position) =>
+    lowest === undefined || position === undefined || position < lowest ? position : lowest,
+  )
+}
+
+/** A record as GetRecords gives it. */
+export type StreamRecord = {
+  readonly eventID: string
+  readonly dynamodb: {
+    readonly SequenceNumber: string
+    /** Seconds. */
+    readonly ApproximateCreationDateTime?: number | undefined
+    readonly OldImage?: object | undefined
+    readonly NewImage?: object | undefined
+  }
+}
+
+/**
+ * DynamoDB makes no record of a write that changes nothing; dynoxide does. A stream without both images does not show
+ * whether anything changed.
+ */
+export const changesSomething = ({ dynamodb: { OldImage, NewImage } }: StreamRecord): boolean =>
+  OldImage === undefined || NewImage === undefined || !isDeepStrictEqual(OldImage, NewImage)
+
+/** A record as Lambda hands it to a function. */
+export const lambdaRecord = (record: StreamRecord, streamArn: string): StreamRecord => ({
+  ...record,
+  ...{ eventSourceARN: streamArn, awsRegion: REGION },
+})
+
+export const sequenceOf = (record: StreamRecord): string => record.dynamodb.SequenceNumber
+
+export const createdAtMs = ({ dynamodb }: StreamRecord): number =>
+  (dynamodb.ApproximateCreationDateTime ?? 0) * 1000
+
+/** DynamoDB Local 3 writes an empty map as `{}`, which is no value at all. Nothing else comes so. */
+function withEmptyMaps(record: StreamRecord): StreamRecord {
+  const { OldImage, NewImage } = record.dynamodb
+  return {
+    ...record,
+    dynamodb: {
+      ...record.dynamodb,
+      ...(OldImage && { OldImage: values(OldImage) }),
+      ...(NewImage && { NewImage: values(NewImage) }),
+    },
+  }
+}
+
+const values = (image: object): object =>
+  Object.fromEntries(Object.entries(image).map(([name, one]) => [name, value(one)]))
+
+type Value = { readonly M?: object; readonly L?: readonly Value[] }
+
+function value(one: Value): Value {
+  if (one.M) return { M: values(one.M) }
+  if (one.L) return { L: one.L.map(value) }
+  return Object.keys(one).length === 0 ? { M: {} } : one
 }

@@ -3,14 +3,15 @@
 // takes it as it is, and two stacks that start at the same time do not write into each other's folder.
 
 import { spawn } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, rename, rm, stat, utimes } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { dirname, extname, join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { LOCAL } from '../../lib/constructs/function-settings.ts'
 import { messageOf, StartError } from '../start-error.ts'
 import { isObject } from '../template/assembly.ts'
-import { loaderAdvice, loaderOf } from './loader.ts'
-import { hashSources } from './source-hash.ts'
 
 /** PushPop's own; JavaScript in the package. */
 export const pushPop = join(
@@ -18,7 +19,7 @@ export const pushPop = join(
   `../../bin/pushpop${extname(import.meta.filename)}`,
 )
 
-export type SynthesisOptions = {
+type SynthesisOptions = {
   /** The file that is the CDK app. */
   readonly app: string
   readonly context?: Readonly<Record<string, unknown>> | undefined
@@ -190,4 +191,128 @@ async function prune(cache: string): Promise<void> {
     .slice(KEPT)
     .filter(({ usedMs }) => usedMs < Date.now() - KEPT_MS)
   await Promise.all(old.map(({ path }) => rm(path, { recursive: true, force: true })))
+}
+
+const sourceEndings = new Set(['.ts', '.mts', '.cts', '.tsx', '.js', '.mjs', '.cjs', '.json'])
+/** Installed packages stand for themselves in the lock file. */
+const elsewhere = new Set(['node_modules', 'cdk.out', 'coverage'])
+
+type HashedProject = {
+  readonly root: string
+  /** What else determines the result, such as the app and its context. */
+  readonly more: readonly string[]
+  /** Folders and files that are no sources. */
+  readonly except?: readonly string[] | undefined
+  /** An app that is not ours may read any file: the others count by their size and time. */
+  readonly isForeign?: boolean | undefined
+}
+
+/**
+ * A hash of everything in a project that its CDK app could be made of: every source, whether the app reads
+ * it or not, because finding out would take as long as running the app.
+ */
+function hashSources({ root, more, except, isForeign = false }: HashedProject): string {
+  const hash = createHash('sha256')
+  for (const text of more) hash.update(`${text.length}:${text}`)
+  for (const path of filesOf(root, except)) {
+    if (isSource(path)) {
+      const content = ifThere(() => readFileSync(join(root, path)))
+      if (content) hash.update(`${path}:${content.length}:`).update(content)
+    } else if (isForeign) {
+      hash.update(`${path}:${stampOf(join(root, path))}:`)
+    }
+  }
+  return hash.digest('hex').slice(0, 32)
+}
+
+export const isSource = (path: string): boolean => sourceEndings.has(extname(path))
+
+/** Changes whenever the file is written; empty if there is no such file. */
+export function stampOf(file: string): string {
+  const stat = ifThere(() => statSync(file))
+  return stat ? `${stat.mtimeMs} ${stat.size}` : ''
+}
+
+/** An editor's temporary file may be gone by now. */
+function ifThere<T>(read: () => T): T | undefined {
+  try {
+    return read()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/** Relative to the root, without what is in folders of tools. */
+export function* filesOf(
+  root: string,
+  except: readonly string[] = [],
+  folder = '',
+): Generator<string> {
+  const entries = ifThere(() => readdirSync(join(root, folder), { withFileTypes: true })) ?? []
+  // In one order on every machine and every day.
+  for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    const path = join(folder, entry.name)
+    if (except.includes(join(root, path))) continue
+    if (entry.isFile()) yield path
+    // Dot folders are tools', and the data of `npm start`.
+    if (!entry.isDirectory() || entry.name.startsWith('.') || elsewhere.has(entry.name)) continue
+    yield* filesOf(root, except, path)
+  }
+}
+
+type Loader = {
+  readonly args: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+  /** Named in cdk.json, and not there: npx would have downloaded it. */
+  readonly missing?: Runner | undefined
+}
+
+type Runner = 'tsx' | 'ts-node'
+
+const isTypeScript = (app: string): boolean => /\.[cm]?ts$/.test(app)
+
+/**
+ * How Node runs an app in TypeScript: by itself, unless the project's cdk.json says with what. What `cdk init` writes
+ * imports files without their extensions, which Node alone does not find. `command` is the `app` of cdk.json: `npx tsx
+ * bin/app.ts`.
+ */
+function loaderOf(app: string, root: string, command: unknown): Loader {
+  const alone = { args: [], env: {} }
+  if (!isTypeScript(app) || typeof command !== 'string') return alone
+  // Also `node_modules/.bin/tsx`, `npx tsx@4` and `node --import tsx`.
+  const runner = /(?:^|[\s/])(tsx|ts-node)(?=[\s@]|$)/.exec(command)?.[1] as Runner | undefined
+  if (runner === undefined) return alone
+  const file = resolveFrom(root, runner === 'tsx' ? 'tsx' : 'ts-node/register')
+  if (file === undefined) return { ...alone, missing: runner }
+  return runner === 'tsx'
+    ? { args: ['--import', pathToFileURL(file).href], env: {} }
+    : {
+        args: ['--require', file],
+        // Like Node and tsx, it only takes the types away: a build checks them.
+        env: { TS_NODE_TRANSPILE_ONLY: 'true', TS_NODE_PREFER_TS_EXTS: 'true' },
+      }
+}
+
+function resolveFrom(root: string, name: string): string | undefined {
+  try {
+    return createRequire(join(root, 'package.json')).resolve(name)
+  } catch {
+    return undefined
+  }
+}
+
+const OF_THE_LOADER =
+  /ERR_MODULE_NOT_FOUND|ERR_UNSUPPORTED_DIR_IMPORT|ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX|ERR_UNKNOWN_FILE_EXTENSION|Cannot find module '\.|in ES module scope|outside a module/
+
+/** Advice if Node could not run an app that a loader could run; empty if the problem is another one. */
+function loaderAdvice(app: string, { args, missing }: Loader, output: string): string {
+  if (!isTypeScript(app) || args.length > 0 || !OF_THE_LOADER.test(output)) return ''
+  if (missing !== undefined) {
+    return `; cdk.json runs it with ${missing}, which is not installed: npm install --save-dev ${missing}`
+  }
+  return (
+    "; Node runs TypeScript by itself if each import names a whole file ('../lib/a.ts'); else install tsx " +
+    '(npm install --save-dev tsx), and name it in cdk.json: "app": "npx tsx bin/app.ts"'
+  )
 }

@@ -1,7 +1,9 @@
+// HTTP APIs of a template: their routes, the functions behind them, and which pages may call.
+
 import { StartError } from '../start-error.ts'
 import { isObject } from './assembly.ts'
-import { numberOf, objectOf, textOf } from './property-values.ts'
 import type { ResolvedResource, Resources } from './resources.ts'
+import { numberOf, objectOf, textOf } from './resources.ts'
 
 export type ApiPlan = {
   /** The logical id, by which people know it. */

@@ -1,16 +1,11 @@
+// Functions of a template: their code, settings and environment; or why one cannot run here.
+
 import { join } from 'node:path'
-import type { Bundling } from '../../lib/bundling/bundling.ts'
-import {
-  AFTER_LOSS,
-  AFTER_RESTART,
-  AT_START,
-  BUNDLED_FROM,
-  HOLDS_CALLS,
-} from '../../lib/constructs/function-settings.ts'
+import { type Bundling, metadata } from '../../lib/constructs/function-settings.ts'
 import { StartError } from '../start-error.ts'
 import { isObject } from './assembly.ts'
-import { numberOf, objectOf, textOf } from './property-values.ts'
 import type { ResolvedResource, Resources } from './resources.ts'
+import { numberOf, objectOf, textOf } from './resources.ts'
 
 export type FunctionPlan = {
   /** The logical id, by which people know it. */
@@ -91,10 +86,10 @@ function planFunction(
   }
   const retries = invokeConfig && numberOf(invokeConfig, 'MaximumRetryAttempts')
   const {
-    [AFTER_LOSS]: afterLoss,
-    [AFTER_RESTART]: afterRestart,
-    [AT_START]: atStart,
-    [BUNDLED_FROM]: bundledFrom,
+    [metadata.afterLoss]: afterLoss,
+    [metadata.afterRestart]: afterRestart,
+    [metadata.atStart]: atStart,
+    [metadata.bundledFrom]: bundledFrom,
   } = resource.metadata
   return {
     id: resource.logicalId,
@@ -105,7 +100,7 @@ function planFunction(
     environment: environmentOf(resource),
     memoryMb: numberOf(resource, 'MemorySize') ?? MEMORY_MB,
     timeoutMs: (numberOf(resource, 'Timeout') ?? TIMEOUT_SECONDS) * 1000,
-    ...(resource.metadata[HOLDS_CALLS] === true && { holdsCalls: true as const }),
+    ...(resource.metadata[metadata.holdsCalls] === true && { holdsCalls: true as const }),
     ...(isObject(afterLoss) && { afterLoss }),
     ...(isObject(afterRestart) && { afterRestart }),
     ...(isObject(atStart) && { atStart }),

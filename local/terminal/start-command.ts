@@ -1,18 +1,12 @@
 // `npm start` and `pushpop start`: starts the stack, says how to use it, and ends it when asked to.
 
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { messageOf, StartError } from '../start-error.ts'
 import { type LocalStack, startLocalStack } from '../start-local-stack.ts'
-import { storesElsewhere } from '../stores/store-environment.ts'
-import { appHere } from './app-here.ts'
-import { banner } from './banner.ts'
-import { checkEnvFile, writeEnvFile } from './env-file.ts'
-import { noticeLine, requestLine, withoutRepeated } from './lines.ts'
-import { outputLine } from './output-line.ts'
-import { paintFor } from './paint.ts'
-import { progressOn } from './progress.ts'
-import { SAME_SIGNAL_MS } from './same-signal.ts'
+import { type StoreEndpoints, storeEnvironment, storesElsewhere } from '../stores/store-api.ts'
+import { appHere, banner, noticeLine, outputLine, requestLine, withoutRepeated } from './output.ts'
 import {
   helpOf,
   readArguments,
@@ -20,6 +14,7 @@ import {
   type Typed,
   takenByNpm,
 } from './start-options.ts'
+import { paintFor, progressOn, SAME_SIGNAL_MS } from './terminal.ts'
 
 /** Returns the exit code. */
 export async function startCommand(
@@ -155,4 +150,37 @@ function watchForEnd(): AskedToEnd {
 function asTyped(directory: string): string {
   const path = relative(process.cwd(), resolve(directory))
   return path.startsWith('..') || path === '' ? directory : path
+}
+
+const FIRST_LINE = '# The local stack wrote this, and writes it again at each start.'
+
+type Reached = StoreEndpoints & Pick<LocalStack, 'plan'>
+
+/** The file may be somebody's own, with secrets in it. */
+function checkEnvFile(file: string): void {
+  if (!existsSync(file) || readFileSync(file, 'utf8').startsWith(FIRST_LINE)) return
+  throw new StartError(
+    `Cannot write the environment to ${file} because another program or you wrote that file: name a new one`,
+  )
+}
+
+function writeEnvFile(file: string, stack: Reached): void {
+  const lines = Object.entries(environmentTo(stack)).map(
+    ([name, value]) => `export ${name}='${value}'`,
+  )
+  writeFileSync(file, [FIRST_LINE, ...lines, ''].join('\n'))
+}
+
+/** A shell reads it, and so do Node (`--env-file`) and dotenv. */
+function environmentTo({ plan, ...endpoints }: Reached) {
+  const service = plan.functions.find(({ environment: { PUSHPOP_TABLE } }) => PUSHPOP_TABLE)
+  const { PUSHPOP_TABLE = '', PUSHPOP_BUCKET = '' } = service?.environment ?? {}
+  return {
+    ...(service !== undefined && { PUSHPOP_TABLE, PUSHPOP_BUCKET }),
+    // What the shell has of these would come first, or would not go with this key.
+    PUSHPOP_ENDPOINT: '',
+    AWS_PROFILE: '',
+    AWS_SESSION_TOKEN: '',
+    ...storeEnvironment(endpoints),
+  }
 }

@@ -1,7 +1,7 @@
 // The arguments of `npm start`, and of `pushpop start`.
 
 import { PORT } from '../start-local-stack.ts'
-import { nearest } from './nearest.ts'
+import { nearest } from './terminal.ts'
 
 export type StartOptions = {
   readonly port: number

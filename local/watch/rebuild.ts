@@ -3,7 +3,7 @@
 
 import { bundleFunction, ownFilesOf } from '../../lib/bundling/consumer-bundle.ts'
 import { messageOf } from '../start-error.ts'
-import type { RebuildRequest } from './run-rebuild.ts'
+import type { RebuildRequest } from './watch-sources.ts'
 
 const { entry, outdir, bundling, before } = JSON.parse(process.argv[2] ?? '{}') as RebuildRequest
 try {

@@ -3,15 +3,15 @@
 // seconds: only the app knows what it makes of the file. Functions whose code or settings have changed then go on with
 // the new ones; other changes in the template wait for the next start.
 
+import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { type FSWatcher, watch } from 'node:fs'
 import { rm } from 'node:fs/promises'
-import { basename, dirname, join, relative } from 'node:path'
-import { messageOf } from '../start-error.ts'
+import { basename, dirname, extname, join, relative } from 'node:path'
+import { messageOf, StartError } from '../start-error.ts'
+import { filesOf, isSource, stampOf } from '../synthesis/synthesise-app.ts'
 import type { Plan } from '../template/plan.ts'
 import type { BundledFrom, FunctionPlan } from '../template/plan-functions.ts'
-import { runRebuild } from './run-rebuild.ts'
-import { changedBetween, type Stamps, stampsOf } from './stamps.ts'
 
 type WatchSettings = {
   /** The project of the app, and folders in it that are no sources. */
@@ -185,3 +185,49 @@ const contentOf = (plan: FunctionPlan): string =>
 
 const restOf = (plan: Plan): string =>
   JSON.stringify({ ...plan, functions: plan.functions.map(({ id }) => id) })
+
+/** When each file was last written, by its full path. */
+type Stamps = ReadonlyMap<string, string>
+
+function stampsOf(root: string, except: readonly string[], more: readonly string[]): Stamps {
+  const sources = [...filesOf(root, except)].filter(isSource).map((path) => join(root, path))
+  return new Map([...sources, ...more].map((file) => [file, stampOf(file)]))
+}
+
+/** Files that were written, made or deleted between the two. */
+function changedBetween(before: Stamps, after: Stamps): readonly string[] {
+  const files = new Set([...before.keys(), ...after.keys()])
+  return [...files].filter((file) => (before.get(file) ?? '') !== (after.get(file) ?? ''))
+}
+
+export type RebuildRequest = Pick<BundledFrom, 'entry' | 'bundling'> & {
+  readonly outdir: string
+  /** The folder of the bundle that runs now. */
+  readonly before: string
+}
+
+/** JavaScript in the package. */
+const script = join(import.meta.dirname, `rebuild${extname(import.meta.filename)}`)
+
+/** A handler takes half a second; this is for a machine that is busy with much else. */
+const REBUILD_MS_MAX = 60_000
+
+/** Returns the files that went into the bundle. `root`: the places in its source maps are relative to that. */
+async function runRebuild(
+  root: string,
+  request: RebuildRequest,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const options = { cwd: root, signal, timeout: REBUILD_MS_MAX }
+  return new Promise((resolve, reject) => {
+    execFile(
+      process.execPath,
+      [script, JSON.stringify(request)],
+      options,
+      (error, stdout, stderr) => {
+        if (error) reject(new StartError(stderr.trim() || error.message))
+        else resolve(JSON.parse(stdout))
+      },
+    )
+  })
+}

@@ -62,7 +62,6 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   local: [
     'aws/signing.ts',
     'lib/constructs/function-settings.ts',
-    'lib/bundling/bundling.ts',
     'lib/bundling/consumer-bundle.ts',
   ],
   testing: ['local', 'engine', 'aws', 'shared'],

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { msIn } from '../../cli/arguments/time.ts'
-import { commands } from '../../cli/commands.ts'
-import { exitCodes } from '../../cli/exit-codes.ts'
-import { placeOf } from '../../cli/target/open-target.ts'
-import { nearest } from '../../local/terminal/nearest.ts'
+import { msIn } from '../../cli/arguments.ts'
+import { exitCodes } from '../../cli/failure.ts'
+import { commands } from '../../cli/run-cli.ts'
+import { placeOf } from '../../cli/target/place.ts'
+import { nearest } from '../../local/terminal/terminal.ts'
 import { run, spawnCli } from './a-run.ts'
 
 describe('a sentence says what is wrong with a command line, with exit code 2', () => {

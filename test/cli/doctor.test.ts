@@ -7,9 +7,9 @@ import {
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { wrongWalk } from '../../cli/doctor/check-patterns.ts'
+import { wrongWalk } from '../../cli/doctor/examine.ts'
 import { straysOf } from '../../cli/doctor/strays.ts'
-import { readProgress } from '../../cli/lines/export-progress.ts'
+import { readProgress } from '../../cli/lines/line-file.ts'
 import { encodeReference } from '../../engine/core/item.ts'
 import { patternsWalkKey } from '../../engine/core/keys.ts'
 import { encodeScheduled } from '../../engine/core/later.ts'

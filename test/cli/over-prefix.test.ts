@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { overPrefix } from '../../cli/queues/over-prefix.ts'
+import { overPrefix } from '../../cli/commands/many-items.ts'
 import { PushPopError } from '../../client/index.ts'
 import { QueueError } from '../../shared/errors.ts'
 import { jsonLines } from './a-run.ts'

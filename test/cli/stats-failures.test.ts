@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { stats } from '../../cli/commands/stats.ts'
-import { snapshotOf } from '../../cli/stats/snapshot.ts'
+import { snapshotOf, stats } from '../../cli/commands/stats.ts'
 import type { State, Target } from '../../cli/target/target.ts'
 import { QueueError } from '../../shared/errors.ts'
 

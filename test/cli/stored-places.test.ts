@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { placesOf, statsLines } from '../../cli/stats/show.ts'
+import { placesOf, statsLines } from '../../cli/commands/stats.ts'
 
 it('Numbers whose place the record does not know are shown as unknown.', () => {
   const stored = [

@@ -2,7 +2,7 @@
 
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { typedAs } from '../../cli/typed-as.ts'
+import { typedAs } from '../../cli/program.ts'
 import { run } from './a-run.ts'
 import { startStore, usePlace } from './places.ts'
 

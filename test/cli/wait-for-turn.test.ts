@@ -1,7 +1,7 @@
 // Ctrl-C while a turn is waited for; the rest of it is in rate.test.ts.
 
 import { expect, test } from 'vitest'
-import { waitForTurn } from '../../cli/target/wait-for-turn.ts'
+import { waitForTurn } from '../../cli/target/http-rates.ts'
 
 const promised = {
   allowed: false,

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { routes } from '../../lambdas/http/routes.ts'
-import type { FunctionOutput } from '../../local/functions/function-output.ts'
+import type { FunctionOutput } from '../../local/functions/messages.ts'
 import { lockIn, withLock } from '../../scripts/invoke.ts'
 import { type LocalStack, startLocalStack } from '../../testing/index.ts'
 import { checkAnswer } from '../http/documented.ts'

@@ -10,7 +10,7 @@ import { explainStack } from '../../lib/bundling/explain-stack.ts'
 import { DynamoDBDocumentClient } from '../../lib/bundling/own-commands.ts'
 import { NodeHttpHandler } from '../../lib/bundling/own-request-handler.ts'
 import { handlerFiles, handlerGroups } from '../../lib/constructs/function-settings.ts'
-import { type StorageAccess, storageAccess } from '../../lib/constructs/storage-access.ts'
+import { type StorageAccess, storageAccess } from '../../lib/constructs/storage.ts'
 import { keptEnvironment } from '../support/environment.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 

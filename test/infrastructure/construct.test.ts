@@ -1,7 +1,8 @@
 import { AccountPrincipal, Role } from 'aws-cdk-lib/aws-iam'
 import { Duration } from 'aws-cdk-lib/core'
 import { describe, expect, it } from 'vitest'
-import type { PushPop, PushPopProps } from '../../lib/constructs/push-pop.ts'
+import type { PushPop } from '../../lib/constructs/push-pop.ts'
+import type { PushPopProps } from '../../lib/constructs/service-props.ts'
 import { rightsOfRole, withoutHashes } from './rights.ts'
 import { aService, lookInto } from './synthesised.ts'
 

@@ -5,8 +5,8 @@ import { dirname, join, relative } from 'node:path'
 import { buildSync } from 'esbuild'
 import { describe, expect, it } from 'vitest'
 import { type Bundle, bundle } from '../../lib/bundling/bundle.ts'
-import type { Bundling } from '../../lib/bundling/bundling.ts'
 import { bundleFunction } from '../../lib/bundling/consumer-bundle.ts'
+import type { Bundling } from '../../lib/constructs/function-settings.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const ship = join(import.meta.dirname, '../../examples/orders/ship.ts')

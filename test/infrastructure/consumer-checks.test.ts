@@ -11,11 +11,9 @@ import {
 import { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs'
 import { Aws, Duration, type Stack } from 'aws-cdk-lib/core'
 import { describe, expect, it } from 'vitest'
-import type { PushPopProps } from '../../lib/constructs/push-pop.ts'
-import {
-  PushPopConsumer,
-  type PushPopConsumerProps,
-} from '../../lib/constructs/push-pop-consumer.ts'
+import type { PushPopConsumerProps } from '../../lib/constructs/consumer-props.ts'
+import { PushPopConsumer } from '../../lib/constructs/push-pop-consumer.ts'
+import type { PushPopProps } from '../../lib/constructs/service-props.ts'
 import { aService } from './synthesised.ts'
 
 const ship = join(import.meta.dirname, '../../examples/orders/ship.ts')

@@ -4,11 +4,9 @@ import { RetentionDays } from 'aws-cdk-lib/aws-logs'
 import { Topic } from 'aws-cdk-lib/aws-sns'
 import { Duration, Stack } from 'aws-cdk-lib/core'
 import { describe, expect, it } from 'vitest'
-import type { PushPopProps } from '../../lib/constructs/push-pop.ts'
-import {
-  PushPopConsumer,
-  type PushPopConsumerProps,
-} from '../../lib/constructs/push-pop-consumer.ts'
+import type { PushPopConsumerProps } from '../../lib/constructs/consumer-props.ts'
+import { PushPopConsumer } from '../../lib/constructs/push-pop-consumer.ts'
+import type { PushPopProps } from '../../lib/constructs/service-props.ts'
 import { objections, objectionsOfNag2, packs } from './objections.ts'
 import { rightsOfRole, withoutHashes } from './rights.ts'
 import { aService, lookInto } from './synthesised.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { compilePattern } from '../../local/events/pattern.ts'
+import { compilePattern } from '../../local/events/event-language.ts'
 import { streamRecord } from '../background/announcements/stream-record.ts'
 import { aLane, aRecord } from '../engine/core/a-record.ts'
 import { storedOf } from '../engine/store/an-update.ts'

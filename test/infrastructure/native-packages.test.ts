@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { nativePackagesIn, packageOf } from '../../lib/bundling/native-packages.ts'
+import { nativePackagesIn, packageOf } from '../../lib/bundling/consumer-bundle.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 /** A project with packages, and the paths in a bundle that is made below `root`. */

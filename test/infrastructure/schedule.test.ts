@@ -1,11 +1,11 @@
 import { Queue } from 'aws-cdk-lib/aws-sqs'
 import { Fn, Intrinsic, Lazy, ResolutionTypeHint, Stack, Token } from 'aws-cdk-lib/core'
 import { describe, expect, it } from 'vitest'
-import type { PushPopProps } from '../../lib/constructs/push-pop.ts'
 import {
   PushPopSchedule,
   type PushPopScheduleProps,
 } from '../../lib/constructs/push-pop-schedule.ts'
+import type { PushPopProps } from '../../lib/constructs/service-props.ts'
 import { aService } from './synthesised.ts'
 
 type Props = Omit<PushPopScheduleProps, 'service'>

@@ -3,7 +3,7 @@
 import { RetentionDays } from 'aws-cdk-lib/aws-logs'
 import { Duration, Fn, Lazy, Token } from 'aws-cdk-lib/core'
 import { describe, expect, it } from 'vitest'
-import type { PushPopProps } from '../../lib/constructs/push-pop.ts'
+import type { PushPopProps } from '../../lib/constructs/service-props.ts'
 import { aService } from './synthesised.ts'
 
 /** What no compiler has checked. */

@@ -107,7 +107,8 @@ describe('docs/configuration.md', () => {
   })
 
   it('names what only the construct has.', () => {
-    const props = read('lib/constructs/push-pop.ts').split('export type PushPopProps = {')[1] ?? ''
+    const props =
+      read('lib/constructs/service-props.ts').split('export type PushPopProps = {')[1] ?? ''
     const all = [...(props.split('\n}\n')[0] as string).matchAll(/^ {2}readonly (\w+)\?:/gm)].map(
       ([, name]) => name as string,
     )

@@ -1,6 +1,7 @@
 import { Annotations, Match, Template } from 'aws-cdk-lib/assertions'
 import { App, Stack } from 'aws-cdk-lib/core'
-import { PushPop, type PushPopProps } from '../../lib/constructs/push-pop.ts'
+import { PushPop } from '../../lib/constructs/push-pop.ts'
+import type { PushPopProps } from '../../lib/constructs/service-props.ts'
 import { pushPopApp } from '../../lib/pushpop-app.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 

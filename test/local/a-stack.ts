@@ -8,7 +8,7 @@ import {
   type LocalStackOptions,
   startLocalStack,
 } from '../../local/start-local-stack.ts'
-import { dynamodbApi } from '../../local/stores/dynamodb-api.ts'
+import { dynamodbApi } from '../../local/stores/store-api.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { type Shop, writeAssembly } from './an-assembly.ts'
 

@@ -2,18 +2,17 @@
 
 import { createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { EventBuses } from '../../local/events/event-bus.ts'
-import { type PutEventsServer, startPutEventsServer } from '../../local/events/put-events-server.ts'
-import { type EmbeddedDynamodb, startDynoxide } from '../../local/stores/dynoxide.ts'
+import { EventBuses, startPutEventsServer } from '../../local/events/event-bus.ts'
+import type { LocalServer } from '../../local/loopback.ts'
 import { findDynoxide } from '../../local/stores/dynoxide-binary.ts'
-import { type EmbeddedS3, startS3 } from '../../local/stores/s3.ts'
+import { type EmbeddedDynamodb, startDynoxide, startS3 } from '../../local/stores/embedded.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { type RawRequest, sendRaw } from './raw-request.ts'
 
 const directory = temporaryFolder()
 const delivered: unknown[] = []
-let s3: EmbeddedS3
-let events: PutEventsServer
+let s3: LocalServer
+let events: LocalServer
 beforeAll(async () => {
   s3 = await startS3(directory)
   const targets = [{ functionArn: 'arn' }]

@@ -3,8 +3,8 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { sqsApi } from '../../local/sqs/sqs-api.ts'
 import type { LocalStack } from '../../local/start-local-stack.ts'
+import { sqsApi } from '../../local/stores/store-api.ts'
 import { makeWorkplace, until, type Workplace, withJournal } from './a-stack.ts'
 import { rule, type Shop } from './an-assembly.ts'
 

@@ -1,5 +1,7 @@
-// A message, and what SQS refuses to take as one.
+// A message of SQS: what SQS refuses to take as one, its deliveries and their receipt handles, how long it is
+// invisible, and the checksums that SQS sends back and the SDK compares.
 
+import { createHash } from 'node:crypto'
 import { invalidParameter, SqsError } from './sqs-error.ts'
 
 export type MessageAttribute = {
@@ -189,3 +191,88 @@ function problemOf(name: string, { DataType, StringValue, BinaryValue }: Message
       return 'has an invalid message attribute type: use String, Number or Binary'
   }
 }
+
+/** Twelve hours, counted from the receive. */
+const INVISIBLE_MS_MAX = 43_200_000
+
+type VisibilityChange = {
+  readonly handle: string
+  readonly visibilityMs: number
+  readonly isFifo: boolean
+}
+
+/**
+ * The delivery of a message, with another end; throws where that may not be. A standard queue asks neither whether the
+ * message is in flight nor for the last handle: AWS's takes any that it has ever given for the message.
+ */
+export function changedVisibility(
+  message: Message | undefined,
+  isInFlight: boolean,
+  { handle, visibilityMs, isFifo }: VisibilityChange,
+  nowMs: number,
+): Delivery {
+  if (!message) {
+    const reason = 'Message does not exist or is not available for visibility timeout change.'
+    throw invalidParameter('ReceiptHandle', handle, reason)
+  }
+  const { delivery } = message
+  if (isFifo && (delivery.handle !== handle || !isInFlight)) throw expiredHandle(handle)
+  const invisibleUntilMs = nowMs + visibilityMs
+  if (invisibleUntilMs <= delivery.receivedAtMs + INVISIBLE_MS_MAX) {
+    return { ...delivery, invisibleUntilMs }
+  }
+  const reason = 'Total VisibilityTimeout for the message is beyond the limit [43200 seconds]'
+  throw invalidParameter('VisibilityTimeout', visibilityMs / 1000, reason)
+}
+
+export const expiredHandle = (handle: string): SqsError =>
+  invalidParameter('ReceiptHandle', handle, 'The receipt handle has expired.')
+
+export type Random = () => number
+
+/** `c29tZSBxdWV1ZQ…`: the queue, the message, a number that nobody can guess. */
+export const newHandle = (queue: string, messageId: string, random: Random): string =>
+  Buffer.from(`${queue}|${messageId}|${newId(random)}`).toString('base64')
+
+/** The message's id; throws if this is no handle of the queue. */
+export function messageOf(handle: string, queue: string): string {
+  const [name, id, secret, ...more] = Buffer.from(handle, 'base64').toString('utf8').split('|')
+  if (name === queue && id && secret && more.length === 0) return id
+  throw new SqsError(
+    'ReceiptHandleIsInvalid',
+    `The input receipt handle "${handle}" is not a valid receipt handle.`,
+  )
+}
+
+/** In the form of a UUID. */
+export function newId(random: Random): string {
+  const hex = Array.from({ length: 32 }, () => Math.floor(random() * 16).toString(16)).join('')
+  const part = (from: number, to: number) => hex.slice(from, to)
+  return `${part(0, 8)}-${part(8, 12)}-4${part(13, 16)}-a${part(17, 20)}-${part(20, 32)}`
+}
+
+export const md5 = (text: string): string => createHash('md5').update(text).digest('hex')
+
+/** The deduplication id in a queue with content-based deduplication. */
+export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+/** Names in order, and before each name, type and value its length in four bytes. */
+export function md5OfAttributes(attributes: MessageAttributes): string {
+  const hash = createHash('md5')
+  const add = (bytes: Buffer) => {
+    const length = Buffer.alloc(4)
+    length.writeUInt32BE(bytes.length)
+    hash.update(length).update(bytes)
+  }
+  for (const name of Object.keys(attributes).sort(byBytes)) {
+    const attribute = attributes[name] as MessageAttribute
+    add(Buffer.from(name))
+    add(Buffer.from(attribute.DataType))
+    const { BinaryValue, StringValue = '' } = attribute
+    hash.update(Buffer.from([BinaryValue === undefined ? 1 : 2]))
+    add(BinaryValue === undefined ? Buffer.from(StringValue) : Buffer.from(BinaryValue, 'base64'))
+  }
+  return hash.digest('hex')
+}
+
+const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))

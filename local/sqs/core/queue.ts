@@ -1,32 +1,33 @@
 // One queue. Time and randomness are arguments; it reports its changes, so that the caller can store them.
 
-import { Attempts } from './attempts.ts'
-import type { QueueRecord, RecordChange } from './change.ts'
-import { anyOrder, fifoOrder } from './delivery-order.ts'
-import { type Duplicate, Duplicates } from './duplicates.ts'
 import {
   bytesOf,
+  changedVisibility,
   checkMessage,
   type Delivery,
   deadLetterOf,
+  expiredHandle,
   type Message,
+  messageOf,
   type NewMessage,
+  newHandle,
+  newId,
   nextDelivery,
+  type Random,
   type Received,
   undelivered,
 } from './message.ts'
-import { messageFor } from './message-for-queue.ts'
 import {
   changeAttributes,
+  messageFor,
   type QueueAttributes,
   type QueueSettings,
   queueArn,
   settingsOf,
 } from './queue-attributes.ts'
-import { messageOf, newHandle, newId, type Random } from './receipt.ts'
-import { Shelf } from './shelf.ts'
+import type { QueueRecord, RecordChange } from './shelf.ts'
+import { Attempts, anyOrder, type Duplicate, Duplicates, fifoOrder, Shelf } from './shelf.ts'
 import { SqsError } from './sqs-error.ts'
-import { changedVisibility, expiredHandle } from './visibility.ts'
 
 /** SQS's own, of both kinds of queues. */
 const IN_FLIGHT_MAX = 120_000

@@ -1,7 +1,6 @@
-// All queues of the machine, and what goes from one to another.
+// All queues of the machine, what goes from one to another, and the receives that wait for a message.
 
-import type { Change, QueueRecord } from './change.ts'
-import type { Message, NewMessage, Received } from './message.ts'
+import type { Message, NewMessage, Random, Received } from './message.ts'
 import { Queue, type ReceiveRequest, type Sent } from './queue.ts'
 import {
   changeAttributes,
@@ -9,7 +8,7 @@ import {
   type QueueAttributes,
   settingsOf,
 } from './queue-attributes.ts'
-import type { Random } from './receipt.ts'
+import type { Change, QueueRecord } from './shelf.ts'
 import { invalidParameter, SqsError } from './sqs-error.ts'
 
 /**
@@ -193,4 +192,86 @@ function refuseAnother({ name, record }: Queue, given: QueueAttributes): void {
     'QueueNameExists',
     `A queue already exists with the name ${name} and a different value for attribute ${other}.`,
   )
+}
+
+type Poll = {
+  readonly queue: string
+  readonly request: ReceiveRequest
+  readonly untilMs: number
+  readonly resolve: (received: readonly Received[]) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** The longest that a timer takes is far more. */
+const TIMER_MS_MAX = 20_000
+
+/** Receives that wait. The first that came is served first, as soon as there may be something for it. */
+export class LongPolls {
+  readonly #queues: Queues
+  readonly #clock: Clockwork
+  readonly #polls = new Set<Poll>()
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(queues: Queues, clock: Clockwork) {
+    this.#queues = queues
+    this.#clock = clock
+  }
+
+  /** Waits no longer than `waitMs`, and takes nothing once nobody listens. */
+  receive(
+    queue: string,
+    request: ReceiveRequest,
+    waitMs: number,
+    signal: AbortSignal,
+  ): Promise<readonly Received[]> {
+    if (signal.aborted) return Promise.resolve([])
+    const untilMs = this.#clock.nowMs() + waitMs
+    return new Promise((resolve, reject) => {
+      const poll: Poll = { queue, request, untilMs, resolve, reject }
+      this.#polls.add(poll)
+      signal.addEventListener('abort', () => {
+        if (this.#polls.delete(poll)) resolve([])
+      })
+      this.look()
+    })
+  }
+
+  /** Something has changed, or time has passed. */
+  look(): void {
+    clearTimeout(this.#timer)
+    const nowMs = this.#clock.nowMs()
+    let nextMs = Number.POSITIVE_INFINITY
+    const empty = new Set<string>()
+    for (const poll of this.#polls) {
+      try {
+        // If one poll found nothing, others on its queue need not look, unless one repeats an earlier attempt.
+        const isInVain = empty.has(poll.queue) && poll.request.attemptId === undefined
+        const received = isInVain ? [] : this.#queues.receive(poll.queue, poll.request)
+        if (received.length === 0 && poll.untilMs > nowMs) {
+          empty.add(poll.queue)
+          nextMs = Math.min(nextMs, poll.untilMs)
+          continue
+        }
+        this.#polls.delete(poll)
+        poll.resolve(received)
+      } catch (error) {
+        this.#polls.delete(poll)
+        poll.reject(error)
+      }
+    }
+    for (const queue of empty) {
+      nextMs = Math.min(nextMs, this.#queues.find(queue).nextMs(nowMs))
+    }
+    if (nextMs === Number.POSITIVE_INFINITY) return
+    this.#timer = setTimeout(
+      () => this.look(),
+      Math.min(TIMER_MS_MAX, Math.max(1, nextMs - this.#clock.nowMs())),
+    )
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer)
+    for (const { resolve } of this.#polls) resolve([])
+    this.#polls.clear()
+  }
 }

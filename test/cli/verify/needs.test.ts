@@ -1,7 +1,7 @@
 // The operator may give the run's queues settings by their prefix. What these rule out is no broken promise.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Needs, ruledOutBy } from '../../../cli/verify/needs.ts'
+import { type Needs, ruledOutBy } from '../../../cli/verify/stage.ts'
 import { type Configuration, createClient } from '../../../client/index.ts'
 import { type LocalStack, startLocalStack } from '../../../testing/index.ts'
 import { run } from '../a-run.ts'

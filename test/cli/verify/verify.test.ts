@@ -2,8 +2,8 @@
 
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { chosenChecks } from '../../../cli/verify/choose.ts'
-import { giveBackKeptPair, type KeptPair, takeKeptPair } from '../../../cli/verify/kept-queue.ts'
+import { chosenChecks } from '../../../cli/commands/verify.ts'
+import { giveBackKeptPair, type KeptPair, takeKeptPair } from '../../../cli/verify/estate.ts'
 import { type Audience, type PlaySettings, play } from '../../../cli/verify/play.ts'
 import {
   type Client,

@@ -2,10 +2,8 @@
 
 import { join } from 'node:path'
 import { App, Duration } from 'aws-cdk-lib/core'
-import {
-  PushPopConsumer,
-  type PushPopConsumerProps,
-} from '../../../lib/constructs/push-pop-consumer.ts'
+import type { PushPopConsumerProps } from '../../../lib/constructs/consumer-props.ts'
+import { PushPopConsumer } from '../../../lib/constructs/push-pop-consumer.ts'
 import { PushPopStack } from '../../../lib/pushpop-stack.ts'
 
 const app = new App()

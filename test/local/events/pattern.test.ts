@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { compilePattern } from '../../../local/events/pattern.ts'
+import { compilePattern } from '../../../local/events/event-language.ts'
 
 const record = (image: object) => ({ eventName: 'MODIFY', dynamodb: { NewImage: image } })
 const work = { dynamodb: { NewImage: { work: { S: [{ exists: true }] } } } }

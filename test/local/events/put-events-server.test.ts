@@ -1,13 +1,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { EventBuses } from '../../../local/events/event-bus.ts'
-import {
-  type PutEventsServer,
-  startPutEventsServer,
-} from '../../../local/events/put-events-server.ts'
+import { EventBuses, startPutEventsServer } from '../../../local/events/event-bus.ts'
+import type { LocalServer } from '../../../local/loopback.ts'
 import { breakOff } from '../raw-request.ts'
 
 const delivered: string[] = []
-let server: PutEventsServer
+let server: LocalServer
 
 beforeAll(async () => {
   const rules = [

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { parseSchedule } from '../../../local/events/schedule-expression.ts'
+import { parseSchedule } from '../../../local/events/schedules.ts'
 
 const at = (iso: string) => Date.parse(`${iso}Z`)
 // A Wednesday.

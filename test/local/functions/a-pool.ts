@@ -1,10 +1,9 @@
 // Pools of functions given as text, for one test file.
 
 import { afterEach } from 'vitest'
-import type { FunctionOutput } from '../../../local/functions/function-output.ts'
+import type { PoolSettings } from '../../../local/functions/function-pool.ts'
 import { FunctionPool } from '../../../local/functions/function-pool.ts'
-import type { Outcome } from '../../../local/functions/messages.ts'
-import type { PoolSettings } from '../../../local/functions/pool-settings.ts'
+import type { FunctionOutput, Outcome } from '../../../local/functions/messages.ts'
 import type { FunctionPlan } from '../../../local/template/plan-functions.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { aFunction, writeCode } from '../a-function.ts'

@@ -1,7 +1,7 @@
 import { statSync, utimesSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { keepCode } from '../../../local/functions/code-in-use.ts'
+import { keepCode } from '../../../local/functions/start-functions.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { aFunction, writeCode } from '../a-function.ts'
 import { until } from '../a-stack.ts'

@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { invokeFunction } from '../../../lambdas/background/call-wake.ts'
-import { type InvokeServer, startInvokeServer } from '../../../local/functions/invoke-server.ts'
+import { startInvokeServer } from '../../../local/functions/async-invoker.ts'
+import type { LocalServer } from '../../../local/loopback.ts'
 import type { FunctionPlan } from '../../../local/template/plan-functions.ts'
 import { breakOff } from '../raw-request.ts'
 
 const plan = { name: 'Stack-Wake', arn: 'arn:aws:lambda:x:1:function:Stack-Wake' } as FunctionPlan
 const submitted: string[] = []
-let server: InvokeServer
+let server: LocalServer
 
 beforeAll(async () => {
   server = await startInvokeServer([plan], {

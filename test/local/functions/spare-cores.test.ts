@@ -1,7 +1,7 @@
 import { cpus } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { spareCoresMeter } from '../../../local/functions/spare-cores.ts'
+import { spareCoresMeter } from '../../../local/functions/function-pool.ts'
 
 test.each([
   [0, 'as long as no time has passed', 0, 0],

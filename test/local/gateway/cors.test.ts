@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { corsHeaders, preflight } from '../../../local/gateway/cors.ts'
+import { corsHeaders, preflight } from '../../../local/gateway/gateway.ts'
 
 const cors = {
   allowOrigins: ['https://shop.example', 'http://*'],

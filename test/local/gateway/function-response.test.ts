@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { functionResponse } from '../../../local/gateway/function-response.ts'
+import { functionResponse } from '../../../local/gateway/gateway.ts'
 
 const json = ['content-type', 'application/json']
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type GatewayRequest, requestEvent } from '../../../local/gateway/request-event.ts'
+import { type GatewayRequest, requestEvent } from '../../../local/gateway/requests.ts'
 
 const route = { key: 'POST /queue/{id}/push', functionArn: 'arn', timeoutMs: 1 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { RouteTable } from '../../../local/gateway/route-table.ts'
+import { RouteTable } from '../../../local/gateway/requests.ts'
 
 const keys = [
   'ANY /{proxy+}',

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import type { Delivery, Message } from '../../../local/sqs/core/message.ts'
 import { queueArn } from '../../../local/sqs/core/queue-attributes.ts'
 import { Queues } from '../../../local/sqs/core/queues.ts'
-import { QueueFile } from '../../../local/sqs/queue-file.ts'
+import { QueueFile } from '../../../local/sqs/start-sqs.ts'
 import { Random } from '../../../testing/random.ts'
 import { FifoModel } from './fifo-model.ts'
 

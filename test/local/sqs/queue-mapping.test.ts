@@ -1,12 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
 import type { Outcome } from '../../../local/functions/messages.ts'
-import { failedMessages } from '../../../local/sqs/failed-messages.ts'
-import { messageFilter } from '../../../local/sqs/message-filter.ts'
-import { QueueMapping } from '../../../local/sqs/queue-mapping.ts'
-import type { SqsApi } from '../../../local/sqs/sqs-api.ts'
-import type { SqsRecord } from '../../../local/sqs/sqs-record.ts'
-import type { QueueMappingPlan } from '../../../local/template/plan-queue-mappings.ts'
+import type { SqsRecord } from '../../../local/sqs/queue-mapping.ts'
+import { failedMessages, messageFilter, QueueMapping } from '../../../local/sqs/queue-mapping.ts'
+import type { SqsApi } from '../../../local/stores/store-api.ts'
+import type { QueueMappingPlan } from '../../../local/template/plan-sources.ts'
 import { until } from '../a-stack.ts'
 
 const plan: QueueMappingPlan = {

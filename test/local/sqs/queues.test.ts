@@ -1,8 +1,8 @@
 // What only time, many messages or a full memory show.
 
 import { expect, test } from 'vitest'
-import { LOOKED_AT_MAX } from '../../../local/sqs/core/delivery-order.ts'
 import { type Limits, Queues } from '../../../local/sqs/core/queues.ts'
+import { LOOKED_AT_MAX } from '../../../local/sqs/core/shelf.ts'
 import { Random } from '../../../testing/random.ts'
 
 const fifo = { FifoQueue: 'true', ContentBasedDeduplication: 'true' }

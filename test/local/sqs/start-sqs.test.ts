@@ -4,9 +4,10 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { type SqsApi, sqsApi } from '../../../local/sqs/sqs-api.ts'
-import { type EmbeddedSqs, startSqs } from '../../../local/sqs/start-sqs.ts'
+import type { LocalServer } from '../../../local/loopback.ts'
+import { startSqs } from '../../../local/sqs/start-sqs.ts'
 import type { HostReport } from '../../../local/stores/host.ts'
+import { type SqsApi, sqsApi } from '../../../local/stores/store-api.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { until } from '../a-stack.ts'
 
@@ -16,7 +17,7 @@ afterEach(() => {
   for (const stop of stops.splice(0)) stop()
 })
 
-async function start(file = join(temporaryFolder('sqs'), 'sqs.sqlite')): Promise<EmbeddedSqs> {
+async function start(file = join(temporaryFolder('sqs'), 'sqs.sqlite')): Promise<LocalServer> {
   const sqs = await startSqs({ file, onBroken: () => {} })
   stops.push(() => sqs.stop())
   return sqs

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
-const lockFile = join(import.meta.dirname, '../../../local/stores/folder-lock.ts')
+const lockFile = join(import.meta.dirname, '../../../local/stores/folder.ts')
 
 let directory: string
 const children: ChildProcess[] = []

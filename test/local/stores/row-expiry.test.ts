@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type DynamodbApi, dynamodbApi } from '../../../local/stores/dynamodb-api.ts'
-import { type EmbeddedDynamodb, startDynoxide } from '../../../local/stores/dynoxide.ts'
+import { RowExpiry } from '../../../local/start-event-sources.ts'
 import { findDynoxide } from '../../../local/stores/dynoxide-binary.ts'
-import { RowExpiry } from '../../../local/stores/row-expiry.ts'
+import { type EmbeddedDynamodb, startDynoxide } from '../../../local/stores/embedded.ts'
+import { type DynamodbApi, dynamodbApi } from '../../../local/stores/store-api.ts'
 import { until } from '../a-stack.ts'
 
 const binary = findDynoxide(process)

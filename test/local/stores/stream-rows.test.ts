@@ -1,10 +1,9 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { dynamodbApi } from '../../../local/stores/dynamodb-api.ts'
-import { type EmbeddedDynamodb, startDynoxide } from '../../../local/stores/dynoxide.ts'
 import { findDynoxide } from '../../../local/stores/dynoxide-binary.ts'
-import { StreamRows } from '../../../local/stores/stream-rows.ts'
+import { type EmbeddedDynamodb, StreamRows, startDynoxide } from '../../../local/stores/embedded.ts'
+import { dynamodbApi } from '../../../local/stores/store-api.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const binary = findDynoxide(process)

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { makeTemporaryFolder } from '../../../local/stores/temporary-folder.ts'
+import { makeTemporaryFolder } from '../../../local/stores/folder.ts'
 
 let memory: string
 const made: string[] = []

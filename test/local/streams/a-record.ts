@@ -1,4 +1,4 @@
-import type { StreamRecord } from '../../../local/streams/stream-record.ts'
+import type { StreamRecord } from '../../../local/streams/stream-reader.ts'
 
 /** Made n seconds after the beginning of time. */
 export const aRecord = (n: number, image: object = {}, before?: object): StreamRecord => ({

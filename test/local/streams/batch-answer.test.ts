@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { batchAnswer } from '../../../local/streams/batch-answer.ts'
+import { batchAnswer } from '../../../local/streams/stream-mapping.ts'
 import { aRecord } from './a-record.ts'
 
 const records = [aRecord(8), aRecord(9), aRecord(10)]

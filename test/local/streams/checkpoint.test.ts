@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { Checkpoint } from '../../../local/streams/checkpoint.ts'
+import { Checkpoint } from '../../../local/streams/stream-reader.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { until } from '../a-stack.ts'
 

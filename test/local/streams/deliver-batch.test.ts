@@ -5,7 +5,7 @@ import {
   type DeliveryEdge,
   type DeliveryRules,
   deliverBatch,
-} from '../../../local/streams/deliver-batch.ts'
+} from '../../../local/streams/stream-mapping.ts'
 import { aRecord } from './a-record.ts'
 
 const failed = (from = 0): BatchAnswer => ({ kind: 'failed', from })

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { Outcome } from '../../../local/functions/messages.ts'
 import { batches, StreamMapping } from '../../../local/streams/stream-mapping.ts'
-import type { Page, Position } from '../../../local/streams/stream-reader.ts'
-import type { StreamRecord } from '../../../local/streams/stream-record.ts'
-import type { StreamPlan } from '../../../local/template/plan-streams.ts'
+import type { Page, Position, StreamRecord } from '../../../local/streams/stream-reader.ts'
+import type { StreamPlan } from '../../../local/template/plan-sources.ts'
 import { aRecord } from './a-record.ts'
 
 const plan: StreamPlan = {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type DynamodbApi, DynamodbError } from '../../../local/stores/dynamodb-api.ts'
+import { type DynamodbApi, DynamodbError } from '../../../local/stores/store-api.ts'
 import { StreamReader } from '../../../local/streams/stream-reader.ts'
 import { aRecord } from './a-record.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { transformed } from '../../../local/template/input-transformer.ts'
+import { transformed } from '../../../local/events/event-language.ts'
 
 const event = {
   id: 'e-1',

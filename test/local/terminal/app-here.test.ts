@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { appHere } from '../../../local/terminal/app-here.ts'
+import { appHere } from '../../../local/terminal/output.ts'
 
 const root = join(import.meta.dirname, '../../..')
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { planStack } from '../../../local/template/plan.ts'
-import { banner } from '../../../local/terminal/banner.ts'
+import { banner } from '../../../local/terminal/output.ts'
 
 const service = {
   name: 'Api',

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { noticeLine, requestLine, withoutRepeated } from '../../../local/terminal/lines.ts'
-import { type Paint, paintFor } from '../../../local/terminal/paint.ts'
+import { noticeLine, requestLine, withoutRepeated } from '../../../local/terminal/output.ts'
+import { type Paint, paintFor } from '../../../local/terminal/terminal.ts'
 
 const plain: Paint = (_, text) => text
 const request = { atMs: 0, method: 'POST', path: '/queue/a/push', status: 200, durationMs: 12.3 }

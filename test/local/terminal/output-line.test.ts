@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { outputLine } from '../../../local/terminal/output-line.ts'
-import type { Paint } from '../../../local/terminal/paint.ts'
+import { outputLine } from '../../../local/terminal/output.ts'
+import type { Paint } from '../../../local/terminal/terminal.ts'
 
 const plain: Paint = (_, text) => text
 const bundle = `/project/node_modules/.cache/pushpop/1/asset.${'0a'.repeat(32)}`

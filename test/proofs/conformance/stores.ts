@@ -2,7 +2,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DeleteObjectsCommand, S3Client } from '@aws-sdk/client-s3'
 import { BatchWriteCommand, DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb'
 import { createLeanDynamodb, type LeanDynamodb } from '../../../aws/lean-client.ts'
-import { credentialsOf } from '../../../local/stores/store-environment.ts'
+import { credentialsOf } from '../../../local/stores/store-api.ts'
 import { REGION } from '../../../local/template/identities.ts'
 import { type Embedded, startQueues } from '../../../testing/index.ts'
 import {

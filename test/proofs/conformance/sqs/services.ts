@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { SQSClient } from '@aws-sdk/client-sqs'
 import { startSqs } from '../../../../local/sqs/start-sqs.ts'
-import { credentialsOf } from '../../../../local/stores/store-environment.ts'
+import { credentialsOf } from '../../../../local/stores/store-api.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 export type ServiceName = 'local' | 'elsewhere' | 'aws'

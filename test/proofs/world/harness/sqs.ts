@@ -1,9 +1,9 @@
 import type { SQSRecord } from 'aws-lambda'
 import { GROUP_DELAY_SECONDS_MAX } from '../../../../lambdas/inbox/apply.ts'
 import type { Message } from '../../../../lambdas/inbox/send.ts'
+import { receivedMessage } from '../../../../local/sqs/actions.ts'
 import { type Clockwork, Queues } from '../../../../local/sqs/core/queues.ts'
-import { receivedMessage } from '../../../../local/sqs/received-message.ts'
-import { type ReceivedMessage, sqsRecord } from '../../../../local/sqs/sqs-record.ts'
+import { type ReceivedMessage, sqsRecord } from '../../../../local/sqs/queue-mapping.ts'
 
 /** The local stack's SQS without its server, with the inbox and its dead-letter queue as the template has them. */
 
