@@ -17,14 +17,12 @@ import {
 import { NOTHING_CHANGED, QueueError } from '../shared/errors.ts'
 import type { Clock, Random } from '../shared/system.ts'
 import { fromAttributes } from './attribute-values.ts'
+import { asDocumentPort, bounded, type DocumentPort } from './document-port.ts'
 import {
   answerTimeoutsMs,
-  asDocumentPort,
-  bounded,
   briefPatience,
   type Cancellation,
   cancellationReasons,
-  type DocumentPort,
   failureOf,
   isConflict,
   isPassing,

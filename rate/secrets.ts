@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { asDocumentPort, type DocumentPort } from '../aws/document-port.ts'
 import { type Clock, Dynamo, type Row, unavailable } from '../aws/dynamo.ts'
-import { asDocumentPort, type DocumentPort } from '../aws/failures.ts'
 import { systemClock } from '../shared/system.ts'
 import { secretKey } from './core/row.ts'
 import { invalid } from './core/settings.ts'
