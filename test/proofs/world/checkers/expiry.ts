@@ -43,7 +43,8 @@ const passing = /^(pop|push|pushTransactItem|transact|apply|runSchedule)$/
 const sweeping = /^(returnExpiredLocks|wake|deploySchedules)$/
 
 function passes({ queue, operation, command }: Write): boolean {
-  if (operation?.command.verb === 'move' && operation.command.request.queue === queue) return true
+  const asked = operation?.command
+  if (asked?.verb === 'move' && asked.queue !== queue) return asked.request.queue === queue
   return sweeping.test(operation?.command.verb ?? '') || passing.test(command?.verb ?? '')
 }
 
