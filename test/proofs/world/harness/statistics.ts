@@ -92,7 +92,7 @@ function* expected(): Generator<readonly [name: string, least: number]> {
   yield* Object.entries(leastOf5000)
   const crashes = ['crash, request sent', 'crash, request not sent']
   for (const fault of [...faults.filter((one) => one !== 'crash'), ...crashes]) {
-    yield [`fault ${fault}`, 1_000]
+    yield [`fault ${fault}`, 900]
   }
   for (const [verb, outcomes] of Object.entries(outcomesOf5000)) {
     for (const [outcome, least] of Object.entries(outcomes)) {
