@@ -39,8 +39,8 @@ const lazyClientsOf = (own: boolean): readonly string[] =>
   own ? ['client-s3', 'client-sqs'] : ['client-s3']
 
 /**
- * Bundles all handlers in one build: they share nearly everything, and eight builds that each parse the
- * AWS SDK take 2 s where one takes 0.3. Code that several handlers use becomes a chunk, of which each gets
+ * Bundles all handlers in one build: they share nearly everything, and a build for each, which parses
+ * the AWS SDK again, takes 2 s in all where one takes 0.3. Code that several handlers use becomes a chunk, of which each gets
  * a copy. The same sources give the same bytes on every machine, so a deployment uploads only changes.
  */
 export function bundle<Name extends string>(

@@ -3,7 +3,10 @@ import type { Focus } from './focus.ts'
 /** One deliberate fault: a text patch to the shipped code, and what must notice it. */
 export type Mutant = {
   readonly name: string
-  /** The rule it breaks: `§5.n` of the design page, the invariant of §6 it endangers, or the number of a decision. */
+  /**
+   * What it breaks, in a few words. A number in front names what that endangers: `rule 7:` or `guarantee 6:` of
+   * docs/architecture.md, or decision `0033`. Without one, the words are all there is.
+   */
   readonly rule: string
   readonly edits: readonly Edit[]
   /** The cheapest first; the first that fails has killed it. */

@@ -85,7 +85,7 @@ export const retryMutants: readonly Mutant[] = [
   mutant('retry-of-the-expired-holds-up-the-rest', '0040 nothing waits for what no pop will hand out',
     ['engine/verbs/pop.ts', 'return record.timed ? passRetries(', 'return record.queue === "" ? passRetries('],
     test(retryExpiryTest, 'until it expires')),
-  mutant('retry-is-looked-at-in-every-queue', '§11 who does not use it does not pay',
+  mutant('retry-is-looked-at-in-every-queue', 'who does not use it does not pay',
     ['engine/verbs/pop.ts', 'return record.timed ? passRetries(', 'return record.queue !== "" ? passRetries('],
     test(retryExpiryTest, 'does not read what waits')),
   mutant('retry-of-the-living-is-passed-over', '0036 an item waits until its retry',
