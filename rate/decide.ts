@@ -1,3 +1,7 @@
+// The verb decide: which settings apply, which shard answers, and what the caller hears. A row may know newer
+// settings than this process: then we look them up and decide again. A limit whose settings lie elsewhere (a queue's)
+// is decided here too, under a key that no caller can name.
+
 import { QueueError } from '../shared/errors.ts'
 import { CALLER_CHARACTERS_MAX, MAX_REQUESTS_MAX } from './core/bounds.ts'
 import {
@@ -33,10 +37,6 @@ import {
 } from './limiter.ts'
 import { type Taken, take } from './take-slots.ts'
 import { tellRow } from './tell-row.ts'
-
-// The verb decide: which settings apply, which shard answers, and what the caller hears. A row may know newer
-// settings than this process: then we look them up and decide again. A limit whose settings lie elsewhere (a queue's)
-// is decided here too, under a key that no caller can name.
 
 export type RateRequest = {
   /** How many slots it takes, all in one window. */

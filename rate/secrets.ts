@@ -1,3 +1,11 @@
+// The secrets that sign tickets: given by the caller, or made by the first process that needs one and kept in a row.
+//
+//   none ──first ticket──▶ newest ──changed──▶ newest, and the one before it signs until every process knows the new one
+//                                                 └──settled──▶ newest signs, former ones still verify ──forgotten──▶ void
+//
+// Two processes may make the first secret, or two people change it: the row takes one, and the other looks again. A
+// change takes its time from the store, because a wrong clock could let a secret sign before others accept it.
+
 import { randomBytes } from 'node:crypto'
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { asDocumentPort, type DocumentPort } from '../aws/document-port.ts'
@@ -6,14 +14,6 @@ import { systemClock } from '../shared/system.ts'
 import { secretKey } from './core/row.ts'
 import { invalid } from './core/settings.ts'
 import { attempts, done, KeptReading, type Secrets, type SecretsReader } from './limiter.ts'
-
-// The secrets that sign tickets: given by the caller, or made by the first process that needs one and kept in a row.
-//
-//   none ──first ticket──▶ newest ──changed──▶ newest, and the one before it signs until every process knows the new one
-//                                                 └──settled──▶ newest signs, former ones still verify ──forgotten──▶ void
-//
-// Two processes may make the first secret, or two people change it: the row takes one, and the other looks again. A
-// change takes its time from the store, because a wrong clock could let a secret sign before others accept it.
 
 /** As many bytes as the strength of the hash that it keys. */
 const SECRET_BYTES_MIN = 16

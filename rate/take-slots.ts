@@ -1,3 +1,10 @@
+// Takes slots of one row: load (from memory, or from the last refusal) → decide → commit. Settles these races:
+//
+// - others take at the same time: blind adds commute; a refused write returns the row as it is, and we decide again;
+// - somebody has changed the rules: the row tells news, and the caller looks the settings up;
+// - the answer is lost: we never look up what happened. At worst its slots are wasted, and we take others;
+// - the answer comes after its window: nobody may use the slots, and we take others.
+
 import { Expression } from '../aws/table.ts'
 import { QueueError } from '../shared/errors.ts'
 import { CLOCKS_APART_MAX_MS } from './core/bounds.ts'
@@ -18,13 +25,6 @@ import {
   type SlotLimiter,
   seenRow,
 } from './limiter.ts'
-
-// Takes slots of one row: load (from memory, or from the last refusal) → decide → commit. Settles these races:
-//
-// - others take at the same time: blind adds commute; a refused write returns the row as it is, and we decide again;
-// - somebody has changed the rules: the row tells news, and the caller looks the settings up;
-// - the answer is lost: we never look up what happened. At worst its slots are wasted, and we take others;
-// - the answer comes after its window: nobody may use the slots, and we take others.
 
 /** What a call asks of one row, beside the rules. */
 type SlotRequest = {

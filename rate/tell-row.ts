@@ -1,3 +1,7 @@
+// Puts a row under settings that are stored elsewhere, whoever else writes to it meanwhile: the write names the row
+// that it was computed from, and if that has moved on, we compute it anew, after some tries with slack for what comes
+// meanwhile.
+
 import { Expression } from '../aws/table.ts'
 import { QueueError } from '../shared/errors.ts'
 import { epochText, floorAt, type Ruling } from './core/epoch.ts'
@@ -11,10 +15,6 @@ import {
 } from './core/row.ts'
 import { attempts, done, nowMs, type Place, readRow, type SlotLimiter, seenRow } from './limiter.ts'
 import { keep, outOfReach } from './take-slots.ts'
-
-// Puts a row under settings that are stored elsewhere, whoever else writes to it meanwhile: the write names the row
-// that it was computed from, and if that has moved on, we compute it anew, after some tries with slack for what comes
-// meanwhile.
 
 /** A busy row moves on between reading and writing; after some tries, we allow for that. */
 export const ATTEMPTS_MAX = 16

@@ -1,7 +1,7 @@
-import { ID_RULE, isDeadLetterQueue, isQueueId, originOf } from './bounds.ts'
-
 // What an error tells a caller who must act on it: a code from one table, the field that is wrong, whether something
 // may have changed, when to come back. Its message says what to do. Any other error is a fault of ours.
+
+import { ID_RULE, isDeadLetterQueue, isQueueId, originOf } from './bounds.ts'
 
 /** By code: whether another try may succeed. */
 const retryable = {

@@ -1,3 +1,8 @@
+// What one append adds to the record, what stands in its way, and where its items came to lie. An append is blind: it
+// goes to the ends of its lanes, wherever they are by then, if the record still has room; so appends do not lose races
+// against each other. One with keys, inbox messages or scheduled items depends on a record that we have seen, and passes
+// only if none of what it brings has come meanwhile. If its answer is lost, its entries and notes tell where it went.
+
 import type { PushItem } from './check-requests.ts'
 import { entryBytes, isReference, isTimed, spanOf, spanOfAll } from './item.ts'
 import { itemId } from './keys.ts'
@@ -23,13 +28,6 @@ import {
   placesOf,
   type Sequence,
 } from './repeated-pushes.ts'
-
-/*
- * What one append adds to the record, what stands in its way, and where its items came to lie. An append is blind: it
- * goes to the ends of its lanes, wherever they are by then, if the record still has room; so appends do not lose races
- * against each other. One with keys, inbox messages or scheduled items depends on a record that we have seen, and passes
- * only if none of what it brings has come meanwhile. If its answer is lost, its entries and notes tell where it went.
- */
 
 /** What one append adds to the record, all or nothing. It may bring several pushes. */
 export type Append = {

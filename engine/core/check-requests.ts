@@ -1,3 +1,7 @@
+// What a caller may push and pop, and how the engine refuses the rest: the first thing that is wrong, with the name of
+// its field over HTTP. It says as well what the times of an item mean, as the caller gave them: when the item is due,
+// and when it expires.
+
 import { QueueError } from '../../shared/errors.ts'
 import { type Names, refuseUnknown } from '../../shared/options.ts'
 import { looksLikeSeconds } from '../../shared/wire.ts'
@@ -14,12 +18,6 @@ import {
   PUSH_BYTES_MAX,
   WAIT_SECONDS_MAX,
 } from './limits.ts'
-
-/*
- * What a caller may push and pop, and how the engine refuses the rest: the first thing that is wrong, with the name of
- * its field over HTTP. It says as well what the times of an item mean, as the caller gave them: when the item is due,
- * and when it expires.
- */
 
 export type PushItem = {
   /** The item as JSON text; stored and returned byte for byte. */

@@ -1,3 +1,8 @@
+// An item is over once it has expired: from then on, no pop hands it out. The expiry is in its entry, so a pop
+// reads the entries before it hands items out, and removes those that are over in the same write. Nothing removes
+// them earlier: no process runs just because an item expires. A record that is not `timed` holds no such item, so
+// pops do not look.
+
 import { isDeadLetterQueue } from '../../shared/bounds.ts'
 import { decodeItem, type Item } from './item.ts'
 import { EXPIRED_DEAD_MAX } from './limits.ts'
@@ -6,13 +11,6 @@ import { outOfLocks } from './named-items.ts'
 import { deadIn, itemsIn, type Lock, type QueueRecord, roomIn, type Stretch } from './record.ts'
 import type { QueueSettings } from './settings.ts'
 import { bury, passFrontier, settle } from './settling.ts'
-
-/*
- * An item is over once it has expired: from then on, no pop hands it out. The expiry is in its entry, so a pop
- * reads the entries before it hands items out, and removes those that are over in the same write. Nothing removes
- * them earlier: no process runs just because an item expires. A record that is not `timed` holds no such item, so
- * pops do not look.
- */
 
 /**
  * Expired items that one write removes from the queue. A stretch of numbers costs the record nothing, but a pop has to

@@ -1,3 +1,9 @@
+// What every fenced write adds to a decision. Such a write passes only on the version that it has seen, and says what
+// else must be as seen, because appends, claims, acknowledgements and extensions come beside the fence (`Guards`). It
+// counts and prunes; it sets the timer, by which somebody comes for the queue if no call does; and it sets the flags
+// `dry` and `notable`, which say which writes to make events of, because the stream's filter cannot compare a record
+// with its earlier state.
+
 import { housekeepingDue } from './housekeeping.ts'
 import {
   EXPIRED_DEAD_MAX,
@@ -32,14 +38,6 @@ import {
 import { neededUntilMs, withNumbers, withoutExpired } from './repeated-pushes.ts'
 import { defaultConfiguration } from './settings.ts'
 import { goesToRetry, hasRetry, isRetry, isWorkedOn, pruneTail, settle } from './settling.ts'
-
-/*
- * What every fenced write adds to a decision. Such a write passes only on the version that it has seen, and says what
- * else must be as seen, because appends, claims, acknowledgements and extensions come beside the fence (`Guards`). It
- * counts and prunes; it sets the timer, by which somebody comes for the queue if no call does; and it sets the flags
- * `dry` and `notable`, which say which writes to make events of, because the stream's filter cannot compare a record
- * with its earlier state.
- */
 
 /**
  * What a fenced write says beyond "version and birth are as seen". The builder adds by itself what

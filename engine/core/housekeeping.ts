@@ -1,3 +1,9 @@
+// What housekeeping would do for a record: seal, offload to S3, recall from there, trim, and drop what is drained. The
+// plan follows from the record alone, so that a missed event does no harm, and a run works in two steps: copies and
+// deletions beside the fence, then pointers under it. Copies stay true whatever happens meanwhile, because a number never
+// changes its item. So a run that loses a race decides only the pointers again, and moves them as far as the newer record
+// allows.
+
 import { isReference, spanOf } from './item.ts'
 import { LANES_MAX, TAIL_SOFT_BYTES } from './limits.ts'
 import { type Range, subtract } from './ranges.ts'
@@ -13,14 +19,6 @@ import {
 } from './record.ts'
 import { runsAhead, stayingSegments } from './runs.ts'
 import { dropSettledTail } from './settling.ts'
-
-/*
- * What housekeeping would do for a record: seal, offload to S3, recall from there, trim, and drop what is drained. The
- * plan follows from the record alone, so that a missed event does no harm, and a run works in two steps: copies and
- * deletions beside the fence, then pointers under it. Copies stay true whatever happens meanwhile, because a number never
- * changes its item. So a run that loses a race decides only the pointers again, and moves them as far as the newer record
- * allows.
- */
 
 /** Empty lanes a record keeps: making a lane again costs more than its 80 bytes. */
 export const EMPTY_LANES_KEPT = 32

@@ -1,18 +1,16 @@
+// Items whose time has not come. None of them is in a lane until a process *joins* the due ones: then it is as if
+// they had been pushed at that moment. The record holds the newest ones in its list `T`. A seal copies these out to
+// rows, one for each second in which items are due; rows sort by that second and then by seal.
+//   <due second>.<seals that its pusher knew of>.<random: 8>.<priority>.<indexes that are gone>.<lane entry>
+// All numbers are in base 36. The first three fields make the id. A lane entry is an item, or a reference to a
+// batch, in which case an item's id ends with its index in the batch.
+
 import { dueSecondOf, invalid, type PushItem } from './check-requests.ts'
 import { isReference, spanOf } from './item.ts'
 import { hashOf, scheduledSortKey } from './keys.ts'
 import { ENTRY_OVERHEAD_BYTES, INLINE_BYTES_MAX, SCHEDULED_SOFT_BYTES } from './limits.ts'
 import { normalised } from './ranges.ts'
 import type { Scheduled } from './record.ts'
-
-/*
- * Items whose time has not come. None of them is in a lane until a process *joins* the due ones: then it is as if
- * they had been pushed at that moment. The record holds the newest ones in its list `T`. A seal copies these out to
- * rows, one for each second in which items are due; rows sort by that second and then by seal.
- *   <due second>.<seals that its pusher knew of>.<random: 8>.<priority>.<indexes that are gone>.<lane entry>
- * All numbers are in base 36. The first three fields make the id. A lane entry is an item, or a reference to a
- * batch, in which case an item's id ends with its index in the batch.
- */
 
 /**
  * What a scheduled entry counts beyond its text: so 8,000 bytes are 97 entries at most, whose rows fit one transaction.

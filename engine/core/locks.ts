@@ -1,3 +1,13 @@
+// The life of a lock
+//   live       made by a pop with acknowledgement; `expiresAtMs` is in the future
+//   done       acknowledged beside the fence: `expiresAtMs` is 0; the next fenced write folds it
+//   expired    its time is over and nobody has written so yet
+//   ended      gone from the record; the last 16 are remembered with how they ended
+// live → done → ended (acknowledged), live → ended (any), live → expired → ended (expired, purged).
+// A retry lock (`settling.ts`) lives in place of one that was released with a delay, and expires: no call can settle it.
+// An acknowledgement passes, beside the fence, while the expiry is ahead; an extension beside it, and a fenced write that
+// ends the lock, pass only on the expiry that they have seen. So whichever comes second finds that the first was there.
+
 import { QueueError } from '../../shared/errors.ts'
 import { parseItemId } from './keys.ts'
 import { LOCK_LANES_PER_WRITE, LOCKS_PER_WRITE } from './limits.ts'
@@ -33,18 +43,6 @@ import {
   isRetry,
   settle,
 } from './settling.ts'
-
-/*
- * The life of a lock
- *   live       made by a pop with acknowledgement; `expiresAtMs` is in the future
- *   done       acknowledged beside the fence: `expiresAtMs` is 0; the next fenced write folds it
- *   expired    its time is over and nobody has written so yet
- *   ended      gone from the record; the last 16 are remembered with how they ended
- * live → done → ended (acknowledged), live → ended (any), live → expired → ended (expired, purged).
- * A retry lock (`settling.ts`) lives in place of one that was released with a delay, and expires: no call can settle it.
- * An acknowledgement passes, beside the fence, while the expiry is ahead; an extension beside it, and a fenced write that
- * ends the lock, pass only on the expiry that they have seen. So whichever comes second finds that the first was there.
- */
 
 /** Ended locks the record remembers, so that a repeated acknowledge gets its answer again. */
 export const ENDED_KEPT = 16

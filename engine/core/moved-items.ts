@@ -1,3 +1,7 @@
+// What an item becomes when a caller moves it: in another queue, among the dead letters or back from there, at another
+// time; and the scheduled entries without those that a caller takes out. The places of scheduled entries are good only
+// for the record and the rows that we have read: the write passes only if both are as seen.
+
 import { isDeadLetterQueue } from '../../shared/bounds.ts'
 import { expiryOf, isOver } from './expiry.ts'
 import { decodeItem, type Item, type ItemTimes, isReference } from './item.ts'
@@ -12,12 +16,6 @@ import {
 } from './later.ts'
 import { lockWith, type NamedItem } from './named-items.ts'
 import { deliveriesOf, type Lane, type QueueRecord, type Scheduled } from './record.ts'
-
-/*
- * What an item becomes when a caller moves it: in another queue, among the dead letters or back from there, at another
- * time; and the scheduled entries without those that a caller takes out. The places of scheduled entries are good only
- * for the record and the rows that we have read: the write passes only if both are as seen.
- */
 
 /**
  * The reason of items that a caller moved to a dead-letter queue. A redrive puts them into the queue that it serves.

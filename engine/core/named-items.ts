@@ -1,3 +1,8 @@
+// Items that a call names by their ids, and what a purge takes out. An id says where its item is, so we need not search;
+// it also names the lane's epoch, so an id from a lane that was made anew since is gone. Items are taken out wherever in
+// their lanes they are, under the fence, while claims advance frontiers beside it: `takeOut` says how the two are kept
+// apart.
+
 import { IDS_MAX } from '../../shared/bounds.ts'
 import { QueueError } from '../../shared/errors.ts'
 import { type ItemPlace, parseItemId } from './keys.ts'
@@ -23,13 +28,6 @@ import {
   withLane,
 } from './record.ts'
 import { isRetry, settle } from './settling.ts'
-
-/*
- * Items that a call names by their ids, and what a purge takes out. An id says where its item is, so we need not search;
- * it also names the lane's epoch, so an id from a lane that was made anew since is gone. Items are taken out wherever in
- * their lanes they are, under the fence, while claims advance frontiers beside it: `takeOut` says how the two are kept
- * apart.
- */
 
 /** From this many gaps on, calls with ids may make no more: gaps stay, and the other half is for locks. */
 export const GAPS_MAX = IN_FLIGHT_MAX / 2

@@ -1,3 +1,7 @@
+// Which due items join their lanes in one write, and what becomes of the others: they wait for room in a full queue, or
+// for a lane where all lanes are in use. Only a fenced write joins, and only if no entry was taken out and no
+// row has changed since it was planned. Reads of rows may lag behind the record, so it lists the rows not yet seen.
+
 import { spanOf } from './item.ts'
 import {
   decodeScheduled,
@@ -24,12 +28,6 @@ import {
   type QueueRecord,
   type Scheduled,
 } from './record.ts'
-
-/*
- * Which due items join their lanes in one write, and what becomes of the others: they wait for room in a full queue, or
- * for a lane where all lanes are in use. Only a fenced write joins, and only if no entry was taken out and no
- * row has changed since it was planned. Reads of rows may lag behind the record, so it lists the rows not yet seen.
- */
 
 /** Entries that one join takes out of the record or rows: each is some bytes of its expression, or of its batch. */
 const ENTRIES_PER_JOIN = 200

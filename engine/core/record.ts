@@ -1,3 +1,7 @@
+// The record of a queue as the engine thinks of it, and what follows from its fields alone. Races are settled where it
+// is written: a fenced write passes only on the version it has seen; appends, claims and acknowledgements change it
+// beside the fence, each under its own conditions, and are counted.
+
 import { spanOfAll } from './item.ts'
 import { IN_FLIGHT_MAX, MARKS_KEPT } from './limits.ts'
 import {
@@ -11,12 +15,6 @@ import {
   union,
 } from './ranges.ts'
 import { type Configuration, roomOf } from './settings.ts'
-
-/*
- * The record of a queue as the engine thinks of it, and what follows from its fields alone. Races are settled where it
- * is written: a fenced write passes only on the version it has seen; appends, claims and acknowledgements change it
- * beside the fence, each under its own conditions, and are counted.
- */
 
 /** Immutable: a decision makes a new one, and `fencedUpdate` writes the difference, never a whole lane or record. */
 export type QueueRecord = {

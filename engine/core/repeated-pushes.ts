@@ -1,16 +1,14 @@
+// How a push that comes again is known again. The record has a note of each push with a key; a seal writes a receipt of
+// it into a separate row, and after that the note may leave. So a key is new, noted, in a receipt, or over. A push looks
+// for the receipt before it writes, and its write passes only without the note: if notes have left in between, their
+// marks tell whether its key may have been among them. Of the inbox, which delivers in order, the record remembers the
+// last message alone.
+
 import type { PutCommandInput } from '@aws-sdk/lib-dynamodb'
 import { decodeReference, encodeTime, isReference, spanOf, TIME_DIGITS, tagOf } from './item.ts'
 import { HASH_CHARACTERS, receiptKey } from './keys.ts'
 import { IDEMPOTENCY_TTL_SECONDS, NOTE_MARKS_KEPT } from './limits.ts'
 import { EPOCH_CHARACTERS, type Lane, type NotesMoved, type QueueRecord } from './record.ts'
-
-/*
- * How a push that comes again is known again. The record has a note of each push with a key; a seal writes a receipt of
- * it into a separate row, and after that the note may leave. So a key is new, noted, in a receipt, or over. A push looks
- * for the receipt before it writes, and its write passes only without the note: if notes have left in between, their
- * marks tell whether its key may have been among them. Of the inbox, which delivers in order, the record remembers the
- * last message alone.
- */
 
 /** Expired notes that any fenced write removes beside its own work: about as many as a record has. */
 const NOTES_PER_WRITE = 25

@@ -1,3 +1,8 @@
+// What a queue can be set to, where its settings come from (the queue's own, those of the longest prefix that fits, or
+// the defaults), and how its record holds them. Revisions settle races: a queue's own settings win over patterns that
+// were changed at the same time, newer patterns win over older ones, and a limit's slot is good only for the very limit
+// for which it was taken.
+
 import {
   type GuardLimit,
   guardNames,
@@ -10,13 +15,6 @@ import { isDeadLetterQueue } from '../../shared/bounds.ts'
 import { QueueError } from '../../shared/errors.ts'
 import { snakeCase } from '../../shared/wire.ts'
 import { ITEM_TTL_SECONDS_MAX, MAX_DELIVERIES_MAX, SEGMENT_SIZE_DEFAULT } from './limits.ts'
-
-/*
- * What a queue can be set to, where its settings come from (the queue's own, those of the longest prefix that fits, or
- * the defaults), and how its record holds them. Revisions settle races: a queue's own settings win over patterns that
- * were changed at the same time, newer patterns win over older ones, and a limit's slot is good only for the very limit
- * for which it was taken.
- */
 
 /** Offloading holds a segment in memory: 250 items of 256 KiB are 64 MB. */
 export const SEGMENT_SIZE_MAX = 250

@@ -1,3 +1,8 @@
+// What becomes of items at the end of a lock, or of a part of one: they are settled, so that the head moves over them
+// or they become holes; they come back to the front at once or, from a retry lock, later; or they are dead and wait,
+// invisible, for their move to the dead-letter queue. All of it changes the record under the fence, and only what is
+// unsettled: whatever an earlier write has settled stays so.
+
 import { isDeadLetterQueue } from '../../shared/bounds.ts'
 import { entryBytes, isReference, spanOf } from './item.ts'
 import { ENTRIES_PER_SEAL } from './limits.ts'
@@ -24,13 +29,6 @@ import {
   unsettledIn,
   withLane,
 } from './record.ts'
-
-/*
- * What becomes of items at the end of a lock, or of a part of one: they are settled, so that the head moves over them
- * or they become holes; they come back to the front at once or, from a retry lock, later; or they are dead and wait,
- * invisible, for their move to the dead-letter queue. All of it changes the record under the fence, and only what is
- * unsettled: whatever an earlier write has settled stays so.
- */
 
 /** Pieces of delivery counts in a record (some 20 bytes each), shared by its lanes; beyond them each lane has one. */
 export const DELIVERY_PIECES_MAX = 2_000

@@ -1,3 +1,7 @@
+// What others may know of a queue: pages of its items, its counts, and, by events, how it has changed. Pages and counts
+// follow from one image of the record; changes follow from two, before and after a write. Readers see what is neither
+// settled nor dead, and nothing of a lock that was acknowledged and waits to be folded.
+
 import { QueueError } from '../../shared/errors.ts'
 import { endsUnacknowledged, isReminded, letsExpireAgain, letsLockAgain } from './fence.ts'
 import { isReference, pushedAtMsOf, spanOf } from './item.ts'
@@ -31,12 +35,6 @@ import {
 } from './record.ts'
 import { longestInS3, type Stored, storedIn } from './runs.ts'
 import { blockedUntilMs, isRetry, isWorkedOn, retriesIn } from './settling.ts'
-
-/*
- * What others may know of a queue: pages of its items, its counts, and, by events, how it has changed. All of it follows
- * from one image of the record, or from two: before and after a write. Readers see what is
- * neither settled nor dead, and nothing of a lock that was acknowledged and waits to be folded.
- */
 
 // Pages.
 

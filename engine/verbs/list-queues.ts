@@ -1,3 +1,8 @@
+// Queues as the directory index has them, shard by shard: the state of one, pages of many, and the walk that comes to
+// each. The index is a little late: it may still name a queue that was forgotten, and not yet one that was just made.
+// So lists and walks go by the records themselves. A record that cannot be read just now, or that a newer engine has
+// written, is named without its counts, and stands in the way of no other.
+
 import { DIRECTORY_INDEX } from '../../aws/table.ts'
 import { ID_RULE, isQueueId } from '../../shared/bounds.ts'
 import { checkQueueId, QueueError } from '../../shared/errors.ts'
@@ -33,11 +38,6 @@ import type {
   QueueState,
   QueueSummary,
 } from '../item-verbs.ts'
-
-// Queues as the directory index has them, shard by shard: the state of one, pages of many, and the walk that comes to
-// each. The index is a little late: it may still name a queue that was forgotten, and not yet one that was just made.
-// So lists and walks go by the records themselves. A record that cannot be read just now, or that a newer engine has
-// written, is named without its counts, and stands in the way of no other.
 
 /** Lanes whose first items we read at a time, to tell how old the oldest is. */
 const LANES_AT_ONCE = 16

@@ -1,3 +1,9 @@
+// Where items become scheduled by a move: waiting ones that are put off, and scheduled ones that change their place.
+// The write puts them into new rows, each of one second, whose keys no other write can use, because it takes the next
+// number of a seal; entries of the record's list that are due in the same second go along, so their order stays. If a
+// join, a seal or a cancel comes in between, the scheduled items have changed, and the write fails. Then the batches
+// that we have stored serve the next try, as long as their ids still lead to them.
+
 import type { Row } from '../../aws/dynamo.ts'
 import type { Expression } from '../../aws/table.ts'
 import { randomText } from '../../shared/system.ts'
@@ -29,12 +35,6 @@ import {
 import { sealLater } from '../storing/copy-later.ts'
 import { ensureLane } from '../storing/make-lanes.ts'
 import { discardBatches, discardUnlessOpen, entriesAt } from '../storing/write-entries.ts'
-
-// Where items become scheduled by a move: waiting ones that are put off, and scheduled ones that change their place.
-// The write puts them into new rows, each of one second, whose keys no other write can use, because it takes the next
-// number of a seal; entries of the record's list that are due in the same second go along, so their order stays. If a
-// join, a seal or a cancel comes in between, the scheduled items have changed, and the write fails. Then the batches
-// that we have stored serve the next try, as long as their ids still lead to them.
 
 /** Where a move puts scheduled items, which stay scheduled. */
 export type NewPlace = {

@@ -1,3 +1,9 @@
+// A claim: one blind write that takes the next items of one lane into a lock, whoever else takes some at the same time.
+// It writes first and reads then, which is safe because a lock keeps its items from being trimmed; a large claim reads
+// first, to take no more than fits an answer. If it loses, it tries again with the record that refused it, and after a
+// number of times leaves the pop to the fence. After a lost answer, its lock in the record says that it stands. It
+// takes blindly, so where items may expire, a second write removes those that have before it answers.
+
 import { type Found, isOver, passOverLocked, sortAll } from '../core/expiry.ts'
 import { recordKey } from '../core/keys.ts'
 import { ANSWER_BYTES_MAX } from '../core/limits.ts'
@@ -30,12 +36,6 @@ import type { PopOutcome } from '../item-verbs.ts'
 import { claimUpdate } from '../requests/blind-updates.ts'
 import { isMoreThere } from '../storing/join-first.ts'
 import { acknowledged, itemsOf, lockOf, type Passing, STARVING_FROM } from './pop-take.ts'
-
-// A claim: one blind write that takes the next items of one lane into a lock, whoever else takes some at the same time.
-// It writes first and reads then, which is safe because a lock keeps its items from being trimmed; a large claim reads
-// first, to take no more than fits an answer. If it loses, it tries again with the record that refused it, and after a
-// number of times leaves the pop to the fence. After a lost answer, its lock in the record says that it stands. It
-// takes blindly, so where items may expire, a second write removes those that have before it answers.
 
 /** After this many lost claims the pop goes under the fence, where one writer always wins. */
 const CLAIMS_MAX = 12

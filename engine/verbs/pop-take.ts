@@ -1,3 +1,10 @@
+// The ends of a pop under the fence: it takes the items that it has read, or finds nothing to take. Because it reads
+// first, items that cannot be read stay (rule 4). Where items may expire, one write takes those that have not and
+// passes over those that have; if all that it met have, it writes how far it has come, goes on behind them, and ends
+// after a number of such writes by saying that there may be more. An answer "empty" that acknowledges is one write as
+// well, on condition that nothing has become visible meanwhile. Also what all pops share: how items, locks and counts
+// are told.
+
 import { QueueError } from '../../shared/errors.ts'
 import { present } from '../../shared/wire.ts'
 import {
@@ -47,13 +54,6 @@ import { changeOf, type Engine } from '../driver/engine.ts'
 import type { PopOutcome, PoppedItem } from '../item-verbs.ts'
 import { answerBytes } from '../requests/item-reader.ts'
 import { isMoreThere } from '../storing/join-first.ts'
-
-// The ends of a pop under the fence: it takes the items that it has read, or finds nothing to take. Because it reads
-// first, items that cannot be read stay (rule 4). Where items may expire, one write takes those that have not and
-// passes over those that have; if all that it met have, it writes how far it has come, goes on behind them, and ends
-// after a number of such writes by saying that there may be more. An answer "empty" that acknowledges is one write as
-// well, on condition that nothing has become visible meanwhile. Also what all pops share: how items, locks and counts
-// are told.
 
 export function itemsOf(
   record: QueueRecord,

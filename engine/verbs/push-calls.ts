@@ -1,3 +1,8 @@
+// Several pushes as one: which of them one append takes, the notes that it leaves for their keys, and what a push that
+// happened before is answered. The answer of the first push with a key is in a note of the record until that goes into
+// a receipt, a row for each key. So an append whose answer was lost is found by its notes; or, once these have left the
+// record, by its receipts; or nobody can tell, and we say so.
+
 import { QueueError } from '../../shared/errors.ts'
 import { type Append, findNoted, idsOf, type Placed, placedBy } from '../core/append.ts'
 import {
@@ -36,11 +41,6 @@ import {
 } from '../core/repeated-pushes.ts'
 import { type Engine, outcomeUnknown } from '../driver/engine.ts'
 import type { Prepared } from '../storing/write-entries.ts'
-
-// Several pushes as one: which of them one append takes, the notes that it leaves for their keys, and what a push that
-// happened before is answered. The answer of the first push with a key is in a note of the record until that goes into
-// a receipt, a row for each key. So an append whose answer was lost is found by its notes; or, once these have left the
-// record, by its receipts; or nobody can tell, and we say so.
 
 /** One of several pushes that go together. */
 export type PushOfMany = {

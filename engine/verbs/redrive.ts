@@ -1,3 +1,8 @@
+// Redrive: dead letters back to the lanes that they came from. One transaction of two records moves up to 100 of a
+// lane, so each item is in one of the queues at any time. After a lost race we read the record and try again, to a
+// bound. Items that were pushed here by hand stay, and so do locked ones; we remember, for this call, which we have
+// read.
+
 import { deadLetterQueueOf, isDeadLetterQueue, originOf } from '../../shared/bounds.ts'
 import { checkQueueId, QueueError } from '../../shared/errors.ts'
 import { randomText } from '../../shared/system.ts'
@@ -38,11 +43,6 @@ import { changedAllTheSame, changeOf, type Engine } from '../driver/engine.ts'
 import type { RedriveRequest } from '../item-verbs.ts'
 import { type LanesMoved, move, moveLanes } from '../storing/move-across.ts'
 import { timesOfRedriven } from './move.ts'
-
-// Redrive: dead letters back to the lanes that they came from. One transaction of two records moves up to 100 of a
-// lane, so each item is in one of the queues at any time. After a lost race we read the record and try again, to a
-// bound. Items that were pushed here by hand stay, and so do locked ones; we remember, for this call, which we have
-// read.
 
 const ITEMS_PER_MOVE = 100
 const LOSSES_MAX = 24

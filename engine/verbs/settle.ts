@@ -1,3 +1,9 @@
+// What a consumer does with its lock: acknowledge, extend, release, dead-letter. A lock is live, acknowledged, ended
+// (the record remembers the last ones, and how) or unknown. A blind write acknowledges a whole lock with a mark, which
+// the next fenced write folds; another extends it, on condition that it still has the expiry that we saw. Both may be
+// sent again. All else goes under the fence, which settles every race: with a pop that ends the lock because its time
+// is over, with another call for the same lock. A repetition gets the answer of the first, and never a second effect.
+
 import { deadLetterQueueOf, IDS_MAX, isDeadLetterQueue } from '../../shared/bounds.ts'
 import { checkQueueId, QueueError } from '../../shared/errors.ts'
 import { shortenedReason } from '../../shared/wire.ts'
@@ -25,12 +31,6 @@ import { changeOf, type Engine, foldAfter, readRecord, seen } from '../driver/en
 import type { AcknowledgeResult, ReleaseRequest, SettleRequest } from '../item-verbs.ts'
 import { acknowledgeUpdate, extendUpdate } from '../requests/blind-updates.ts'
 import { buryDead, type LanesMoved } from '../storing/move-across.ts'
-
-// What a consumer does with its lock: acknowledge, extend, release, dead-letter. A lock is live, acknowledged, ended
-// (the record remembers the last ones, and how) or unknown. A blind write acknowledges a whole lock with a mark, which
-// the next fenced write folds; another extends it, on condition that it still has the expiry that we saw. Both may be
-// sent again. All else goes under the fence, which settles every race: with a pop that ends the lock because its time
-// is over, with another call for the same lock. A repetition gets the answer of the first, and never a second effect.
 
 /** How often we send an acknowledge whose answers get lost; repeating it changes nothing. */
 const SENDINGS_MAX = 4

@@ -1,3 +1,10 @@
+// Scheduled items taken out by their ids: cancelled, or put into a new place, which is among the scheduled again. An
+// item lies in the record's list or in a row, and may be copied from one into the other (a seal), join its lane, or be
+// cancelled while we look. Every write that takes some out changes one counter of the record, and passes only if that
+// is as its process saw it. So an item never goes to both a join and this, and it is in one place at any time. To
+// answer that one is gone takes a write as well: two reads might show the record before such a write and the rows after
+// it.
+
 import { QueueError } from '../../shared/errors.ts'
 import { isReference } from '../core/item.ts'
 import { recordKey } from '../core/keys.ts'
@@ -33,13 +40,6 @@ import {
   targetOf,
   withAlong,
 } from './place-later.ts'
-
-// Scheduled items taken out by their ids: cancelled, or put into a new place, which is among the scheduled again. An
-// item lies in the record's list or in a row, and may be copied from one into the other (a seal), join its lane, or be
-// cancelled while we look. Every write that takes some out changes one counter of the record, and passes only if that
-// is as its process saw it. So an item never goes to both a join and this, and it is in one place at any time. To
-// answer that one is gone takes a write as well: two reads might show the record before such a write and the rows after
-// it.
 
 /**
  * Takes scheduled items out by their ids, and returns the ids of those that it took out, not of items that had joined

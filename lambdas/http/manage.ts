@@ -1,3 +1,6 @@
+// The calls that change a queue's settings, schedules and waiting items, or the settings of prefixes. `If-Match`
+// holds for the state that the engine's write names, not only for the one that we looked at.
+
 import * as v from 'valibot'
 import {
   CRON_CHARACTERS_MAX,
@@ -36,9 +39,6 @@ import {
   wholeEpochSeconds,
 } from './schemas/fields.ts'
 import { configurationEntries, ignoredSource } from './schemas/settings.ts'
-
-// The calls that change a queue's settings, schedules and waiting items, or the settings of prefixes. `If-Match`
-// holds for the state that the engine's write names, not only for the one that we looked at.
 
 const TIME_ZONE_CHARACTERS_MAX = 100
 /** The last second of the year 9999. */

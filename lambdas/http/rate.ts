@@ -1,3 +1,5 @@
+// The rate limiter's calls: what they accept and what they answer. A limit's "no" is a 429 with the state of the limit.
+
 import * as v from 'valibot'
 import {
   CALLER_CHARACTERS_MAX,
@@ -32,8 +34,6 @@ import {
 import { SMALL_BODY_BYTES_MAX } from './read-request.ts'
 import { described, flag, integer, object, optional, text } from './schemas/fields.ts'
 import { defaultSentence, settingEntries } from './schemas/settings.ts'
-
-// The rate limiter's calls: what they accept and what they answer. A limit's "no" is a 429 with the state of the limit.
 
 /**
  * How long a call waits for its turn, unless a setting says otherwise. That is less than a call may wait: each

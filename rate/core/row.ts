@@ -1,3 +1,6 @@
+// What the table keeps for a rate limit: the names of its rows, the attributes of a key's row, how they are read and
+// written, and when the row goes.
+
 import type { Row } from '../../aws/dynamo.ts'
 import type { Key } from '../../aws/table.ts'
 import { ID_RULE, isQueueId } from '../../shared/bounds.ts'
@@ -20,9 +23,6 @@ import {
   settingNames,
   settingsOf,
 } from './settings.ts'
-
-// What the table keeps for a rate limit: the names of its rows, the attributes of a key's row, how they are read and
-// written, and when the row goes.
 
 /** We forget an idle key after three windows, by the slowest clock; but not before each process has looked again. */
 const IDLE_WINDOWS = 3

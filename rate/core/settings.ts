@@ -1,9 +1,9 @@
+// What can be set for a key, once: its fields with their bounds and defaults, how settings are checked, split over
+// shards, and given to all keys with a prefix. Queues check their patterns here too.
+
 import { QueueError } from '../../shared/errors.ts'
 import { fnv1a } from '../../shared/system.ts'
 import { MAX_REQUESTS_MAX, PATTERNS_MAX, PREFIX_CHARACTERS_MAX } from './bounds.ts'
-
-// What can be set for a key, once: its fields with their bounds and defaults, how settings are checked, split over
-// shards, and given to all keys with a prefix. Queues check their patterns here too.
 
 /** A waiter is only a number, so a million of them cost as much as one; with more, callers would wait too long. */
 const IN_LINE_MAX = 1_000_000

@@ -1,9 +1,9 @@
+// The fields that several calls share. Each has its own error sentence, because the library's would repeat the value.
+
 import * as v from 'valibot'
 import { PRIORITY_MAX } from '../../../engine/core/limits.ts'
 import { IDS_MAX } from '../../../shared/bounds.ts'
 import { EPOCH_SECONDS_MAX } from '../../../shared/wire.ts'
-
-// The fields that several calls share. Each has its own error sentence, because the library's would repeat the value.
 
 export const integer = (min: number, max: number) => {
   const sentence = `must be an integer from ${min} to ${max}`
