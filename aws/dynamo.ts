@@ -1,3 +1,8 @@
+// Every request to DynamoDB, so that each way to fail is handled once. We send a request again only if we know that
+// it has changed nothing, or if a second copy changes nothing. What is left for callers: a write was done, or its
+// condition failed, or its answer was lost and nobody knows. The class is large because it holds the loops in which
+// that is decided.
+
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import {
   BatchGetCommand,
@@ -34,11 +39,6 @@ import {
 import type { Key, Row } from './table.ts'
 
 export type { Clock, DocumentPort, Random, Row }
-
-// Every request to DynamoDB, so that each way to fail is handled once. We send a request again only if we know that
-// it has changed nothing, or if a second copy changes nothing. What is left for callers: a write was done, or its
-// condition failed, or its answer was lost and nobody knows. The class is large because it holds the loops in which
-// that is decided.
 
 /** The outcome of a write. We have already retried after throttling and conflicts, which change nothing. */
 export type Written =

@@ -143,7 +143,7 @@ function isJson(text: string): boolean {
   }
 }
 
-// When an item is due.
+// When an item is due: given as a delay or as a time, and stored as a whole second.
 
 /** When an item should join its lane: a full second, never early. `undefined` means now. */
 export function dueSecondOf(
@@ -196,7 +196,7 @@ export function checkAhead(ms: number, nowMs: number, field: string): void {
   }
 }
 
-// When an item expires.
+// When an item expires: given as seconds or as a time, and later than it is due.
 
 type Given = Pick<PushItem, 'expiresInSeconds' | 'expiresAtMs' | 'sinceMs'>
 
@@ -247,7 +247,7 @@ export const expiryText = ({ expiresInSeconds, expiresAtMs }: Given): readonly s
   ...(expiresAtMs === undefined ? [] : [`expires at ${expiresAtMs}`]),
 ]
 
-// Pops.
+// What a pop may ask for.
 
 export type PopRequest = {
   readonly count?: number | undefined
@@ -305,7 +305,7 @@ export function checkTtl(ttlSeconds: number): number {
   return Math.max(LOCK_TTL_SECONDS_MIN, Math.min(LOCK_TTL_SECONDS_MAX, ttlSeconds))
 }
 
-// Parts of any request.
+// What requests of several verbs have in common: keys, limits, times, and how a field is refused.
 
 const keyForm = /^[\x20-\x7e]{1,128}$/
 

@@ -78,8 +78,6 @@ export function passOverLocked(
   return passOver(draft, over)
 }
 
-// How many one write may pass over.
-
 /** How many items one write may pass over. Only those that become dead count against the bound of dead items. */
 export const passableIn = (record: QueueRecord): number =>
   isDeadLettered(record)
@@ -103,7 +101,7 @@ export const weightOf = (record: QueueRecord, over: readonly Stretch[]): number 
 /** How many more items may become dead. */
 const mayDie = (record: QueueRecord): number => Math.max(0, EXPIRED_DEAD_MAX - deadIn(record))
 
-// What a pop has read, sorted.
+// What a pop has read is sorted into items that are over and items that it hands out.
 
 /** The items that a pop found, in the order in which it would take them. */
 export type Found = {

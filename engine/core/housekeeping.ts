@@ -111,7 +111,7 @@ function hasSettledReference(lane: Lane): boolean {
 
 const isEmpty = (range: Range): boolean => range.from >= range.to
 
-// The pointers.
+// The second step of a run: the pointers that its fenced write moves, as far as its copies allow.
 
 /** The copies and deletions of a housekeeping run, for which the pointers have yet to move. */
 export type LaneWork = {
@@ -195,7 +195,7 @@ function isDrained(record: QueueRecord, lane: Lane): boolean {
   )
 }
 
-// What nobody reads any more.
+// Which rows nobody reads any more, so that a run may delete them.
 
 /** References at the front of the tail whose items are all settled, with their first numbers. */
 export function settledReferences(lane: Lane): { entry: string; start: number }[] {

@@ -148,7 +148,7 @@ function withDeath(told: string): Pick<Item, 'moved'> & ItemTimes {
   return { ...decodeTimes(times), moved: { reason: told.slice(0, -sentence.length), death } }
 }
 
-// References.
+// References to batches: one entry that stands for many items.
 
 export const isReference = (entry: string): boolean => entry.startsWith('b')
 
@@ -181,7 +181,7 @@ export function spanOfAll(entries: readonly string[]): number {
   return span
 }
 
-// Sizes, and what callers see.
+// What an item weighs, in the record and in an answer, and what callers learn of it beside its text.
 
 /** What an entry adds to the tail's byte count. */
 export const entryBytes = (entry: string): number => Buffer.byteLength(entry) + ENTRY_OVERHEAD_BYTES

@@ -120,7 +120,7 @@ export const allShards: readonly number[] = Array.from({ length: SHARDS }, (_, s
 
 export const shardOf = (queue: string): number => fnv1a(queue) % SHARDS
 
-// What callers get.
+// The ids that callers get, of items and of locks.
 
 export type ItemPlace = {
   readonly epoch: string

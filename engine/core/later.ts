@@ -58,7 +58,7 @@ export type EntryRow = {
   readonly stored: Uint8Array
 }
 
-// Entries and their ids, as texts.
+// Scheduled entries and their ids are texts; here they are written and read.
 
 const text = (n: number): string => n.toString(36)
 const number = (digits: string): number => Number.parseInt(digits, 36)
@@ -139,7 +139,7 @@ export function parseScheduledId(id: string): ScheduledId | undefined {
   return scheduledId(parsed) === id ? parsed : undefined
 }
 
-// Rows.
+// How the record names the rows of its scheduled items, and those of an era that a purge has ended.
 
 const rowForm = /^(\d+)#(\d+)$/
 
@@ -182,7 +182,7 @@ export function purgedEra(mark: string): {
   }
 }
 
-// What is due.
+// What is due, by the record alone.
 
 export const isDue = (due: number, nowMs: number): boolean => 1_000 * due <= nowMs
 
@@ -209,10 +209,8 @@ export function isSomethingDue(scheduled: Scheduled, nowMs: number): boolean {
 export const isUntidy = ({ entries, items }: Scheduled): boolean =>
   entries.length > 0 && items >= SCHEDULED_LARGE
 
-/*
- * What a push schedules. The entries follow from the items, the time of the push and a seed, so that a repetition with
- * the same key gets the same ids, and we need not store them.
- */
+// What a push schedules. The entries follow from the items, the time of the push and a seed, so that a repetition with
+// the same key gets the same ids, and we need not store them.
 
 /**
  * Pairs of time and priority that one push may schedule items for: one write brings all of its entries, so they must

@@ -82,7 +82,7 @@ export function endLock(
   }
 }
 
-// Which locks one write ends.
+// One write ends as many locks as its expression has room for. Here they are chosen and ended.
 
 type Chosen = (lock: Lock, lockId: string) => boolean
 
@@ -136,7 +136,7 @@ export const isOver =
     isExpired(lock, nowMs) ||
     (consumersAreGone && !isDone(lock) && lockId.startsWith(CONSUMERS_LOCK))
 
-// What the record says of its locks.
+// How many locks are live, expired or acknowledged, and when the first one expires.
 
 export function doneLocks(record: QueueRecord): number {
   let count = 0
@@ -165,7 +165,7 @@ export function earliestExpiryMs(record: QueueRecord): number | undefined {
   return earliest
 }
 
-// What it says to a caller who names one.
+// What a caller who names a lock is told about it.
 
 type LockStanding =
   | { readonly kind: 'live'; readonly lock: Lock }
@@ -222,7 +222,7 @@ export const acknowledgedAlready = (verb: 'extend' | 'settle', lockId: string): 
     { field: 'lock_id' },
   )
 
-// Some items of a lock.
+// A call may end a part of a lock. The lock keeps its other items.
 
 export type PartialEnding = Extract<Ending, 'acknowledged' | 'released' | 'dead-lettered'>
 

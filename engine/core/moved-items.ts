@@ -67,7 +67,7 @@ export function itemFor(
   return { text, pushedAtMs, moved: { reason: MOVED_BY_HAND, death } }
 }
 
-// Scheduled items, taken out.
+// Scheduled items that a caller takes out, and what is left of the record's list and of rows.
 
 /** Where an item was found: a place in the record's list, or in that of a row. */
 export type Found = {

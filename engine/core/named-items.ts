@@ -257,7 +257,7 @@ export const tooManyGaps = (record: QueueRecord, draft: QueueRecord): QueueError
     gapsIn(draft) > GAPS_MAX ? { isFinal: true } : {},
   )
 
-// Purges.
+// A purge takes items out in steps, a write for each.
 
 /** One step of a purge of these items, even locked ones: as many as one write's expression has room for. */
 export function purgeNamedStep(

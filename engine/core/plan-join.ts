@@ -221,13 +221,11 @@ export const unseenAfter = (
   found: FoundRows | undefined,
 ): readonly string[] | undefined => found && unseenBeside(unseen, found.rows)
 
-/*
- * In a full queue, items that are due wait for room. A push is blind: it would take whatever room a pop frees, and while
- * producers keep the queue full the items that wait would never get any. So a fenced write that frees room while they
- * wait keeps it for them, as much as all scheduled items would take: pushes count it as taken. Joins use it. Once nothing
- * is due that could join, the next fenced write gives back what is left, and a push or a move that finds no room makes
- * one (`useKeptRoom`).
- */
+// In a full queue, items that are due wait for room. A push is blind: it would take whatever room a pop frees, and while
+// producers keep the queue full the items that wait would never get any. So a fenced write that frees room while they
+// wait keeps it for them, as much as all scheduled items would take: pushes count it as taken. Joins use it. Once nothing
+// is due that could join, the next fenced write gives back what is left, and a push or a move that finds no room makes
+// one (`useKeptRoom`).
 
 /** What due items may take. */
 export const roomForDue = ({ room, keptRoom }: Pick<QueueRecord, 'room' | 'keptRoom'>): number =>
@@ -248,7 +246,7 @@ export function keepingRoom(before: QueueRecord, after: QueueRecord, waits: bool
 export const mayHaveRoom = (record: QueueRecord): boolean =>
   roomForDue(record) > 0 || doneLocks(record) > 0
 
-// Due items whose lane is missing and cannot be made, because all lanes are in use; and what that means for the rest.
+// A due item waits if its lane is missing and cannot be made, because all lanes are in use. Others pass it, to a bound.
 
 /**
  * The record keeps this many bytes of due items that have no lane; others pass them there. The largest push for later
@@ -323,7 +321,7 @@ export function isSomethingJoinable(
 const isRowDue = ({ nextDue }: Scheduled, nowMs: number): boolean =>
   nextDue !== undefined && isDue(nextDue, nowMs)
 
-// When somebody should look.
+// When somebody should look at a queue because of its scheduled items.
 
 /**
  * When Wake or the sweeper should look. Wake comes for due items. The sweeper comes for those that find no room or no

@@ -133,11 +133,9 @@ function bytesOf(entries: readonly string[]): number {
   return bytes
 }
 
-/*
- * Items of one second and priority join in the order in which they came, because what rows hold came before what the
- * record holds. So a seal takes all entries of a second and priority or none, a move takes those along that are in the
- * record for its second, and entries that go back to the record go to its front.
- */
+// Items of one second and priority join in the order in which they came, because what rows hold came before what the
+// record holds. So a seal takes all entries of a second and priority or none, a move takes those along that are in the
+// record for its second, and entries that go back to the record go to its front.
 
 /**
  * An id leads to the rows of this many seals. A push may know of 16 seals fewer than there are; one more may be under

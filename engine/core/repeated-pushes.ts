@@ -23,16 +23,14 @@ const NOTES_OLD_MS = 60 * 60_000
  */
 const CLOCKS_APART_SECONDS = 60 * 60
 
-/*
- * Each note is a separate attribute, named by a dot and the hash of the key, so that an append can make it blindly:
- *   <hash of the body: 22> <pushed at: 8 base-36 digits of ms> <tag: 4> <places>
- *     [! <seconds it is remembered>] [@ <seals>]
- * The tag is random: by it, an append whose answer was lost knows its note from another append's with the same key.
- * The places, with commas between them, say where the push's items begin in each lane:
- *   <priority> . <anchor> [. <offset>]    this many items after the append's first entry, which is in the tail
- *   <priority> : <epoch: 8> <number>      the number itself, once that entry is no longer in the tail
- * An append cannot know the number. A fenced write that takes the entry off the tail knows it and writes it down.
- */
+// Each note is a separate attribute, named by a dot and the hash of the key, so that an append can make it blindly:
+//   <hash of the body: 22> <pushed at: 8 base-36 digits of ms> <tag: 4> <places>
+//     [! <seconds it is remembered>] [@ <seals>]
+// The tag is random: by it, an append whose answer was lost knows its note from another append's with the same key.
+// The places, with commas between them, say where the push's items begin in each lane:
+//   <priority> . <anchor> [. <offset>]    this many items after the append's first entry, which is in the tail
+//   <priority> : <epoch: 8> <number>      the number itself, once that entry is no longer in the tail
+// An append cannot know the number. A fenced write that takes the entry off the tail knows it and writes it down.
 
 /** In a lane, where a push begins. */
 export type Place = { readonly epoch: string; readonly start: number }
@@ -112,7 +110,7 @@ function decodePlace(text: string): [number, Offset | Place] {
 export const isSameNote = (recorded: string, sent: string): boolean =>
   recorded.slice(0, PLACES_AT) === sent.slice(0, PLACES_AT)
 
-// How long a note stays.
+// How long a key is remembered, and how long its note stays.
 
 /** When the note is forgotten, in seconds, as in a receipt. */
 export const ttlOf = ({ pushedAtMs, ttlSeconds }: Note): number =>
@@ -162,7 +160,7 @@ export function withoutNotes(
   return { ...record, notes, tailBytes, moved: { forgotten, marks } }
 }
 
-// Whether a note may have left since.
+// Whether a note may have left the record since we looked for its receipt: marks of those that have left tell.
 
 /** A key's mark, once its note has left. Two keys may have the same mark: then the push looks closer. */
 export const markOf = (keyHash: string): string => keyHash.slice(0, NOTE_MARK_CHARACTERS)
@@ -191,7 +189,7 @@ export function mayHaveLeft(
 export const hasLostCount = (seen: QueueRecord, now: QueueRecord): boolean =>
   now.born === seen.born && now.moved.forgotten > movedSoFar(seen.moved)
 
-// Where the push's items are.
+// Where the items of a noted push are: its note gives their places, so that a repetition gets the same ids.
 
 /**
  * Where the push's items are. A lane is missing if an older engine, which knows no notes, took its entries off the
@@ -329,13 +327,11 @@ export const putUnlessSucceeded = (row: Receipt): Omit<PutCommandInput, 'TableNa
   ExpressionAttributeValues: { ':ttl': row.ttl },
 })
 
-/*
- * How far a queue has come with the messages of the inbox, as one text in its record:
- *   <which inbox: 6> <sequence number: 40 digits> <applied at: 8 base-36 digits of ms>
- * SQS counts up within a group, in numbers of up to 128 bits. As texts of equal length they compare like the
- * numbers. The time at the end never decides: a text without it sorts before the same text with it. The numbers of
- * one inbox say nothing about those of another, such as one that was made again in its place.
- */
+// How far a queue has come with the messages of the inbox, as one text in its record:
+//   <which inbox: 6> <sequence number: 40 digits> <applied at: 8 base-36 digits of ms>
+// SQS counts up within a group, in numbers of up to 128 bits. As texts of equal length they compare like the
+// numbers. The time at the end never decides: a text without it sorts before the same text with it. The numbers of
+// one inbox say nothing about those of another, such as one that was made again in its place.
 
 /** A message's place: texts of one inbox compare as their numbers do. */
 export type Sequence = string

@@ -194,7 +194,7 @@ function limitFrom(field: string, input: LimitInput): GuardLimit {
 const invalid = (field: string, message: string): QueueError =>
   new QueueError('INVALID_PARAMETER', message, { field })
 
-// What follows from a configuration.
+// What follows from a configuration: its tag, its room, and which slots are good for its limits.
 
 /**
  * The row that counts a limit's calls tells newer settings by this number. It grows with every change of the
@@ -229,7 +229,7 @@ export const isGoodFor = (pass: Pass, limit: GuardLimit | undefined): boolean =>
   pass === 'free' ||
   (pass !== undefined && guardNames.every((name) => pass[name] === limit[name]))
 
-// The settings of prefixes.
+// Settings of prefixes (patterns) apply to queues that have none of their own.
 
 export type QueuePattern = PatternOf<QueueSettings>
 export type QueuePatternInput = PatternOf<ConfigurationChange>
@@ -282,7 +282,7 @@ export function repatterned(
 const textOf = ({ patternsRevision: _, ...configuration }: Configuration): string =>
   JSON.stringify(encodeConfiguration(configuration))
 
-// Settings as the record holds them.
+// Settings as the record holds them, in few bytes, because every write pays for them.
 
 /** [requests, window], and the burst of a smooth limit. */
 type StoredLimit = [number, number] | [number, number, number]

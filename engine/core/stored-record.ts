@@ -173,7 +173,7 @@ export const encodeReminder = ({ times, taken, sinceMs }: Reminder): [number, nu
   sinceMs,
 ]
 
-// Lanes.
+// How a lane is stored.
 
 type StoredLane = {
   e: string
@@ -292,7 +292,7 @@ const places = Object.fromEntries(
   Object.entries(letters).map(([place, letter]) => [letter, place as Run['in']]),
 )
 
-// Locks.
+// How locks are stored, live ones and those that have ended.
 
 export type StoredLock =
   /** A claim: one stretch, whose start is under the same lock id in `F`. */

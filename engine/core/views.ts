@@ -36,7 +36,7 @@ import {
 import { longestInS3, type Stored, storedIn } from './runs.ts'
 import { blockedUntilMs, isRetry, isWorkedOn, retriesIn } from './settling.ts'
 
-// Pages.
+// A page of items begins where the cursor says, and goes through the lanes in the order of pops or backwards.
 
 /** From the front, in the order of pops, or backwards from the end. */
 export type BrowseOrder = 'oldest' | 'newest'
@@ -101,7 +101,7 @@ export function lanesFrom(
   })
 }
 
-// Counts and times.
+// What a queue's state tells: counts of its items, and times that matter to its readers.
 
 /** The numbers of a lane that readers see: not settled, not dead, and not in an acknowledged lock. */
 export function visibleIn(record: QueueRecord, lane: Lane): Ranges {
@@ -246,7 +246,7 @@ function entryAt(lane: Lane, wanted: number): string | undefined {
   return undefined
 }
 
-// Changes.
+// What happened between two images of a record, as the events that tell it.
 
 /** A change to a queue that others may want to know about. */
 export type Transition =
