@@ -64,7 +64,7 @@ const CLEAN_UP_MS = 2_000
 /** A read may be repeated after any failure. */
 const READ_ATTEMPTS_MAX = 4
 const BATCH_WRITE_ROWS_MAX = 25
-const BATCH_GET_KEYS_MAX = 100
+export const BATCH_GET_KEYS_MAX = 100
 
 type UpdateInput = Omit<UpdateCommandInput, 'TableName' | 'Key'>
 

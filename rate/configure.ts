@@ -32,9 +32,18 @@ import {
   settingsFrom,
   shardsFrom,
 } from './core/settings.ts'
-import { attempts, checkClock, done, type Limiter, nowMs, readRow, seenRow } from './limiter.ts'
+import {
+  attempts,
+  checkClock,
+  done,
+  type Limiter,
+  nowMs,
+  PAUSE_MS,
+  readRow,
+  seenRow,
+} from './limiter.ts'
 import { outOfReach } from './take-slots.ts'
-import { ATTEMPTS_MAX, configurationUpdate, PAUSE_MS, tellRow } from './tell-row.ts'
+import { ATTEMPTS_MAX, configurationUpdate, tellRow } from './tell-row.ts'
 
 export type ConfigureRequest = {
   readonly ifMatch?: number | undefined

@@ -18,7 +18,6 @@ import {
   type Algorithm,
   checkInteger,
   type GuardLimit,
-  invalid,
   type Overrides,
   overridden,
   rulesOf,
@@ -26,6 +25,7 @@ import {
   settingsFrom,
   shardOfCaller,
   shardsFrom,
+  unusable,
 } from './core/settings.ts'
 import {
   checkClock,
@@ -110,7 +110,7 @@ async function decideBySettings(
   const { caller, cost = 1, overrides = {}, receivedMs } = request
   checkInteger('cost', cost, 1, MAX_REQUESTS_MAX)
   if (caller !== undefined && (caller.length < 1 || caller.length > CALLER_CHARACTERS_MAX)) {
-    throw invalid('caller', `it must have 1 to ${CALLER_CHARACTERS_MAX} characters`)
+    throw unusable('caller', `it must have 1 to ${CALLER_CHARACTERS_MAX} characters`)
   }
   const startedMs = nowMs(limiter)
   checkClock(startedMs, receivedMs)
@@ -146,7 +146,7 @@ async function askShards(
   for (const shard of tried) {
     const { maxRequests } = rulesOf(settings, shard)
     if (cost > maxRequests) {
-      throw invalid(
+      throw unusable(
         'cost',
         `a window has ${maxRequests} slots${shards > 1 ? ' a shard' : ''}, not ${cost}`,
       )

@@ -98,6 +98,11 @@ export type Attempted<T> =
 
 export const done = <T>(answer: T): Attempted<T> => ({ kind: 'done', answer })
 
+/** The longest pause after the first attempt that another writer spoilt. */
+export const PAUSE_MS = 10
+/** Answers that one call may lose, each of which may waste slots. After that, the store is out of reach. */
+export const LOST_MAX = 2
+
 /** One attempt after the other until one is done; the rate limiter's counterpart of the queues' driver. */
 export async function attempts<T>(
   attemptsMax: number,

@@ -12,7 +12,7 @@ import { asDocumentPort, type DocumentPort } from '../aws/document-port.ts'
 import { type Clock, Dynamo, type Row, unavailable } from '../aws/dynamo.ts'
 import { systemClock } from '../shared/system.ts'
 import { secretKey } from './core/row.ts'
-import { invalid } from './core/settings.ts'
+import { unusable } from './core/settings.ts'
 import { attempts, done, KeptReading, type Secrets, type SecretsReader } from './limiter.ts'
 
 /** As many bytes as the strength of the hash that it keys. */
@@ -149,7 +149,7 @@ export class GivenSecrets implements SecretsReader {
 
 function checkSecret(secret: Uint8Array): void {
   if (secret.byteLength >= SECRET_BYTES_MIN) return
-  throw invalid(
+  throw unusable(
     'secret',
     `it must have at least ${SECRET_BYTES_MIN} bytes, not ${secret.byteLength}`,
   )

@@ -17,9 +17,11 @@ import {
   attempts,
   done,
   type KnownSettings,
+  LOST_MAX,
   markShared,
   mayDeny,
   nowMs,
+  PAUSE_MS,
   type Place,
   type SeenRow,
   type SlotLimiter,
@@ -59,9 +61,6 @@ export type Taken =
 const ATTEMPTS_MAX = 12
 /** The first refusals need no pause: each returned the row as it is. */
 const EAGER_ATTEMPTS = 3
-const PAUSE_MS = 10
-/** Answers that one call may lose, each of which may waste its slots. After that, the store is out of reach. */
-const LOST_MAX = 2
 /**
  * How long after the end of its slot's window an answer may arrive. A slot that comes later is wasted: its row may
  * have been deleted meanwhile, and another call may have the slot. A row outlives its windows by twenty times as

@@ -65,6 +65,10 @@ export class QueueError extends Error {
   }
 }
 
+/** Refuses a parameter; `field` is its name over HTTP. */
+export const invalid = (field: string, message: string): QueueError =>
+  new QueueError('INVALID_PARAMETER', message, { field })
+
 /** A newer version made the record: trying again does not help, only deploying that version here as well. */
 export const isFormatUnknown = (error: unknown): boolean =>
   error instanceof QueueError && error.code === 'FORMAT_UNKNOWN'

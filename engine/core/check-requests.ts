@@ -2,7 +2,7 @@
 // its field over HTTP. It says as well what the times of an item mean, as the caller gave them: when the item is due,
 // and when it expires.
 
-import { QueueError } from '../../shared/errors.ts'
+import { invalid, QueueError } from '../../shared/errors.ts'
 import { type Names, refuseUnknown } from '../../shared/options.ts'
 import { looksLikeSeconds } from '../../shared/wire.ts'
 import {
@@ -326,7 +326,3 @@ export function checkMs(ms: number, field: string): void {
   if (!looksLikeSeconds(ms)) return
   throw invalid(field, `${field} takes milliseconds in code, and ${ms} looks like seconds`)
 }
-
-/** Refuses a parameter; `field` is its name over HTTP. */
-export const invalid = (field: string, message: string): QueueError =>
-  new QueueError('INVALID_PARAMETER', message, { field })

@@ -35,7 +35,7 @@ export function expiryOf(
   return Math.min(expiresAtMs ?? Number.POSITIVE_INFINITY, sinceMs + 1_000 * itemTtlSeconds)
 }
 
-export function isOver(entry: string, { configuration }: QueueRecord, nowMs: number): boolean {
+export function hasExpired(entry: string, { configuration }: QueueRecord, nowMs: number): boolean {
   const expiresAtMs = expiryOf(decodeItem(entry), configuration)
   return expiresAtMs !== undefined && expiresAtMs <= nowMs
 }
@@ -68,7 +68,7 @@ export function passOverWaiting(
 export function passOverLocked(
   record: QueueRecord,
   lockId: string,
-  { over, kept }: Pick<Found, 'over' | 'kept'>,
+  { over, kept }: Pick<FoundByPop, 'over' | 'kept'>,
   nowMs: number,
 ): QueueRecord {
   const lock = { ...(record.locks.get(lockId) as Lock), stretches: kept }
@@ -104,7 +104,7 @@ const mayDie = (record: QueueRecord): number => Math.max(0, EXPIRED_DEAD_MAX - d
 // What a pop has read is sorted into items that are over and items that it hands out.
 
 /** The items that a pop found, in the order in which it would take them. */
-export type Found = {
+export type FoundByPop = {
   readonly over: readonly Stretch[]
   readonly kept: readonly Stretch[]
   /** The entries of the items that it keeps. */
@@ -115,7 +115,13 @@ export type Found = {
   readonly isFull: boolean
 }
 
-export const nothingFound: Found = { over: [], kept: [], entries: [], looked: 0, isFull: false }
+export const nothingFound: FoundByPop = {
+  over: [],
+  kept: [],
+  entries: [],
+  looked: 0,
+  isFull: false,
+}
 
 export type Bounds = {
   readonly wanted: number
@@ -130,22 +136,22 @@ export type Bounds = {
 /** Sorts the next items that were read; stops at the first one for which the answer or the write has no room. */
 export function sortOut(
   record: QueueRecord,
-  found: Found,
+  found: FoundByPop,
   read: { readonly stretches: readonly Stretch[]; readonly entries: readonly string[] },
   nowMs: number,
   { wanted, passable, together = Number.POSITIVE_INFINITY, bytesMax, bytesOf }: Bounds,
-): Found {
+): FoundByPop {
   const [over, kept, entries] = [[...found.over], [...found.kept], [...found.entries]]
   let bytes = entries.reduce((sum, entry) => sum + bytesOf(entry), 0)
   let [passed, looked] = [itemsIn(over), 0]
-  const sorted = (isFull: boolean): Found => {
+  const sorted = (isFull: boolean): FoundByPop => {
     return { over, kept, entries, looked: found.looked + looked, isFull }
   }
   for (const { priority, from, to } of read.stretches) {
     for (let sequence = from; sequence < to && looked < read.entries.length; sequence += 1) {
       const entry = read.entries[looked] as string
       if (passed + entries.length === together) return sorted(true)
-      if (isOver(entry, record, nowMs)) {
+      if (hasExpired(entry, record, nowMs)) {
         if (passed === passable || touchesTooMany(over, priority)) return sorted(true)
         put(over, priority, sequence)
         passed += 1
@@ -168,7 +174,7 @@ export const sortAll = (
   stretches: readonly Stretch[],
   entries: readonly string[],
   nowMs: number,
-): Found =>
+): FoundByPop =>
   sortOut(record, nothingFound, { stretches, entries }, nowMs, {
     wanted: Number.POSITIVE_INFINITY,
     passable: Number.POSITIVE_INFINITY,

@@ -150,6 +150,9 @@ function withDeath(told: string): Pick<Item, 'moved'> & ItemTimes {
 
 // References to batches: one entry that stands for many items.
 
+/** About what a reference adds to the record or a row: a smaller group of items needs no batch. */
+export const REFERENCE_BYTES = 48
+
 export const isReference = (entry: string): boolean => entry.startsWith('b')
 
 export function encodeReference(reference: BatchReference): string {

@@ -5,8 +5,9 @@
 // All numbers are in base 36. The first three fields make the id. A lane entry is an item, or a reference to a
 // batch, in which case an item's id ends with its index in the batch.
 
-import { dueSecondOf, invalid, type PushItem } from './check-requests.ts'
-import { isReference, spanOf } from './item.ts'
+import { invalid } from '../../shared/errors.ts'
+import { dueSecondOf, type PushItem } from './check-requests.ts'
+import { isReference, REFERENCE_BYTES, spanOf } from './item.ts'
 import { hashOf, scheduledSortKey } from './keys.ts'
 import { ENTRY_OVERHEAD_BYTES, INLINE_BYTES_MAX, SCHEDULED_SOFT_BYTES } from './limits.ts'
 import { normalised } from './ranges.ts'
@@ -245,8 +246,6 @@ export type PlannedEntry = {
   readonly byReference: boolean
 }
 
-/** A reference adds about this much, so smaller groups of items need no batch. */
-const REFERENCE_BYTES = 48
 /** An entry without its text. */
 const ENTRY_BYTES = 13 + ENTRY_OVERHEAD_BYTES
 

@@ -130,7 +130,7 @@ export const hasAny = ({ locks }: QueueRecord, those: Chosen): boolean =>
   [...locks].some(([lockId, lock]) => those(lock, lockId))
 
 /** The lock's time is over; or a consumer's run holds it, and no run is alive. */
-export const isOver =
+export const isToEnd =
   (nowMs: number, consumersAreGone: boolean) =>
   (lock: Lock, lockId: string): boolean =>
     isExpired(lock, nowMs) ||

@@ -4,7 +4,7 @@
 // apart.
 
 import { IDS_MAX } from '../../shared/bounds.ts'
-import { QueueError } from '../../shared/errors.ts'
+import { invalid, QueueError } from '../../shared/errors.ts'
 import { type ItemPlace, parseItemId } from './keys.ts'
 import { parseScheduledId } from './later.ts'
 import { IN_FLIGHT_MAX, LOCK_LANES_PER_WRITE, LOCKS_PER_WRITE } from './limits.ts'
@@ -76,9 +76,6 @@ function notAnId(index: number, id: string): QueueError {
       : `${field} is the id of a scheduled item, which only cancel and move take`
   return invalid(field, message)
 }
-
-const invalid = (field: string, message: string): QueueError =>
-  new QueueError('INVALID_PARAMETER', message, { field })
 
 /**
  * Where each item stands; those that wait come in the order of pops. `waiting`: free, in a retry lock, or in an expired

@@ -40,7 +40,7 @@ export type FoundRows = { readonly rows: readonly EntryRow[]; readonly more: boo
 /** What joins its lanes in one write. */
 export type Join = {
   /** In their order; for a reference of which only some items join, with the indexes of those items. */
-  readonly joining: readonly Joining[]
+  readonly joining: readonly JoiningEntry[]
   readonly items: number
   /** How much of the kept room they take. */
   readonly keptRoom: number
@@ -57,7 +57,7 @@ export type Join = {
   readonly unseen: readonly string[] | undefined
 }
 
-export type Joining = ScheduledEntry & {
+export type JoiningEntry = ScheduledEntry & {
   readonly indexes?: readonly number[]
   /** Nothing of its batch is left. */
   readonly isLast: boolean
@@ -73,7 +73,7 @@ type Candidate = {
 /** The part of a candidate for which there is room, if not for all of it, and the entries that stay. */
 type Part = {
   readonly of: Candidate
-  readonly joining: readonly Joining[]
+  readonly joining: readonly JoiningEntry[]
   readonly left: readonly string[]
   readonly items: number
 }
@@ -139,7 +139,7 @@ function inRecordOf({ entries }: Scheduled, taken: readonly Candidate[], part: P
   return { places, changed, bytes }
 }
 
-const whole = (entry: ScheduledEntry): Joining =>
+const whole = (entry: ScheduledEntry): JoiningEntry =>
   entry.gone.length === 0
     ? { ...entry, isLast: true }
     : { ...entry, indexes: indexesLeft(entry) as number[], isLast: true }
@@ -155,7 +155,7 @@ function partOf(
 ): Part | undefined {
   const room = Math.max(0, roomForDue(record) - before.items)
   let lanes = before.priorities
-  const joining: Joining[] = []
+  const joining: JoiningEntry[] = []
   const left: string[] = []
   let items = 0
   for (const entry of of.entries) {

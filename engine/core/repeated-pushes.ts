@@ -117,11 +117,11 @@ export const ttlOf = ({ pushedAtMs, ttlSeconds }: Note): number =>
   Math.ceil(pushedAtMs / 1000) + ttlSeconds
 
 /** DynamoDB deletes receipts days late, and no process deletes a note on time: past its time, a key counts as new. */
-export const isOver = (ttl: number, nowMs: number): boolean => ttl <= nowMs / 1000
+export const isForgotten = (ttl: number, nowMs: number): boolean => ttl <= nowMs / 1000
 
 /** Over by any process's clock. */
-export const isLongOver = (note: Note, nowMs: number): boolean =>
-  isOver(ttlOf(note) + CLOCKS_APART_SECONDS, nowMs)
+export const isLongForgotten = (note: Note, nowMs: number): boolean =>
+  isForgotten(ttlOf(note) + CLOCKS_APART_SECONDS, nowMs)
 
 /** Whether notes have stayed long because no seal came: every write pays for them. */
 export function hasOldNotes({ notes }: QueueRecord, nowMs: number): boolean {
@@ -133,7 +133,7 @@ export function hasOldNotes({ notes }: QueueRecord, nowMs: number): boolean {
 /** A fenced write also removes notes that ended long ago: their keys count as new, and need no receipt. */
 export function withoutExpired(record: QueueRecord, nowMs: number): QueueRecord {
   if (!hasOldNotes(record, nowMs)) return record
-  const expired = [...record.notes].filter(([, note]) => isLongOver(decodeNote(note), nowMs))
+  const expired = [...record.notes].filter(([, note]) => isLongForgotten(decodeNote(note), nowMs))
   const hashes = expired.slice(0, NOTES_PER_WRITE).map(([hash]) => hash)
   return withoutNotes(record, hashes, NOTE_MARKS_KEPT)
 }
@@ -290,7 +290,7 @@ export function receiptRows(
   for (const keyHash of keyHashes) {
     const note = decodeNote(record.notes.get(keyHash) as string)
     const ttl = ttlOf(note)
-    if (isLongOver(note, nowMs)) continue
+    if (isLongForgotten(note, nowMs)) continue
     const places = [...placesOf(record, note)]
     rows.push({
       ...receiptKey(record.queue, keyHash),
@@ -313,7 +313,7 @@ export function receiptRows(
  * process paused. Then the receipt of the new push must stay.
  */
 export const mayHaveSuccessor = ({ ttl }: Pick<Receipt, 'ttl'>, nowMs: number): boolean =>
-  isOver(ttl - CLOCKS_APART_SECONDS, nowMs)
+  isForgotten(ttl - CLOCKS_APART_SECONDS, nowMs)
 
 /** Until when none of these has one. */
 export const withoutSuccessorUntilMs = (rows: readonly Receipt[]): number =>

@@ -5,8 +5,8 @@
 // for one schedule, or one whose clock has gone back, push no occurrence twice.
 
 import type { Cron } from 'croner'
-import type { QueueError } from '../../shared/errors.ts'
-import { checkMs, checkPush, invalid } from './check-requests.ts'
+import { invalid, type QueueError } from '../../shared/errors.ts'
+import { checkMs, checkPush } from './check-requests.ts'
 import { CRON_CHARACTERS_MAX, EVERY_SECONDS_MAX, EVERY_SECONDS_MIN } from './limits.ts'
 
 /**

@@ -12,7 +12,7 @@ import {
   settingsFrom,
 } from '../../rate/core/settings.ts'
 import { isDeadLetterQueue } from '../../shared/bounds.ts'
-import { QueueError } from '../../shared/errors.ts'
+import { invalid, QueueError } from '../../shared/errors.ts'
 import { snakeCase } from '../../shared/wire.ts'
 import { ITEM_TTL_SECONDS_MAX, MAX_DELIVERIES_MAX, SEGMENT_SIZE_DEFAULT } from './limits.ts'
 
@@ -190,9 +190,6 @@ function limitFrom(field: string, input: LimitInput): GuardLimit {
     throw invalid(`${field}.${snakeCase(error.field ?? '')}`, `In ${field}: ${error.message}`)
   }
 }
-
-const invalid = (field: string, message: string): QueueError =>
-  new QueueError('INVALID_PARAMETER', message, { field })
 
 // What follows from a configuration: its tag, its room, and which slots are good for its limits.
 

@@ -24,7 +24,7 @@ import type { NamedItem } from '../core/named-items.ts'
 import { mustSealBefore, placesAlong } from '../core/plan-seal.ts'
 import { type QueueRecord, TIMED_FORMAT } from '../core/record.ts'
 import { busy, changeOf, commitBeside, type Engine, pause, readRecord } from '../driver/engine.ts'
-import { writeBatch } from '../requests/batches.ts'
+import { BATCHES_AT_ONCE, writeBatch } from '../requests/batches.ts'
 import {
   lowerTimer,
   partitionOf,
@@ -257,8 +257,6 @@ async function placeIn(
  * one write takes, a row has 6 KB.
  */
 const TINY_BYTES = 128
-/** Batches written at a time, as for a push. */
-const BATCHES_AT_ONCE = 8
 
 /**
  * The entries of one new row. If they are large together, the items of each priority become a batch, because every

@@ -4,7 +4,7 @@
 // number of times leaves the pop to the fence. After a lost answer, its lock in the record says that it stands. It
 // takes blindly, so where items may expire, a second write removes those that have before it answers.
 
-import { type Found, isOver, passOverLocked, sortAll } from '../core/expiry.ts'
+import { type FoundByPop, hasExpired, passOverLocked, sortAll } from '../core/expiry.ts'
 import { recordKey } from '../core/keys.ts'
 import { ANSWER_BYTES_MAX } from '../core/limits.ts'
 import { type Claim, type PopCommand, planClaim } from '../core/plan-pop.ts'
@@ -65,7 +65,7 @@ export function decideClaim(
     stretches: [stretch],
     bytesMax: ANSWER_BYTES_MAX,
     next: (entries) =>
-      record.timed && entries.some((entry) => isOver(entry, record, view.nowMs))
+      record.timed && entries.some((entry) => hasExpired(entry, record, view.nowMs))
         ? underFence()
         : take(entries.length),
   }
@@ -145,7 +145,7 @@ function withoutExpired(
   engine: Engine,
   now: QueueRecord,
   claim: Claim,
-  found: Found,
+  found: FoundByPop,
   nowMs: number,
 ): Decision<Claimed> {
   const { over, kept, entries } = found

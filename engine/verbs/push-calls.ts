@@ -29,7 +29,7 @@ import {
   decodeNote,
   encodeNote,
   isApplied,
-  isOver,
+  isForgotten,
   mayHaveSuccessor,
   type Note,
   type Offset,
@@ -243,7 +243,7 @@ function answerByRecord(call: Call, record: QueueRecord, nowMs: number): void {
   const noted = keyHash === undefined ? undefined : record.notes.get(keyHash)
   if (noted === undefined) return
   const note = decodeNote(noted)
-  if (isOver(ttlOf(note), nowMs)) return
+  if (isForgotten(ttlOf(note), nowMs)) return
   answerAgain(call, note, placesOf(record, note))
 }
 
@@ -263,7 +263,7 @@ async function receiptsOf(
       : await dynamo.getMany(keys, true)
   const receipts = new Map<string, Receipt>()
   for (const row of rows as (Receipt | undefined)[]) {
-    if (row === undefined || isOver(row.ttl, clock.nowMs())) continue
+    if (row === undefined || isForgotten(row.ttl, clock.nowMs())) continue
     receipts.set(row.pk.slice(row.pk.lastIndexOf('#') + 1), row)
   }
   return receipts
@@ -338,7 +338,7 @@ export async function landedAs(
   for (const [hash, note] of notes) {
     const sent = decodeNote(note)
     // Its receipt may be gone already.
-    if (noted === undefined && isOver(ttlOf(sent), engine.clock.nowMs())) {
+    if (noted === undefined && isForgotten(ttlOf(sent), engine.clock.nowMs())) {
       throw outcomeUnknown(queue, new Error('The time of its key is over'))
     }
     const receipt = receipts.get(hash)

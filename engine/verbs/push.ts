@@ -27,7 +27,7 @@ import {
   appliedAt,
   decodeNote,
   hasLostCount,
-  isOver,
+  isForgotten,
   NOTE_TAG_CHARACTERS,
   ttlOf,
 } from '../core/repeated-pushes.ts'
@@ -226,7 +226,7 @@ async function appendGroup(
 const isExpiredIn = ({ clock }: Engine, { notes }: QueueRecord, calls: readonly Call[]): boolean =>
   calls.some(({ keyHash = '' }) => {
     const note = notes.get(keyHash)
-    return note !== undefined && isOver(ttlOf(decodeNote(note)), clock.nowMs())
+    return note !== undefined && isForgotten(ttlOf(decodeNote(note)), clock.nowMs())
   })
 
 /** Makes an empty queue first if there is none. A late copy of the append then finds another queue, or none. */

@@ -41,10 +41,9 @@ import { passFrontier, settle } from '../core/settling.ts'
 import { leaveDryQuietly } from '../driver/attempts.ts'
 import { changedAllTheSame, changeOf, type Engine } from '../driver/engine.ts'
 import type { RedriveRequest } from '../item-verbs.ts'
-import { type LanesMoved, move, moveLanes } from '../storing/move-across.ts'
+import { ITEMS_PER_MOVE, type LanesMoved, move, moveLanes } from '../storing/move-across.ts'
 import { timesOfRedriven } from './move.ts'
 
-const ITEMS_PER_MOVE = 100
 const LOSSES_MAX = 24
 /** 1,000 items one by one, reads of items that stay, and lost races. */
 const MOVES_MAX = 2_000

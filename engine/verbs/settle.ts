@@ -33,7 +33,7 @@ import { acknowledgeUpdate, extendUpdate } from '../requests/blind-updates.ts'
 import { buryDead, type LanesMoved } from '../storing/move-across.ts'
 
 /** How often we send an acknowledge whose answers get lost; repeating it changes nothing. */
-const SENDINGS_MAX = 4
+const ACKNOWLEDGE_SENDINGS_MAX = 4
 /** Locks acknowledged at a time: all these requests write the same record. */
 const LOCKS_AT_ONCE = 4
 
@@ -78,7 +78,7 @@ async function acknowledgeWhole(engine: Engine, queue: string, lockId: string): 
   // If this cannot be one of our ids, the answer depends only on whether another lock is live.
   const isPossible = isLockId(lockId)
   const from = isPossible ? 'nothing' : 'store'
-  const course = { from, attemptsMax: SENDINGS_MAX } as const
+  const course = { from, attemptsMax: ACKNOWLEDGE_SENDINGS_MAX } as const
   return attempts<number>(engine, queue, course, ({ record, isCurrent, nowMs }) => {
     const standing = isCurrent ? standingOf(record, lockId, nowMs) : undefined
     if (standing?.kind === 'acknowledged') return answer(standing.items)

@@ -9,7 +9,13 @@ import { QueueError } from '../../shared/errors.ts'
 import { isReference } from '../core/item.ts'
 import { recordKey } from '../core/keys.ts'
 import { indexesLeft, parseScheduledId, unseenBeside } from '../core/later.ts'
-import { entryOf, type Found, inOrderOfTime, type Removal, removalOf } from '../core/moved-items.ts'
+import {
+  entryOf,
+  type FoundScheduled,
+  inOrderOfTime,
+  type Removal,
+  removalOf,
+} from '../core/moved-items.ts'
 import { mustSeal } from '../core/plan-seal.ts'
 import type { QueueRecord } from '../core/record.ts'
 import {
@@ -132,7 +138,7 @@ async function findAll(
   engine: Engine,
   record: QueueRecord,
   ids: readonly string[],
-): Promise<{ readonly found: Found[]; readonly isAll: boolean }> {
+): Promise<{ readonly found: FoundScheduled[]; readonly isAll: boolean }> {
   let isAll = true
   const places = await Promise.all(
     ids.map(async (id) => {
@@ -151,7 +157,7 @@ async function findAll(
 }
 
 /** Whether the item already is where it should go; then it keeps its id. */
-function isThere(record: QueueRecord, found: Found, place: NewPlace | undefined): boolean {
+function isThere(record: QueueRecord, found: FoundScheduled, place: NewPlace | undefined): boolean {
   if (place === undefined || (place.queue ?? record.queue) !== record.queue) return false
   const { due, priority } = entryOf(record.scheduled, found)
   const isThen = place.dueMs === undefined || Math.ceil(place.dueMs / 1_000) === due

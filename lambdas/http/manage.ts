@@ -33,6 +33,7 @@ import {
   itemIds,
   object,
   optional,
+  patternList,
   priority,
   QUEUE_ID_CHARACTERS_MAX,
   text,
@@ -68,8 +69,6 @@ const pattern = object({
   ...configurationEntries(),
 })
 
-const patternsSentence = `must be a list of at most ${PATTERNS_MAX} patterns`
-
 export const configureQueuePatternsCall = {
   headers: ['If-Match'],
   body: {
@@ -86,7 +85,7 @@ export const configureQueuePatternsCall = {
     },
     schema: object({
       patterns: described(
-        v.pipe(v.array(pattern, patternsSentence), v.maxLength(PATTERNS_MAX, patternsSentence)),
+        patternList(pattern),
         'The complete new list, in any order. The pattern with the longest prefix applies, as a whole.',
       ),
     }),

@@ -16,12 +16,12 @@ import {
   windowStartMs,
 } from './epoch.ts'
 import {
-  invalid,
   type KeyConfiguration,
   type Settings,
   settingFields,
   settingNames,
   settingsOf,
+  unusable,
 } from './settings.ts'
 
 /** We forget an idle key after three windows, by the slowest clock; but not before each process has looked again. */
@@ -30,7 +30,7 @@ const IDLE_WINDOWS = 3
 /** A rate limit's key is spelled like a queue id. */
 export function checkRateKey(key: unknown): void {
   if (isQueueId(key)) return
-  throw invalid('key', `it must be ${ID_RULE}`)
+  throw unusable('key', `it must be ${ID_RULE}`)
 }
 
 /** `push~orders`: the key that guards a queue's pushes. No caller can name it: ids have no `~`. */
