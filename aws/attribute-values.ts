@@ -1,7 +1,7 @@
-import type { AttributeValue } from '@aws-sdk/client-dynamodb'
-
 // Values of JavaScript as DynamoDB's JSON has them, and back: as the SDK's document client does it with its
 // own settings, in one pass each way. A test compares the two.
+
+import type { AttributeValue } from '@aws-sdk/client-dynamodb'
 
 type Attributes = Record<string, AttributeValue>
 type Wire = Readonly<Record<string, unknown>>

@@ -1,3 +1,10 @@
+// Sends the requests of an AWS client in place of the SDK's own handler: it reuses connections without losing
+// requests on dead ones, bounds the time of every answer up to its last byte, and tells a request that never left
+// (`RequestNotSentError`) from one whose fate is unknown.
+//
+//   connecting ──nothing has left yet──▶ established ──request sent──▶ answered ──▶ idle ──▶ used again, or closed if stale
+//       └──late or failed: not sent          └──late, failed or aborted: it may have been carried out
+
 import type { Agent, ClientRequest, IncomingMessage, request } from 'node:http'
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
@@ -9,13 +16,6 @@ import {
   RequestNotSentError,
   timeoutError,
 } from './failures.ts'
-
-// Sends the requests of an AWS client in place of the SDK's own handler: it reuses connections without losing
-// requests on dead ones, bounds the time of every answer up to its last byte, and tells a request that never left
-// (`RequestNotSentError`) from one whose fate is unknown.
-//
-//   connecting ──nothing has left yet──▶ established ──request sent──▶ answered ──▶ idle ──▶ used again, or closed if stale
-//       └──late or failed: not sent          └──late, failed or aborted: it may have been carried out
 
 export type RequestHandlerOptions = {
   /** From handing over a request to the last byte of its answer. Default: 3 s. */

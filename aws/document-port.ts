@@ -1,9 +1,9 @@
+// Whatever client of DynamoDB we are given, as what takes document commands and answers in time. It stands apart
+// because it loads the SDK, and who signs requests does not need that.
+
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { hasDeadline, type SendOptions, withinDeadline } from './failures.ts'
-
-// Whatever client of DynamoDB we are given, as what takes document commands and answers in time. It stands apart
-// because it loads the SDK, and who signs requests does not need that.
 
 /** Takes document commands: the SDK's document client, or a simulation of it. */
 export type DocumentPort = { send(command: never): Promise<unknown> }

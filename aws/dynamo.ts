@@ -1,3 +1,8 @@
+// Every request to DynamoDB, so that each way to fail is handled once. We send a request again only if we know that
+// it has changed nothing, or if a second copy changes nothing. What is left for callers: a write was done, or its
+// condition failed, or its answer was lost and nobody knows. The class is large because it holds the loops in which
+// that is decided.
+
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import {
   BatchGetCommand,
@@ -35,11 +40,6 @@ import type { Key, Row } from './table.ts'
 
 export type { Clock, DocumentPort, Random, Row }
 
-// Every request to DynamoDB, so that each way to fail is handled once. We send a request again only if we know that
-// it has changed nothing, or if a second copy changes nothing. What is left for callers: a write was done, or its
-// condition failed, or its answer was lost and nobody knows. The class is large because it holds the loops in which
-// that is decided.
-
 /** The outcome of a write. We have already retried after throttling and conflicts, which change nothing. */
 export type Written =
   | { readonly kind: 'done'; readonly row: Row | undefined }
@@ -64,7 +64,7 @@ const CLEAN_UP_MS = 2_000
 /** A read may be repeated after any failure. */
 const READ_ATTEMPTS_MAX = 4
 const BATCH_WRITE_ROWS_MAX = 25
-const BATCH_GET_KEYS_MAX = 100
+export const BATCH_GET_KEYS_MAX = 100
 
 type UpdateInput = Omit<UpdateCommandInput, 'TableName' | 'Key'>
 

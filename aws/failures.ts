@@ -1,11 +1,11 @@
+// What it means when a request fails: whether it may have been carried out, whether another try helps, and how long
+// we are patient. Only this file tells the errors of AWS's clients apart: by class name and status, never by text.
+// Only this file knows how to keep a client from waiting without end, and from repeating a request by itself.
+
 import type { Random } from '../shared/system.ts'
 import { isUnsent } from '../shared/wire.ts'
 import { fromAttributes } from './attribute-values.ts'
 import type { Row } from './table.ts'
-
-// What it means when a request fails: whether it may have been carried out, whether another try helps, and how long
-// we are patient. Only this file tells the errors of AWS's clients apart: by class name and status, never by text.
-// Only this file knows how to keep a client from waiting without end, and from repeating a request by itself.
 
 /** What an error says about the request. */
 export type Failure =

@@ -1,3 +1,7 @@
+// A client of DynamoDB that does for the engine's own commands what the SDK's document client does, and nothing else
+// (decision 0034). If AWS refuses a signature, nothing was carried out: we sign once more, with new credentials or by
+// AWS's clock, and send the request again. We repeat nothing else.
+
 import { randomUUID } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import {
@@ -22,10 +26,6 @@ import {
   KeptCredentials,
   Signer,
 } from './signing.ts'
-
-// A client of DynamoDB that does for the engine's own commands what the SDK's document client does, and nothing else
-// (decision 0034). If AWS refuses a signature, nothing was carried out: we sign once more, with new credentials or by
-// AWS's clock, and send the request again. We repeat nothing else.
 
 export type LeanDynamodbOptions = {
   /** Default: `AWS_REGION`. */

@@ -1,3 +1,6 @@
+// Objects in S3: put, read and deleted, each request again and again for a while, because a second copy changes
+// nothing. An object that is not there is `undefined`; one that nobody can read just now is an error that passes.
+
 import type { S3Client } from '@aws-sdk/client-s3'
 import { QueueError } from '../shared/errors.ts'
 import type { Clock, Random } from './dynamo.ts'
@@ -9,9 +12,6 @@ import {
   withinDeadline,
   withoutSdkRetry,
 } from './failures.ts'
-
-// Objects in S3: put, read and deleted, each request again and again for a while, because a second copy changes
-// nothing. An object that is not there is `undefined`; one that nobody can read just now is an error that passes.
 
 /** Takes S3 commands: the SDK's client, or a simulation of it. */
 export type ObjectPort = { send(command: never): Promise<unknown> }

@@ -1,8 +1,8 @@
-import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto'
-import { withinDeadline } from './failures.ts'
-
 // What a request of ours to AWS needs before it can be sent: where to send it, by whose credentials, and its signature
 // (version 4). Endpoints and providers are the SDK's, so that we end up where the SDK would.
+
+import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto'
+import { withinDeadline } from './failures.ts'
 
 type Headers = Readonly<Record<string, string>>
 

@@ -1,9 +1,9 @@
+// How a request proves who sends it: by a token, or by AWS Signature Version 4 with WebCrypto, for the service
+// `execute-api`; and to which addresses the client may send either.
+
 import { checkFields, checkOptions, type Names } from '../shared/options.ts'
 import { present } from '../shared/wire.ts'
 import { PushPopError } from './errors.ts'
-
-// How a request proves who sends it: by a token, or by AWS Signature Version 4 with WebCrypto, for the service
-// `execute-api`; and to which addresses the client may send either.
 
 export type AwsCredentials = {
   readonly accessKeyId: string

@@ -1,8 +1,8 @@
+// Does one thing to many queues, a few at a time. If a queue fails, it is reported and holds up no other.
+
 import { isDeadLetterQueue } from '../shared/bounds.ts'
 import { checkOptions, type Names } from '../shared/options.ts'
 import type { BulkOptions, CallOptions, Queue } from './queue.ts'
-
-// Does one thing to many queues, a few at a time. If a queue fails, it is reported and holds up no other.
 
 type Failed = { readonly id: string; readonly kind: 'failed'; readonly error: unknown }
 type Done<Answer> = { readonly id: string; readonly kind: 'done' } & Answer

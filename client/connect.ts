@@ -1,12 +1,12 @@
+// From a client's options to the one function that sends every call. The command line uses it too, for calls whose
+// answers it prints as they come.
+
 import { checkOptions, type Names } from '../shared/options.ts'
 import { authoriser } from './auth.ts'
 import type { ClientOptions } from './queue.ts'
 import { shown } from './queue-calls.ts'
 import { retryPolicy } from './retry.ts'
 import { type Send, sender, TIMEOUT_MS } from './transport.ts'
-
-// From a client's options to the one function that sends every call. The command line uses it too, for calls whose
-// answers it prints as they come.
 
 const names: Names<ClientOptions> = {
   url: 0,

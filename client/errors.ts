@@ -1,8 +1,8 @@
-import { type LostLockCode, lostLockCodes } from '../shared/hold-lock.ts'
-import type { ErrorBody, ErrorCode as ServiceErrorCode } from './api-types.ts'
-
 // Every error of the client: the service's own, the gateway's, and those of this side of the wire. What counts is
 // whether something may have changed, and whether another try may help.
+
+import { type LostLockCode, lostLockCodes } from '../shared/hold-lock.ts'
+import type { ErrorBody, ErrorCode as ServiceErrorCode } from './api-types.ts'
 
 /** Codes for the gateway's own errors, and for failures on this side of the wire. */
 export type ClientErrorCode =

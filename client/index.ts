@@ -1,3 +1,5 @@
+// `pushpop/client`: PushPop over HTTP, for Node 20 and later and for browsers, on fetch alone.
+
 import { batchingOf } from '../shared/linger.ts'
 import { checkOptions, type Names, refusingUnknown } from '../shared/options.ts'
 import type { ConsumeManyOptions, Which } from '../shared/worker/which-queues.ts'
@@ -120,8 +122,6 @@ export type {
   ScheduledItem,
   ScheduledPage,
 } from './views.ts'
-
-// `pushpop/client`: PushPop over HTTP, for Node 20 and later and for browsers, on fetch alone.
 
 export type QueuesOptions = CallOptions & {
   readonly prefix?: string | undefined

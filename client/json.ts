@@ -1,9 +1,9 @@
-import { looksLikeSeconds } from '../shared/wire.ts'
-import { PushPopError } from './errors.ts'
-
 // What callers give us, as JSON has it. An item is its text, with its spelling of numbers and its order of keys;
 // `JSON.parse` and `JSON.stringify` would change it. So items go out as text, and we cut their texts out of answers.
 // Times are a Date, or a number of milliseconds; the wire has seconds.
+
+import { looksLikeSeconds } from '../shared/wire.ts'
+import { PushPopError } from './errors.ts'
 
 const made = new WeakSet<object>()
 

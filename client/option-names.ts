@@ -1,3 +1,5 @@
+// What each call takes, and the options that it knows. TypeScript checks that they are all here, and nothing else.
+
 import type { Names, Requests } from '../shared/options.ts'
 import type {
   CallOptions,
@@ -10,8 +12,6 @@ import type {
 } from './queue.ts'
 import type { QueuePattern, QueuePatternVerbs } from './queue-calls.ts'
 import type { DecideOptions, RateLimit, RatePatternVerbs, WaitOptions } from './rate.ts'
-
-// What each call takes, and the options that it knows. TypeScript checks that they are all here, and nothing else.
 
 type First<Verb extends keyof Queue> = Names<NonNullable<Parameters<Queue[Verb] & Call>[0]>>
 type Second<Verb extends keyof Queue> = Names<NonNullable<Parameters<Queue[Verb] & Call>[1]>>

@@ -1,3 +1,7 @@
+// Pushes as HTTP calls: each by itself, or those that linger together as one request with one key, whose answer we
+// share out. A call that the service would refuse, that has its own key, or that goes to the inbox never shares a
+// request.
+
 import {
   DELAY_SECONDS_MAX,
   ITEM_BYTES_MAX,
@@ -14,10 +18,6 @@ import { secondsOf, textOf } from './json.ts'
 import type { AsyncOptions, CallOptions, KeyOptions, PushItem, Queue } from './queue.ts'
 import { newKey, pathOf } from './queue-calls.ts'
 import { aborted, delay, type Send } from './transport.ts'
-
-// Pushes as HTTP calls: each by itself, or those that linger together as one request with one key, whose answer we
-// share out. A call that the service would refuse, that has its own key, or that goes to the inbox never shares a
-// request.
 
 type PushCall = {
   /** Pushes one item, or a list, which may hold only one. */

@@ -1,3 +1,6 @@
+// The verbs of a queue as HTTP calls, but for pushes (`pushing.ts`); and the settings of prefixes, which apply to
+// queues without their own.
+
 import { ID_RULE } from '../shared/bounds.ts'
 import { camelCased, present, snakeCased } from '../shared/wire.ts'
 import type {
@@ -38,9 +41,6 @@ import {
   type View,
   viewOf,
 } from './views.ts'
-
-// The verbs of a queue as HTTP calls, but for pushes (`pushing.ts`); and the settings of prefixes, which apply to
-// queues without their own.
 
 type Request = Omit<Call, 'verb' | 'method' | 'path'>
 

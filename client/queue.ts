@@ -1,3 +1,6 @@
+// What a user of the client sees: a queue's verbs, their options, and the work of `consume`. Types alone; the
+// answers' are in `views.ts`.
+
 import type { LingerOptions } from '../shared/linger.ts'
 import type { AgainOptions } from '../shared/worker/retries.ts'
 import type { SchedulesAnswer } from './api-types.ts'
@@ -18,9 +21,6 @@ import type {
   ScheduledPage,
   View,
 } from './views.ts'
-
-// What a user of the client sees: a queue's verbs, their options, and the work of `consume`. Types alone; the
-// answers' are in `views.ts`.
 
 /**
  * Does the work for one item. If it throws, the item goes back to the queue, and with `retry` it comes again later.

@@ -1,3 +1,10 @@
+// The rate limiter over HTTP: its routes, its answers with the engine's names (docs/rate-limits.md), and how a caller
+// waits for its turn in its own process, so that no call waits in the service.
+//
+//   asked ──▶ allowed, or denied
+//     └──promised──▶ sleeping until its turn ──ticket verified──▶ ready: go · early: sleep on · too late: ask again
+//                           └──aborted──▶ its place is given up in the background
+
 import { ID_RULE } from '../shared/bounds.ts'
 import { present, snakeCased } from '../shared/wire.ts'
 import type {
@@ -18,13 +25,6 @@ import { isSegment, matchOf, patternBodies, shown } from './queue-calls.ts'
 import type { Verb } from './retry.ts'
 import { type Answered, type Call, delay, type Send } from './transport.ts'
 import { ms, type View, viewOf } from './views.ts'
-
-// The rate limiter over HTTP: its routes, its answers with the engine's names (docs/rate-limits.md), and how a caller
-// waits for its turn in its own process, so that no call waits in the service.
-//
-//   asked ──▶ allowed, or denied
-//     └──promised──▶ sleeping until its turn ──ticket verified──▶ ready: go · early: sleep on · too late: ask again
-//                           └──aborted──▶ its place is given up in the background
 
 /** By the service's clock. */
 export type RateWindow = { readonly startMs: number; readonly endMs: number }

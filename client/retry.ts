@@ -1,9 +1,9 @@
+// Which calls the client sends again, and when. Two questions: may it send this call again at all (a table of verbs),
+// and does that make sense (attempts, time, what the service asked for)?
+
 import { checkOptions, type Names } from '../shared/options.ts'
 import type { PushPopError } from './errors.ts'
 import type { RetryOptions } from './queue.ts'
-
-// Which calls the client sends again, and when. Two questions: may it send this call again at all (a table of verbs),
-// and does that make sense (attempts, time, what the service asked for)?
 
 export type RetryPolicy = {
   readonly [Name in keyof RetryOptions]-?: NonNullable<RetryOptions[Name]>

@@ -1,3 +1,5 @@
+// Schedules, by which PushPop pushes to a queue by the clock.
+
 import type {
   DeleteScheduleAnswer,
   PauseScheduleAnswer,
@@ -11,8 +13,6 @@ import type { CallOptions, MatchOptions, Schedule, ScheduleInput, Schedules } fr
 import { isSegment, matchOf, shown } from './queue-calls.ts'
 import type { Answered, Send } from './transport.ts'
 import { viewOf } from './views.ts'
-
-// Schedules, by which PushPop pushes to a queue by the clock.
 
 /** The answers have the API's own names. The command line prints these. */
 export function scheduleRequests(send: Send, queuePath: string) {

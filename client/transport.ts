@@ -1,3 +1,12 @@
+// One call: sent, timed, understood, and sent again if that is safe. An answer is a success, a refusal (nothing was
+// changed), or nothing certain.
+//
+//   sent ──success──▶ answered
+//     ├──refused──▶ told, or a pause ──▶ sent
+//     └──lost──▶ told as unknown, or, if a second copy does no harm, a pause ──▶ sent
+//
+// Once an answer was lost, a later refusal no longer means that nothing was changed, and we say so.
+
 import { isUnsent, present } from '../shared/wire.ts'
 import type { ErrorBody } from './api-types.ts'
 import type { Authorise } from './auth.ts'
@@ -11,15 +20,6 @@ import {
   type RetryPolicy,
   type Verb,
 } from './retry.ts'
-
-// One call: sent, timed, understood, and sent again if that is safe. An answer is a success, a refusal (nothing was
-// changed), or nothing certain.
-//
-//   sent ──success──▶ answered
-//     ├──refused──▶ told, or a pause ──▶ sent
-//     └──lost──▶ told as unknown, or, if a second copy does no harm, a pause ──▶ sent
-//
-// Once an answer was lost, a later refusal no longer means that nothing was changed, and we say so.
 
 export type Call = {
   readonly verb: Verb

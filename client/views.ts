@@ -1,3 +1,6 @@
+// The answers of calls, from the wire's names to the engine's (docs/engine.md): camelCase, times in milliseconds,
+// absent instead of null. Never convert items: their contents belong to the caller.
+
 import { type CamelCase, type CamelCased, camelCase, present, snakeCased } from '../shared/wire.ts'
 import type { Item } from '../shared/worker/run.ts'
 import type {
@@ -13,9 +16,6 @@ import type {
 } from './api-types.ts'
 import type { ServiceErrorCode } from './errors.ts'
 import { itemTexts } from './json.ts'
-
-// The answers of calls, from the wire's names to the engine's (docs/engine.md): camelCase, times in milliseconds,
-// absent instead of null. Never convert items: their contents belong to the caller.
 
 /** On the wire, times are in seconds, but the names do not say so; here, each name has its unit. */
 const times = {

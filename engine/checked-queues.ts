@@ -1,3 +1,7 @@
+// The engine for callers whom no compiler may have checked: it refuses options and requests with names that it does not
+// know. One that we passed over may be the one that keeps items: a pop whose `require_ack` we do not see is for good.
+// The names are in tables, and TypeScript checks that all of them are here, and nothing else.
+
 import {
   checkFields,
   checkIs,
@@ -32,10 +36,6 @@ import type {
   SweepRequest,
   WakeRequest,
 } from './upkeep-verbs.ts'
-
-// The engine for callers whom no compiler may have checked: it refuses options and requests with names that it does not
-// know. One that we passed over may be the one that keeps items: a pop whose `require_ack` we do not see is for good.
-// The names are in tables, and TypeScript checks that all of them are here, and nothing else.
 
 type Given<Verb extends keyof Queues, At extends number> = Names<
   NonNullable<Parameters<Queues[Verb]>[At]>

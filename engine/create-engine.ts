@@ -1,3 +1,6 @@
+// How options become an engine: defaults, the two stores, and what one process remembers. The one place that builds
+// one, for the verbs of `createQueues` and for tools beside them.
+
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { type Clock, type DocumentPort, Dynamo, type Random } from '../aws/dynamo.ts'
 import { type ObjectSource, Objects } from '../aws/objects.ts'
@@ -16,9 +19,6 @@ import type { Engine } from './driver/engine.ts'
 import { readQueuePatterns } from './driver/queue-settings.ts'
 import { ItemReader } from './requests/item-reader.ts'
 import { type SegmentMoved, unwatched, watchSegments } from './requests/segment-rows.ts'
-
-// How options become an engine: defaults, the two stores, and what one process remembers. The one place that builds
-// one, for the verbs of `createQueues` and for tools beside them.
 
 export type QueuesOptions = {
   readonly tableName: string

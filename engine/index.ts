@@ -1,3 +1,5 @@
+// `pushpop/engine`: the queues on a table and bucket, without the API.
+
 import { NODE_OLDEST, needNode } from '../shared/node-version.ts'
 
 export {
@@ -27,7 +29,5 @@ export {
   tagOf as configurationTag,
 } from './core/settings.ts'
 export * from './queues.ts'
-
-// `pushpop/engine`: the queues on a table and bucket, without the API.
 
 needNode(NODE_OLDEST, 'pushpop/engine')

@@ -1,9 +1,9 @@
+// The verbs that callers have for items and for looking at queues: what each takes, and what it answers. Types alone.
+
 import type { PopRequest, PushItem, PushRequest } from './core/check-requests.ts'
 import type { DeadLetter } from './core/item.ts'
 import type { Configuration } from './core/settings.ts'
 import type { LaneState } from './core/views.ts'
-
-// The verbs that callers have for items and for looking at queues: what each takes, and what it answers. Types alone.
 
 export interface PushingVerbs {
   push(queue: string, request: PushRequest): Promise<Pushed>

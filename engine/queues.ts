@@ -1,3 +1,6 @@
+// The engine as its callers see it: all verbs in one object. What a push, a pop or a settling needs is loaded with it;
+// the other verbs are loaded by the first call of one of them.
+
 import { batchingOf } from '../shared/linger.ts'
 import { createEngine, type QueuesOptions } from './create-engine.ts'
 import type { Engine } from './driver/engine.ts'
@@ -27,9 +30,6 @@ export type { LaneState } from './core/views.ts'
 export type * from './item-verbs.ts'
 export type * from './upkeep-verbs.ts'
 export type { QueuesOptions }
-
-// The engine as its callers see it: all verbs in one object. What a push, a pop or a settling needs is loaded with it;
-// the other verbs are loaded by the first call of one of them.
 
 /**
  * The engine's verbs. Expected outcomes are values; what a caller must act on is a `QueueError`

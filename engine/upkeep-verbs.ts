@@ -1,3 +1,6 @@
+// The verbs that callers have for settings and schedules, and those that only our own functions call: the inbox, the
+// sweeper, Wake and housekeeping. What each takes, and what it answers. Types alone.
+
 import type { PushItem } from './core/check-requests.ts'
 import type { Sequence } from './core/repeated-pushes.ts'
 import type { Schedule, ScheduleInput } from './core/schedule.ts'
@@ -8,9 +11,6 @@ import type {
   QueuePatterns,
 } from './core/settings.ts'
 import type { Pushed } from './item-verbs.ts'
-
-// The verbs that callers have for settings and schedules, and those that only our own functions call: the inbox, the
-// sweeper, Wake and housekeeping. What each takes, and what it answers. Types alone.
 
 /** A message that the inbox brought for a queue. */
 export type InboxMessage = {

@@ -1,3 +1,8 @@
+// Settings of keys and of prefixes: set, removed and read; and a key's state. A key's own settings lie on the row of
+// its first shard, so that every writer there reads them. Other shards are told before we answer; if we die on the
+// way, processes find out when they look at the first shard again. A write whose answer was lost is looked up: if it
+// has landed, it is ours. `ifMatch` holds for the row that the write names, however often we try.
+
 import { isDeepStrictEqual } from 'node:util'
 import type { Dynamo, Row } from '../aws/dynamo.ts'
 import { QueueError } from '../shared/errors.ts'
@@ -27,14 +32,18 @@ import {
   settingsFrom,
   shardsFrom,
 } from './core/settings.ts'
-import { attempts, checkClock, done, type Limiter, nowMs, readRow, seenRow } from './limiter.ts'
+import {
+  attempts,
+  checkClock,
+  done,
+  type Limiter,
+  nowMs,
+  PAUSE_MS,
+  readRow,
+  seenRow,
+} from './limiter.ts'
 import { outOfReach } from './take-slots.ts'
-import { ATTEMPTS_MAX, configurationUpdate, PAUSE_MS, tellRow } from './tell-row.ts'
-
-// Settings of keys and of prefixes: set, removed and read; and a key's state. A key's own settings lie on the row of
-// its first shard, so that every writer there reads them. Other shards are told before we answer; if we die on the
-// way, processes find out when they look at the first shard again. A write whose answer was lost is looked up: if it
-// has landed, it is ours. `ifMatch` holds for the row that the write names, however often we try.
+import { ATTEMPTS_MAX, configurationUpdate, tellRow } from './tell-row.ts'
 
 export type ConfigureRequest = {
   readonly ifMatch?: number | undefined

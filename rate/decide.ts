@@ -1,3 +1,7 @@
+// The verb decide: which settings apply, which shard answers, and what the caller hears. A row may know newer
+// settings than this process: then we look them up and decide again. A limit whose settings lie elsewhere (a queue's)
+// is decided here too, under a key that no caller can name.
+
 import { QueueError } from '../shared/errors.ts'
 import { CALLER_CHARACTERS_MAX, MAX_REQUESTS_MAX } from './core/bounds.ts'
 import {
@@ -14,7 +18,6 @@ import {
   type Algorithm,
   checkInteger,
   type GuardLimit,
-  invalid,
   type Overrides,
   overridden,
   rulesOf,
@@ -22,6 +25,7 @@ import {
   settingsFrom,
   shardOfCaller,
   shardsFrom,
+  unusable,
 } from './core/settings.ts'
 import {
   checkClock,
@@ -33,10 +37,6 @@ import {
 } from './limiter.ts'
 import { type Taken, take } from './take-slots.ts'
 import { tellRow } from './tell-row.ts'
-
-// The verb decide: which settings apply, which shard answers, and what the caller hears. A row may know newer
-// settings than this process: then we look them up and decide again. A limit whose settings lie elsewhere (a queue's)
-// is decided here too, under a key that no caller can name.
 
 export type RateRequest = {
   /** How many slots it takes, all in one window. */
@@ -110,7 +110,7 @@ async function decideBySettings(
   const { caller, cost = 1, overrides = {}, receivedMs } = request
   checkInteger('cost', cost, 1, MAX_REQUESTS_MAX)
   if (caller !== undefined && (caller.length < 1 || caller.length > CALLER_CHARACTERS_MAX)) {
-    throw invalid('caller', `it must have 1 to ${CALLER_CHARACTERS_MAX} characters`)
+    throw unusable('caller', `it must have 1 to ${CALLER_CHARACTERS_MAX} characters`)
   }
   const startedMs = nowMs(limiter)
   checkClock(startedMs, receivedMs)
@@ -146,7 +146,7 @@ async function askShards(
   for (const shard of tried) {
     const { maxRequests } = rulesOf(settings, shard)
     if (cost > maxRequests) {
-      throw invalid(
+      throw unusable(
         'cost',
         `a window has ${maxRequests} slots${shards > 1 ? ' a shard' : ''}, not ${cost}`,
       )

@@ -1,3 +1,5 @@
+// `pushpop/rate-limits`: the rate limiter on a table, without the API and without the queues.
+
 import { NODE_OLDEST, needNode } from '../shared/node-version.ts'
 import { checkOptions, type Names, type Requests, refusingUnknown } from '../shared/options.ts'
 import type { ConfigureRequest } from './configure.ts'
@@ -37,8 +39,6 @@ export {
   type TicketSecretVerbs,
 } from './secrets.ts'
 export type { TicketRequest } from './tickets.ts'
-
-// `pushpop/rate-limits`: the rate limiter on a table, without the API and without the queues.
 
 /** The limiter for callers whom no compiler may have checked: it refuses an option that it does not know. */
 export function createRateLimits(options: RateLimitsOptions): RateLimits {

@@ -1,3 +1,9 @@
+// What every verb of the limiter works with: the rows and settings that a process remembers, and its clock. The table
+// decides; memory only says which write to try first, and for a moment that a call is denied.
+//
+// Calls of one process on one row would race each other for nothing: the turnstile lets as many go as the row seems
+// to have room for, and the others look again when an answer is there. Calls that need the same reading share it.
+
 import type { Clock, Dynamo, Random, Row } from '../aws/dynamo.ts'
 import { QueueError } from '../shared/errors.ts'
 import { BoundedCache } from '../shared/system.ts'
@@ -14,12 +20,6 @@ import {
   type Settings,
   settingsByPattern,
 } from './core/settings.ts'
-
-// What every verb of the limiter works with: the rows and settings that a process remembers, and its clock. The table
-// decides; memory only says which write to try first, and for a moment that a call is denied.
-//
-// Calls of one process on one row would race each other for nothing: the turnstile lets as many go as the row seems
-// to have room for, and the others look again when an answer is there. Calls that need the same reading share it.
 
 /** What a decision with known settings needs. */
 export type SlotLimiter = {
@@ -97,6 +97,11 @@ export type Attempted<T> =
   | { readonly kind: 'stepped-back' }
 
 export const done = <T>(answer: T): Attempted<T> => ({ kind: 'done', answer })
+
+/** The longest pause after the first attempt that another writer spoilt. */
+export const PAUSE_MS = 10
+/** Answers that one call may lose, each of which may waste slots. After that, the store is out of reach. */
+export const LOST_MAX = 2
 
 /** One attempt after the other until one is done; the rate limiter's counterpart of the queues' driver. */
 export async function attempts<T>(

@@ -1,3 +1,5 @@
+// The limiter put together from its parts.
+
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { type Clock, type DocumentPort, Dynamo, type Random } from '../aws/dynamo.ts'
 import { needed } from '../shared/options.ts'
@@ -36,8 +38,6 @@ export type {
   Standing,
   TicketState,
 }
-
-// The limiter put together from its parts.
 
 export type RateLimitsOptions = {
   readonly tableName: string

@@ -1,12 +1,3 @@
-import { randomBytes } from 'node:crypto'
-import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
-import { asDocumentPort, type DocumentPort } from '../aws/document-port.ts'
-import { type Clock, Dynamo, type Row, unavailable } from '../aws/dynamo.ts'
-import { systemClock } from '../shared/system.ts'
-import { secretKey } from './core/row.ts'
-import { invalid } from './core/settings.ts'
-import { attempts, done, KeptReading, type Secrets, type SecretsReader } from './limiter.ts'
-
 // The secrets that sign tickets: given by the caller, or made by the first process that needs one and kept in a row.
 //
 //   none ──first ticket──▶ newest ──changed──▶ newest, and the one before it signs until every process knows the new one
@@ -14,6 +5,15 @@ import { attempts, done, KeptReading, type Secrets, type SecretsReader } from '.
 //
 // Two processes may make the first secret, or two people change it: the row takes one, and the other looks again. A
 // change takes its time from the store, because a wrong clock could let a secret sign before others accept it.
+
+import { randomBytes } from 'node:crypto'
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { asDocumentPort, type DocumentPort } from '../aws/document-port.ts'
+import { type Clock, Dynamo, type Row, unavailable } from '../aws/dynamo.ts'
+import { systemClock } from '../shared/system.ts'
+import { secretKey } from './core/row.ts'
+import { unusable } from './core/settings.ts'
+import { attempts, done, KeptReading, type Secrets, type SecretsReader } from './limiter.ts'
 
 /** As many bytes as the strength of the hash that it keys. */
 const SECRET_BYTES_MIN = 16
@@ -149,7 +149,7 @@ export class GivenSecrets implements SecretsReader {
 
 function checkSecret(secret: Uint8Array): void {
   if (secret.byteLength >= SECRET_BYTES_MIN) return
-  throw invalid(
+  throw unusable(
     'secret',
     `it must have at least ${SECRET_BYTES_MIN} bytes, not ${secret.byteLength}`,
   )

@@ -1,3 +1,10 @@
+// Takes slots of one row: load (from memory, or from the last refusal) → decide → commit. Settles these races:
+//
+// - others take at the same time: blind adds commute; a refused write returns the row as it is, and we decide again;
+// - somebody has changed the rules: the row tells news, and the caller looks the settings up;
+// - the answer is lost: we never look up what happened. At worst its slots are wasted, and we take others;
+// - the answer comes after its window: nobody may use the slots, and we take others.
+
 import { Expression } from '../aws/table.ts'
 import { QueueError } from '../shared/errors.ts'
 import { CLOCKS_APART_MAX_MS } from './core/bounds.ts'
@@ -10,21 +17,16 @@ import {
   attempts,
   done,
   type KnownSettings,
+  LOST_MAX,
   markShared,
   mayDeny,
   nowMs,
+  PAUSE_MS,
   type Place,
   type SeenRow,
   type SlotLimiter,
   seenRow,
 } from './limiter.ts'
-
-// Takes slots of one row: load (from memory, or from the last refusal) → decide → commit. Settles these races:
-//
-// - others take at the same time: blind adds commute; a refused write returns the row as it is, and we decide again;
-// - somebody has changed the rules: the row tells news, and the caller looks the settings up;
-// - the answer is lost: we never look up what happened. At worst its slots are wasted, and we take others;
-// - the answer comes after its window: nobody may use the slots, and we take others.
 
 /** What a call asks of one row, beside the rules. */
 type SlotRequest = {
@@ -59,9 +61,6 @@ export type Taken =
 const ATTEMPTS_MAX = 12
 /** The first refusals need no pause: each returned the row as it is. */
 const EAGER_ATTEMPTS = 3
-const PAUSE_MS = 10
-/** Answers that one call may lose, each of which may waste its slots. After that, the store is out of reach. */
-const LOST_MAX = 2
 /**
  * How long after the end of its slot's window an answer may arrive. A slot that comes later is wasted: its row may
  * have been deleted meanwhile, and another call may have the slot. A row outlives its windows by twenty times as

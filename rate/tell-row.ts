@@ -1,3 +1,7 @@
+// Puts a row under settings that are stored elsewhere, whoever else writes to it meanwhile: the write names the row
+// that it was computed from, and if that has moved on, we compute it anew, after some tries with slack for what comes
+// meanwhile.
+
 import { Expression } from '../aws/table.ts'
 import { QueueError } from '../shared/errors.ts'
 import { epochText, floorAt, type Ruling } from './core/epoch.ts'
@@ -9,18 +13,21 @@ import {
   slackAt,
   ttlSeconds,
 } from './core/row.ts'
-import { attempts, done, nowMs, type Place, readRow, type SlotLimiter, seenRow } from './limiter.ts'
+import {
+  attempts,
+  done,
+  LOST_MAX,
+  nowMs,
+  PAUSE_MS,
+  type Place,
+  readRow,
+  type SlotLimiter,
+  seenRow,
+} from './limiter.ts'
 import { keep, outOfReach } from './take-slots.ts'
-
-// Puts a row under settings that are stored elsewhere, whoever else writes to it meanwhile: the write names the row
-// that it was computed from, and if that has moved on, we compute it anew, after some tries with slack for what comes
-// meanwhile.
 
 /** A busy row moves on between reading and writing; after some tries, we allow for that. */
 export const ATTEMPTS_MAX = 16
-export const PAUSE_MS = 10
-/** Answers that may be lost; after that, the store is out of reach. */
-const LOST_MAX = 2
 
 /**
  * Puts a row under new settings that are stored elsewhere: on the key's first shard, or in a queue's record. The next

@@ -1,3 +1,7 @@
+// Tickets: a call is admitted, or gets its turn as a ticket, a text that nobody else can forge. What a ticket is good
+// for follows from it and the clock alone. Only the last turn can be given back: the write's conditions say that
+// nothing was issued after it, so a turn that others stand behind stays empty.
+
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { Expression } from '../aws/table.ts'
 import { WAIT_MS_DEFAULT, WAIT_MS_MAX } from './core/bounds.ts'
@@ -14,10 +18,6 @@ import {
 } from './decide.ts'
 import { checkClock, type Limiter, nowMs, seenRow } from './limiter.ts'
 import { outOfReach } from './take-slots.ts'
-
-// Tickets: a call is admitted, or gets its turn as a ticket, a text that nobody else can forge. What a ticket is good
-// for follows from it and the clock alone. Only the last turn can be given back: the write's conditions say that
-// nothing was issued after it, so a turn that others stand behind stays empty.
 
 export type AdmitRequest = RateRequest & {
   /** How long the call may wait for its turn. If the turn is later, it gets a ticket at once. */

@@ -1,7 +1,7 @@
-import { ID_RULE, isDeadLetterQueue, isQueueId, originOf } from './bounds.ts'
-
 // What an error tells a caller who must act on it: a code from one table, the field that is wrong, whether something
 // may have changed, when to come back. Its message says what to do. Any other error is a fault of ours.
+
+import { ID_RULE, isDeadLetterQueue, isQueueId, originOf } from './bounds.ts'
 
 /** By code: whether another try may succeed. */
 const retryable = {
@@ -64,6 +64,10 @@ export class QueueError extends Error {
     this.retryAfterMs = details.retryAfterMs
   }
 }
+
+/** Refuses a parameter; `field` is its name over HTTP. */
+export const invalid = (field: string, message: string): QueueError =>
+  new QueueError('INVALID_PARAMETER', message, { field })
 
 /** A newer version made the record: trying again does not help, only deploying that version here as well. */
 export const isFormatUnknown = (error: unknown): boolean =>

@@ -1,6 +1,3 @@
-import { ITEMS_PER_PUSH_MAX, PUSH_BYTES_MAX } from './bounds.ts'
-import { type Names, refuseUnknown } from './options.ts'
-
 // Sends the pushes of one process together: which calls share a batch, when it goes, and which call gets which answer.
 //
 //   waiting ──full, hurried, or waited long enough──▶ under way ──answered──▶ settled
@@ -9,6 +6,9 @@ import { type Names, refuseUnknown } from './options.ts'
 // A queue has one batch under way, so that its items keep their order. If a batch is refused for a reason that may lie
 // with only some of its calls, we send it again in halves, in order, until every call has its own answer. The first
 // outcome of a call counts. The decisions take the time as an argument. The client bundles this file.
+
+import { ITEMS_PER_PUSH_MAX, PUSH_BYTES_MAX } from './bounds.ts'
+import { type Names, refuseUnknown } from './options.ts'
 
 export type LingerOptions = {
   /**

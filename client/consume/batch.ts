@@ -1,3 +1,6 @@
+// The items of one lock: handled in order, then settled according to their outcomes, those that are done first. If
+// the lock is lost, its items come again, whatever the handler did; if a request is refused, the rest goes back.
+
 import type { HeldLock } from '../../shared/hold-lock.ts'
 import { shortenedReason } from '../../shared/wire.ts'
 import { readable } from '../../shared/worker/batch.ts'
@@ -6,9 +9,6 @@ import type { Retry } from '../../shared/worker/run.ts'
 import { isLockLost, PushPopError } from '../errors.ts'
 import type { Consumed, ConsumeFailure, Handler, Queue } from '../queue.ts'
 import type { Item } from '../views.ts'
-
-// The items of one lock: handled in order, then settled according to their outcomes, those that are done first. If
-// the lock is lost, its items come again, whatever the handler did; if a request is refused, the rest goes back.
 
 /** What the workers of one `consume` share. */
 export type Shift<T> = {

@@ -1,3 +1,15 @@
+// Works one queue over HTTP, with a few workers at once. A worker takes a lot, works it, and takes the next with the
+// request that acknowledges this one.
+//
+//   taking ──items──▶ working ──all done──▶ taking, with `acknowledge`
+//     │  ▲               └────otherwise──▶ settling ──▶ (a pause if all failed) ──▶ taking
+//     └──┘ empty, locked, failed: a pause
+//
+// A worker holds a lock only in `working` and in `taking` with `acknowledge`. A stop ends every pause at once; the
+// worker still waits for an answer that is on its way, and gives its items back. If the answer to a pop is lost, its
+// key leads to the lock that it may have got. On an empty queue, one worker looks for all of them, less and less
+// often.
+
 import { LOCK_TTL_SECONDS_DEFAULT } from '../../shared/bounds.ts'
 import { holdLock } from '../../shared/hold-lock.ts'
 import { checkOptions, type Names } from '../../shared/options.ts'
@@ -11,18 +23,6 @@ import { lockPauseMs, pauseMs } from '../retry.ts'
 import { delay, noAnswerIn } from '../transport.ts'
 import type { Lock, Popped } from '../views.ts'
 import { type Lot, type Shift, settleLot, workLot } from './batch.ts'
-
-// Works one queue over HTTP, with a few workers at once. A worker takes a lot, works it, and takes the next with the
-// request that acknowledges this one.
-//
-//   taking ──items──▶ working ──all done──▶ taking, with `acknowledge`
-//     │  ▲               └────otherwise──▶ settling ──▶ (a pause if all failed) ──▶ taking
-//     └──┘ empty, locked, failed: a pause
-//
-// A worker holds a lock only in `working` and in `taking` with `acknowledge`. A stop ends every pause at once; the
-// worker still waits for an answer that is on its way, and gives its items back. If the answer to a pop is lost, its
-// key leads to the lock that it may have got. On an empty queue, one worker looks for all of them, less and less
-// often.
 
 const names: Names<ConsumeOptions> = {
   concurrency: 0,

@@ -1,3 +1,5 @@
+// Works many queues over HTTP: the verbs and the list of queues, in the form that the worker of many wants.
+
 import { consumeManyWith } from '../../shared/worker/many.ts'
 import type { Handler as CoreHandler, Popped, PopWith, Verbs } from '../../shared/worker/run.ts'
 import type { ConsumeManyOptions, List, Which } from '../../shared/worker/which-queues.ts'
@@ -7,8 +9,6 @@ import type { Consumed } from '../queue.ts'
 import { newKey, queueCalls } from '../queue-calls.ts'
 import { delay, noAnswerIn, type Send } from '../transport.ts'
 import type { Item } from '../views.ts'
-
-// Works many queues over HTTP: the verbs and the list of queues, in the form that the worker of many wants.
 
 /** Does the work for a batch. If it returns, the items are acknowledged; if it throws, all of them come again. */
 export type BatchHandler<T> = (

@@ -1,3 +1,8 @@
+// What one append adds to the record, what stands in its way, and where its items came to lie. An append is blind: it
+// goes to the ends of its lanes, wherever they are by then, if the record still has room; so appends do not lose races
+// against each other. One with keys, inbox messages or scheduled items depends on a record that we have seen, and passes
+// only if none of what it brings has come meanwhile. If its answer is lost, its entries and notes tell where it went.
+
 import type { PushItem } from './check-requests.ts'
 import { entryBytes, isReference, isTimed, spanOf, spanOfAll } from './item.ts'
 import { itemId } from './keys.ts'
@@ -23,13 +28,6 @@ import {
   placesOf,
   type Sequence,
 } from './repeated-pushes.ts'
-
-/*
- * What one append adds to the record, what stands in its way, and where its items came to lie. An append is blind: it
- * goes to the ends of its lanes, wherever they are by then, if the record still has room; so appends do not lose races
- * against each other. One with keys, inbox messages or scheduled items depends on a record that we have seen, and passes
- * only if none of what it brings has come meanwhile. If its answer is lost, its entries and notes tell where it went.
- */
 
 /** What one append adds to the record, all or nothing. It may bring several pushes. */
 export type Append = {
@@ -117,7 +115,7 @@ export function withAppended(record: QueueRecord, append: Append): QueueRecord {
   }
 }
 
-// What stopped it, according to the record that refused it.
+// What stopped an append, according to the record that refused it.
 
 /** How far a tail may grow: `ROOMY_TAIL`, or `TIGHT_TAIL` while the store throttles. */
 export type TailLimits = { readonly hardBytes: number; readonly stepBytes: number }
@@ -159,7 +157,7 @@ export function obstacleTo(
 export const tailBytesAllowed = (append: Append, limits: TailLimits): number =>
   Math.max(limits.hardBytes - append.bytes, TAIL_SOFT_BYTES)
 
-// Who seals after it.
+// Who seals after an append: one alone of those that come at the same time, without an election.
 
 /**
  * Whether a push seals after its append. A lone producer leaves a full tail to its next push, unless the tail
@@ -212,7 +210,7 @@ export const isNext = (before: QueueRecord, after: QueueRecord): boolean =>
   after.version === before.version &&
   after.appends === before.appends + 1
 
-// Where its items are.
+// Where the items of an append came to lie: their numbers make their ids.
 
 /** First sequence number in each lane, and the lane's epoch, which together make the items' ids. */
 export type Placed = ReadonlyMap<number, Place>

@@ -1,4 +1,8 @@
-import { QueueError } from '../../shared/errors.ts'
+// What a caller may push and pop, and how the engine refuses the rest: the first thing that is wrong, with the name of
+// its field over HTTP. It says as well what the times of an item mean, as the caller gave them: when the item is due,
+// and when it expires.
+
+import { invalid, QueueError } from '../../shared/errors.ts'
 import { type Names, refuseUnknown } from '../../shared/options.ts'
 import { looksLikeSeconds } from '../../shared/wire.ts'
 import {
@@ -14,12 +18,6 @@ import {
   PUSH_BYTES_MAX,
   WAIT_SECONDS_MAX,
 } from './limits.ts'
-
-/*
- * What a caller may push and pop, and how the engine refuses the rest: the first thing that is wrong, with the name of
- * its field over HTTP. It says as well what the times of an item mean, as the caller gave them: when the item is due,
- * and when it expires.
- */
 
 export type PushItem = {
   /** The item as JSON text; stored and returned byte for byte. */
@@ -145,7 +143,7 @@ function isJson(text: string): boolean {
   }
 }
 
-// When an item is due.
+// When an item is due: given as a delay or as a time, and stored as a whole second.
 
 /** When an item should join its lane: a full second, never early. `undefined` means now. */
 export function dueSecondOf(
@@ -198,7 +196,7 @@ export function checkAhead(ms: number, nowMs: number, field: string): void {
   }
 }
 
-// When an item expires.
+// When an item expires: given as seconds or as a time, and later than it is due.
 
 type Given = Pick<PushItem, 'expiresInSeconds' | 'expiresAtMs' | 'sinceMs'>
 
@@ -249,7 +247,7 @@ export const expiryText = ({ expiresInSeconds, expiresAtMs }: Given): readonly s
   ...(expiresAtMs === undefined ? [] : [`expires at ${expiresAtMs}`]),
 ]
 
-// Pops.
+// What a pop may ask for.
 
 export type PopRequest = {
   readonly count?: number | undefined
@@ -307,7 +305,7 @@ export function checkTtl(ttlSeconds: number): number {
   return Math.max(LOCK_TTL_SECONDS_MIN, Math.min(LOCK_TTL_SECONDS_MAX, ttlSeconds))
 }
 
-// Parts of any request.
+// What requests of several verbs have in common: keys, limits, times, and how a field is refused.
 
 const keyForm = /^[\x20-\x7e]{1,128}$/
 
@@ -328,7 +326,3 @@ export function checkMs(ms: number, field: string): void {
   if (!looksLikeSeconds(ms)) return
   throw invalid(field, `${field} takes milliseconds in code, and ${ms} looks like seconds`)
 }
-
-/** Refuses a parameter; `field` is its name over HTTP. */
-export const invalid = (field: string, message: string): QueueError =>
-  new QueueError('INVALID_PARAMETER', message, { field })

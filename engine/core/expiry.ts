@@ -1,3 +1,8 @@
+// An item is over once it has expired: from then on, no pop hands it out. The expiry is in its entry, so a pop
+// reads the entries before it hands items out, and removes those that are over in the same write. Nothing removes
+// them earlier: no process runs just because an item expires. A record that is not `timed` holds no such item, so
+// pops do not look.
+
 import { isDeadLetterQueue } from '../../shared/bounds.ts'
 import { decodeItem, type Item } from './item.ts'
 import { EXPIRED_DEAD_MAX } from './limits.ts'
@@ -6,13 +11,6 @@ import { outOfLocks } from './named-items.ts'
 import { deadIn, itemsIn, type Lock, type QueueRecord, roomIn, type Stretch } from './record.ts'
 import type { QueueSettings } from './settings.ts'
 import { bury, passFrontier, settle } from './settling.ts'
-
-/*
- * An item is over once it has expired: from then on, no pop hands it out. The expiry is in its entry, so a pop
- * reads the entries before it hands items out, and removes those that are over in the same write. Nothing removes
- * them earlier: no process runs just because an item expires. A record that is not `timed` holds no such item, so
- * pops do not look.
- */
 
 /**
  * Expired items that one write removes from the queue. A stretch of numbers costs the record nothing, but a pop has to
@@ -37,7 +35,7 @@ export function expiryOf(
   return Math.min(expiresAtMs ?? Number.POSITIVE_INFINITY, sinceMs + 1_000 * itemTtlSeconds)
 }
 
-export function isOver(entry: string, { configuration }: QueueRecord, nowMs: number): boolean {
+export function hasExpired(entry: string, { configuration }: QueueRecord, nowMs: number): boolean {
   const expiresAtMs = expiryOf(decodeItem(entry), configuration)
   return expiresAtMs !== undefined && expiresAtMs <= nowMs
 }
@@ -70,7 +68,7 @@ export function passOverWaiting(
 export function passOverLocked(
   record: QueueRecord,
   lockId: string,
-  { over, kept }: Pick<Found, 'over' | 'kept'>,
+  { over, kept }: Pick<FoundByPop, 'over' | 'kept'>,
   nowMs: number,
 ): QueueRecord {
   const lock = { ...(record.locks.get(lockId) as Lock), stretches: kept }
@@ -79,8 +77,6 @@ export function passOverLocked(
   const draft = kept.length > 0 ? held : endLock(held, lockId, 'acknowledged', nowMs)
   return passOver(draft, over)
 }
-
-// How many one write may pass over.
 
 /** How many items one write may pass over. Only those that become dead count against the bound of dead items. */
 export const passableIn = (record: QueueRecord): number =>
@@ -105,10 +101,10 @@ export const weightOf = (record: QueueRecord, over: readonly Stretch[]): number 
 /** How many more items may become dead. */
 const mayDie = (record: QueueRecord): number => Math.max(0, EXPIRED_DEAD_MAX - deadIn(record))
 
-// What a pop has read, sorted.
+// What a pop has read is sorted into items that are over and items that it hands out.
 
 /** The items that a pop found, in the order in which it would take them. */
-export type Found = {
+export type FoundByPop = {
   readonly over: readonly Stretch[]
   readonly kept: readonly Stretch[]
   /** The entries of the items that it keeps. */
@@ -119,7 +115,13 @@ export type Found = {
   readonly isFull: boolean
 }
 
-export const nothingFound: Found = { over: [], kept: [], entries: [], looked: 0, isFull: false }
+export const nothingFound: FoundByPop = {
+  over: [],
+  kept: [],
+  entries: [],
+  looked: 0,
+  isFull: false,
+}
 
 export type Bounds = {
   readonly wanted: number
@@ -134,22 +136,22 @@ export type Bounds = {
 /** Sorts the next items that were read; stops at the first one for which the answer or the write has no room. */
 export function sortOut(
   record: QueueRecord,
-  found: Found,
+  found: FoundByPop,
   read: { readonly stretches: readonly Stretch[]; readonly entries: readonly string[] },
   nowMs: number,
   { wanted, passable, together = Number.POSITIVE_INFINITY, bytesMax, bytesOf }: Bounds,
-): Found {
+): FoundByPop {
   const [over, kept, entries] = [[...found.over], [...found.kept], [...found.entries]]
   let bytes = entries.reduce((sum, entry) => sum + bytesOf(entry), 0)
   let [passed, looked] = [itemsIn(over), 0]
-  const sorted = (isFull: boolean): Found => {
+  const sorted = (isFull: boolean): FoundByPop => {
     return { over, kept, entries, looked: found.looked + looked, isFull }
   }
   for (const { priority, from, to } of read.stretches) {
     for (let sequence = from; sequence < to && looked < read.entries.length; sequence += 1) {
       const entry = read.entries[looked] as string
       if (passed + entries.length === together) return sorted(true)
-      if (isOver(entry, record, nowMs)) {
+      if (hasExpired(entry, record, nowMs)) {
         if (passed === passable || touchesTooMany(over, priority)) return sorted(true)
         put(over, priority, sequence)
         passed += 1
@@ -172,7 +174,7 @@ export const sortAll = (
   stretches: readonly Stretch[],
   entries: readonly string[],
   nowMs: number,
-): Found =>
+): FoundByPop =>
   sortOut(record, nothingFound, { stretches, entries }, nowMs, {
     wanted: Number.POSITIVE_INFINITY,
     passable: Number.POSITIVE_INFINITY,

@@ -1,3 +1,9 @@
+// What every fenced write adds to a decision. Such a write passes only on the version that it has seen, and says what
+// else must be as seen, because appends, claims, acknowledgements and extensions come beside the fence (`Guards`). It
+// counts and prunes; it sets the timer, by which somebody comes for the queue if no call does; and it sets the flags
+// `dry` and `notable`, which say which writes to make events of, because the stream's filter cannot compare a record
+// with its earlier state.
+
 import { housekeepingDue } from './housekeeping.ts'
 import {
   EXPIRED_DEAD_MAX,
@@ -32,14 +38,6 @@ import {
 import { neededUntilMs, withNumbers, withoutExpired } from './repeated-pushes.ts'
 import { defaultConfiguration } from './settings.ts'
 import { goesToRetry, hasRetry, isRetry, isWorkedOn, pruneTail, settle } from './settling.ts'
-
-/*
- * What every fenced write adds to a decision. Such a write passes only on the version that it has seen, and says what
- * else must be as seen, because appends, claims, acknowledgements and extensions come beside the fence (`Guards`). It
- * counts and prunes; it sets the timer, by which somebody comes for the queue if no call does; and it sets the flags
- * `dry` and `notable`, which say which writes to make events of, because the stream's filter cannot compare a record
- * with its earlier state.
- */
 
 /**
  * What a fenced write says beyond "version and birth are as seen". The builder adds by itself what
@@ -180,7 +178,7 @@ function pruneTails(before: QueueRecord, draft: QueueRecord): QueueRecord {
   return lanes === undefined ? draft : { ...draft, lanes, tailBytes }
 }
 
-// The timer.
+// What a write sets the timer to: the earliest time at which somebody has something to do here.
 
 /**
  * `checkAt` is a lazy timer: any write lowers it if something ends earlier, but only a write that
@@ -251,7 +249,7 @@ export function isForgettable(record: QueueRecord): boolean {
 export const isQuiet = (record: QueueRecord, nowMs: number): boolean =>
   isForgettable(record) && nowMs >= forgettableAtMs(record)
 
-// The flags.
+// What `notable` follows from: items came back or died, a lock ended unacknowledged, or pops are refused no longer.
 
 /** Whether items have become free: only the end of a lock, or of a part of it, can do that. */
 function bringsSomethingBack(before: QueueRecord, after: QueueRecord): boolean {
@@ -328,12 +326,10 @@ export const endsUnacknowledged = (
   after.ended.findLast((ended) => ended.lockId === lockId)?.ending !== 'acknowledged' &&
   !goesToRetry(lock, after, isWorkedOn)
 
-/*
- * Events report changes, and a change can go unheard: somebody deployed the consumer or turned on events
- * later, the call was lost, or a stranger's lock was in the way. So when the sweeper comes to a queue with
- * free items and no live lock, it notes how much has been taken so far. If nobody has taken any more by the
- * end of the interval, it announces the queue again.
- */
+// Events report changes, and a change can go unheard: somebody deployed the consumer or turned on events
+// later, the call was lost, or a stranger's lock was in the way. So when the sweeper comes to a queue with
+// free items and no live lock, it notes how much has been taken so far. If nobody has taken any more by the
+// end of the interval, it announces the queue again.
 
 /** A queue whose consumer is gone for good costs one announcement an hour instead of one every five minutes. */
 const INTERVAL_MS_MAX = 60 * 60_000

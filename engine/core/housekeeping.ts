@@ -1,3 +1,9 @@
+// What housekeeping would do for a record: seal, offload to S3, recall from there, trim, and drop what is drained. The
+// plan follows from the record alone, so that a missed event does no harm, and a run works in two steps: copies and
+// deletions beside the fence, then pointers under it. Copies stay true whatever happens meanwhile, because a number never
+// changes its item. So a run that loses a race decides only the pointers again, and moves them as far as the newer record
+// allows.
+
 import { isReference, spanOf } from './item.ts'
 import { LANES_MAX, TAIL_SOFT_BYTES } from './limits.ts'
 import { type Range, subtract } from './ranges.ts'
@@ -13,14 +19,6 @@ import {
 } from './record.ts'
 import { runsAhead, stayingSegments } from './runs.ts'
 import { dropSettledTail } from './settling.ts'
-
-/*
- * What housekeeping would do for a record: seal, offload to S3, recall from there, trim, and drop what is drained. The
- * plan follows from the record alone, so that a missed event does no harm, and a run works in two steps: copies and
- * deletions beside the fence, then pointers under it. Copies stay true whatever happens meanwhile, because a number never
- * changes its item. So a run that loses a race decides only the pointers again, and moves them as far as the newer record
- * allows.
- */
 
 /** Empty lanes a record keeps: making a lane again costs more than its 80 bytes. */
 export const EMPTY_LANES_KEPT = 32
@@ -113,7 +111,7 @@ function hasSettledReference(lane: Lane): boolean {
 
 const isEmpty = (range: Range): boolean => range.from >= range.to
 
-// The pointers.
+// The second step of a run: the pointers that its fenced write moves, as far as its copies allow.
 
 /** The copies and deletions of a housekeeping run, for which the pointers have yet to move. */
 export type LaneWork = {
@@ -197,7 +195,7 @@ function isDrained(record: QueueRecord, lane: Lane): boolean {
   )
 }
 
-// What nobody reads any more.
+// Which rows nobody reads any more, so that a run may delete them.
 
 /** References at the front of the tail whose items are all settled, with their first numbers. */
 export function settledReferences(lane: Lane): { entry: string; start: number }[] {

@@ -1,16 +1,14 @@
+// The text of an entry, which is one string. Wherever items are stored (tail, chunk, batch, S3) an item is
+//   i <pushed at: 8 base-36 digits of ms> <tag: 4 random characters> <text>
+//   m … as above … <length of reason: 2 base-36 digits> <reason> <text>      (moved: dead-lettered)
+//   m … where the tag begins with a dot, the reason ends with a sentence that tells the item's death, and its times
+//   x … as above … <length of times: 2 base-36 digits> <times> <text>        (format 2: has times of its own)
+// and a tail or chunk may hold, for n items at once, a reference to a batch:
+//   b <r: rows | s: S3> <batch id: 8> <n>.<items a part>.<byte lengths of parts in S3, …>
+// The tag tells a push that lost its answer whether the entry it finds is its own. An entry never changes.
+
 import { present } from '../../shared/wire.ts'
 import { ENTRY_OVERHEAD_BYTES } from './limits.ts'
-
-/*
- * The text of an entry, which is one string. Wherever items are stored (tail, chunk, batch, S3) an item is
- *   i <pushed at: 8 base-36 digits of ms> <tag: 4 random characters> <text>
- *   m … as above … <length of reason: 2 base-36 digits> <reason> <text>      (moved: dead-lettered)
- *   m … where the tag begins with a dot, the reason ends with a sentence that tells the item's death, and its times
- *   x … as above … <length of times: 2 base-36 digits> <times> <text>        (format 2: has times of its own)
- * and a tail or chunk may hold, for n items at once, a reference to a batch:
- *   b <r: rows | s: S3> <batch id: 8> <n>.<items a part>.<byte lengths of parts in S3, …>
- * The tag tells a push that lost its answer whether the entry it finds is its own. An entry never changes.
- */
 
 export type Item = {
   readonly text: string
@@ -150,7 +148,10 @@ function withDeath(told: string): Pick<Item, 'moved'> & ItemTimes {
   return { ...decodeTimes(times), moved: { reason: told.slice(0, -sentence.length), death } }
 }
 
-// References.
+// References to batches: one entry that stands for many items.
+
+/** About what a reference adds to the record or a row: a smaller group of items needs no batch. */
+export const REFERENCE_BYTES = 48
 
 export const isReference = (entry: string): boolean => entry.startsWith('b')
 
@@ -183,7 +184,7 @@ export function spanOfAll(entries: readonly string[]): number {
   return span
 }
 
-// Sizes, and what callers see.
+// What an item weighs, in the record and in an answer, and what callers learn of it beside its text.
 
 /** What an entry adds to the tail's byte count. */
 export const entryBytes = (entry: string): number => Buffer.byteLength(entry) + ENTRY_OVERHEAD_BYTES

@@ -1,13 +1,11 @@
+// The name of every row and object, with its inverse where one is needed, and the ids that callers get. An example
+// stands beside each. Parts are separated by characters that no part contains, and numbers have a fixed width, so that
+// names sort as what they name.
+
 import { hash } from 'node:crypto'
 import type { Key } from '../../aws/table.ts'
 import { fnv1a } from '../../shared/system.ts'
 import { PRIORITY_MAX, SHARDS } from './limits.ts'
-
-/*
- * The name of every row and object, with its inverse where one is needed, and the ids that callers get. An example
- * stands beside each. Parts are separated by characters that no part contains, and numbers have a fixed width, so that
- * names sort as what they name.
- */
 
 export const HASH_CHARACTERS = 22
 
@@ -122,7 +120,7 @@ export const allShards: readonly number[] = Array.from({ length: SHARDS }, (_, s
 
 export const shardOf = (queue: string): number => fnv1a(queue) % SHARDS
 
-// What callers get.
+// The ids that callers get, of items and of locks.
 
 export type ItemPlace = {
   readonly epoch: string

@@ -1,18 +1,17 @@
-import { dueSecondOf, invalid, type PushItem } from './check-requests.ts'
-import { isReference, spanOf } from './item.ts'
+// Items whose time has not come. None of them is in a lane until a process *joins* the due ones: then it is as if
+// they had been pushed at that moment. The record holds the newest ones in its list `T`. A seal copies these out to
+// rows, one for each second in which items are due; rows sort by that second and then by seal.
+//   <due second>.<seals that its pusher knew of>.<random: 8>.<priority>.<indexes that are gone>.<lane entry>
+// All numbers are in base 36. The first three fields make the id. A lane entry is an item, or a reference to a
+// batch, in which case an item's id ends with its index in the batch.
+
+import { invalid } from '../../shared/errors.ts'
+import { dueSecondOf, type PushItem } from './check-requests.ts'
+import { isReference, REFERENCE_BYTES, spanOf } from './item.ts'
 import { hashOf, scheduledSortKey } from './keys.ts'
 import { ENTRY_OVERHEAD_BYTES, INLINE_BYTES_MAX, SCHEDULED_SOFT_BYTES } from './limits.ts'
 import { normalised } from './ranges.ts'
 import type { Scheduled } from './record.ts'
-
-/*
- * Items whose time has not come. None of them is in a lane until a process *joins* the due ones: then it is as if
- * they had been pushed at that moment. The record holds the newest ones in its list `T`. A seal copies these out to
- * rows, one for each second in which items are due; rows sort by that second and then by seal.
- *   <due second>.<seals that its pusher knew of>.<random: 8>.<priority>.<indexes that are gone>.<lane entry>
- * All numbers are in base 36. The first three fields make the id. A lane entry is an item, or a reference to a
- * batch, in which case an item's id ends with its index in the batch.
- */
 
 /**
  * What a scheduled entry counts beyond its text: so 8,000 bytes are 97 entries at most, whose rows fit one transaction.
@@ -60,7 +59,7 @@ export type EntryRow = {
   readonly stored: Uint8Array
 }
 
-// Entries and their ids, as texts.
+// Scheduled entries and their ids are texts; here they are written and read.
 
 const text = (n: number): string => n.toString(36)
 const number = (digits: string): number => Number.parseInt(digits, 36)
@@ -141,7 +140,7 @@ export function parseScheduledId(id: string): ScheduledId | undefined {
   return scheduledId(parsed) === id ? parsed : undefined
 }
 
-// Rows.
+// How the record names the rows of its scheduled items, and those of an era that a purge has ended.
 
 const rowForm = /^(\d+)#(\d+)$/
 
@@ -184,7 +183,7 @@ export function purgedEra(mark: string): {
   }
 }
 
-// What is due.
+// What is due, by the record alone.
 
 export const isDue = (due: number, nowMs: number): boolean => 1_000 * due <= nowMs
 
@@ -211,10 +210,8 @@ export function isSomethingDue(scheduled: Scheduled, nowMs: number): boolean {
 export const isUntidy = ({ entries, items }: Scheduled): boolean =>
   entries.length > 0 && items >= SCHEDULED_LARGE
 
-/*
- * What a push schedules. The entries follow from the items, the time of the push and a seed, so that a repetition with
- * the same key gets the same ids, and we need not store them.
- */
+// What a push schedules. The entries follow from the items, the time of the push and a seed, so that a repetition with
+// the same key gets the same ids, and we need not store them.
 
 /**
  * Pairs of time and priority that one push may schedule items for: one write brings all of its entries, so they must
@@ -249,8 +246,6 @@ export type PlannedEntry = {
   readonly byReference: boolean
 }
 
-/** A reference adds about this much, so smaller groups of items need no batch. */
-const REFERENCE_BYTES = 48
 /** An entry without its text. */
 const ENTRY_BYTES = 13 + ENTRY_OVERHEAD_BYTES
 

@@ -1,10 +1,8 @@
+// The bounds that several modules of the engine must agree on, each with the reason for its number. A bound that one
+// module alone needs stands there, beside what it bounds.
+
 export * from '../../shared/bounds.ts'
 export { REASON_CHARACTERS_MAX } from '../../shared/wire.ts'
-
-/*
- * The bounds that several modules of the engine must agree on, each with the reason for its number. A bound that one
- * module alone needs stands there, beside what it bounds.
- */
 
 /** Locks that one call acknowledges: a request each, side by side. */
 export const LOCKS_PER_CALL_MAX = 100

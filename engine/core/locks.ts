@@ -1,3 +1,13 @@
+// The life of a lock
+//   live       made by a pop with acknowledgement; `expiresAtMs` is in the future
+//   done       acknowledged beside the fence: `expiresAtMs` is 0; the next fenced write folds it
+//   expired    its time is over and nobody has written so yet
+//   ended      gone from the record; the last 16 are remembered with how they ended
+// live → done → ended (acknowledged), live → ended (any), live → expired → ended (expired, purged).
+// A retry lock (`settling.ts`) lives in place of one that was released with a delay, and expires: no call can settle it.
+// An acknowledgement passes, beside the fence, while the expiry is ahead; an extension beside it, and a fenced write that
+// ends the lock, pass only on the expiry that they have seen. So whichever comes second finds that the first was there.
+
 import { QueueError } from '../../shared/errors.ts'
 import { parseItemId } from './keys.ts'
 import { LOCK_LANES_PER_WRITE, LOCKS_PER_WRITE } from './limits.ts'
@@ -33,18 +43,6 @@ import {
   isRetry,
   settle,
 } from './settling.ts'
-
-/*
- * The life of a lock
- *   live       made by a pop with acknowledgement; `expiresAtMs` is in the future
- *   done       acknowledged beside the fence: `expiresAtMs` is 0; the next fenced write folds it
- *   expired    its time is over and nobody has written so yet
- *   ended      gone from the record; the last 16 are remembered with how they ended
- * live → done → ended (acknowledged), live → ended (any), live → expired → ended (expired, purged).
- * A retry lock (`settling.ts`) lives in place of one that was released with a delay, and expires: no call can settle it.
- * An acknowledgement passes, beside the fence, while the expiry is ahead; an extension beside it, and a fenced write that
- * ends the lock, pass only on the expiry that they have seen. So whichever comes second finds that the first was there.
- */
 
 /** Ended locks the record remembers, so that a repeated acknowledge gets its answer again. */
 export const ENDED_KEPT = 16
@@ -84,7 +82,7 @@ export function endLock(
   }
 }
 
-// Which locks one write ends.
+// One write ends as many locks as its expression has room for. Here they are chosen and ended.
 
 type Chosen = (lock: Lock, lockId: string) => boolean
 
@@ -132,13 +130,13 @@ export const hasAny = ({ locks }: QueueRecord, those: Chosen): boolean =>
   [...locks].some(([lockId, lock]) => those(lock, lockId))
 
 /** The lock's time is over; or a consumer's run holds it, and no run is alive. */
-export const isOver =
+export const isToEnd =
   (nowMs: number, consumersAreGone: boolean) =>
   (lock: Lock, lockId: string): boolean =>
     isExpired(lock, nowMs) ||
     (consumersAreGone && !isDone(lock) && lockId.startsWith(CONSUMERS_LOCK))
 
-// What the record says of its locks.
+// How many locks are live, expired or acknowledged, and when the first one expires.
 
 export function doneLocks(record: QueueRecord): number {
   let count = 0
@@ -167,7 +165,7 @@ export function earliestExpiryMs(record: QueueRecord): number | undefined {
   return earliest
 }
 
-// What it says to a caller who names one.
+// What a caller who names a lock is told about it.
 
 type LockStanding =
   | { readonly kind: 'live'; readonly lock: Lock }
@@ -224,7 +222,7 @@ export const acknowledgedAlready = (verb: 'extend' | 'settle', lockId: string): 
     { field: 'lock_id' },
   )
 
-// Some items of a lock.
+// A call may end a part of a lock. The lock keeps its other items.
 
 export type PartialEnding = Extract<Ending, 'acknowledged' | 'released' | 'dead-lettered'>
 

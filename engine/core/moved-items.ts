@@ -1,5 +1,9 @@
+// What an item becomes when a caller moves it: in another queue, among the dead letters or back from there, at another
+// time; and the scheduled entries without those that a caller takes out. The places of scheduled entries are good only
+// for the record and the rows that we have read: the write passes only if both are as seen.
+
 import { isDeadLetterQueue } from '../../shared/bounds.ts'
-import { expiryOf, isOver } from './expiry.ts'
+import { expiryOf, hasExpired } from './expiry.ts'
 import { decodeItem, type Item, type ItemTimes, isReference } from './item.ts'
 import {
   decodeScheduled,
@@ -12,12 +16,6 @@ import {
 } from './later.ts'
 import { lockWith, type NamedItem } from './named-items.ts'
 import { deliveriesOf, type Lane, type QueueRecord, type Scheduled } from './record.ts'
-
-/*
- * What an item becomes when a caller moves it: in another queue, among the dead letters or back from there, at another
- * time; and the scheduled entries without those that a caller takes out. The places of scheduled entries are good only
- * for the record and the rows that we have read: the write passes only if both are as seen.
- */
 
 /**
  * The reason of items that a caller moved to a dead-letter queue. A redrive puts them into the queue that it serves.
@@ -52,7 +50,7 @@ export function itemPutOff(
 ): Item {
   const item = movedItem(to, record, named, entry, times)
   const isAnew = isDeadLetterQueue(to) !== isDeadLetterQueue(record.queue)
-  if (isAnew || !isOver(entry, record, times.nowMs)) return item
+  if (isAnew || !hasExpired(entry, record, times.nowMs)) return item
   return { ...item, expiresAtMs: expiryOf(decodeItem(entry), record.configuration) }
 }
 
@@ -69,10 +67,10 @@ export function itemFor(
   return { text, pushedAtMs, moved: { reason: MOVED_BY_HAND, death } }
 }
 
-// Scheduled items, taken out.
+// Scheduled items that a caller takes out, and what is left of the record's list and of rows.
 
 /** Where an item was found: a place in the record's list, or in that of a row. */
-export type Found = {
+export type FoundScheduled = {
   readonly id: string
   readonly wanted: ScheduledId
   readonly place: { readonly row?: EntryRow; readonly place: number }
@@ -100,17 +98,17 @@ export type Removal = {
 }
 
 /** The order in which they join: by time, then by row, then by push. */
-export function inOrderOfTime(a: Found, b: Found): number {
-  const row = ({ place }: Found): string => place.row?.sk ?? '~'
+export function inOrderOfTime(a: FoundScheduled, b: FoundScheduled): number {
+  const row = ({ place }: FoundScheduled): string => place.row?.sk ?? '~'
   if (a.wanted.due !== b.wanted.due) return a.wanted.due - b.wanted.due
   if (row(a) !== row(b)) return row(a) < row(b) ? -1 : 1
   return a.place.place - b.place.place || (a.wanted.index ?? 0) - (b.wanted.index ?? 0)
 }
 
-export const entryOf = ({ entries }: Scheduled, { place }: Found): ScheduledEntry =>
+export const entryOf = ({ entries }: Scheduled, { place }: FoundScheduled): ScheduledEntry =>
   decodeScheduled((place.row?.entries ?? entries)[place.place] as string)
 
-export function removalOf(scheduled: Scheduled, found: readonly Found[]): Removal {
+export function removalOf(scheduled: Scheduled, found: readonly FoundScheduled[]): Removal {
   const items: Removal['items'][number][] = []
   const spent: string[] = []
   const lists = new Map<string, List>()

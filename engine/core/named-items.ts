@@ -1,5 +1,10 @@
+// Items that a call names by their ids, and what a purge takes out. An id says where its item is, so we need not search;
+// it also names the lane's epoch, so an id from a lane that was made anew since is gone. Items are taken out wherever in
+// their lanes they are, under the fence, while claims advance frontiers beside it: `takeOut` says how the two are kept
+// apart.
+
 import { IDS_MAX } from '../../shared/bounds.ts'
-import { QueueError } from '../../shared/errors.ts'
+import { invalid, QueueError } from '../../shared/errors.ts'
 import { type ItemPlace, parseItemId } from './keys.ts'
 import { parseScheduledId } from './later.ts'
 import { IN_FLIGHT_MAX, LOCK_LANES_PER_WRITE, LOCKS_PER_WRITE } from './limits.ts'
@@ -23,13 +28,6 @@ import {
   withLane,
 } from './record.ts'
 import { isRetry, settle } from './settling.ts'
-
-/*
- * Items that a call names by their ids, and what a purge takes out. An id says where its item is, so we need not search;
- * it also names the lane's epoch, so an id from a lane that was made anew since is gone. Items are taken out wherever in
- * their lanes they are, under the fence, while claims advance frontiers beside it: `takeOut` says how the two are kept
- * apart.
- */
 
 /** From this many gaps on, calls with ids may make no more: gaps stay, and the other half is for locks. */
 export const GAPS_MAX = IN_FLIGHT_MAX / 2
@@ -78,9 +76,6 @@ function notAnId(index: number, id: string): QueueError {
       : `${field} is the id of a scheduled item, which only cancel and move take`
   return invalid(field, message)
 }
-
-const invalid = (field: string, message: string): QueueError =>
-  new QueueError('INVALID_PARAMETER', message, { field })
 
 /**
  * Where each item stands; those that wait come in the order of pops. `waiting`: free, in a retry lock, or in an expired
@@ -259,7 +254,7 @@ export const tooManyGaps = (record: QueueRecord, draft: QueueRecord): QueueError
     gapsIn(draft) > GAPS_MAX ? { isFinal: true } : {},
   )
 
-// Purges.
+// A purge takes items out in steps, a write for each.
 
 /** One step of a purge of these items, even locked ones: as many as one write's expression has room for. */
 export function purgeNamedStep(

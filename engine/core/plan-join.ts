@@ -1,3 +1,7 @@
+// Which due items join their lanes in one write, and what becomes of the others: they wait for room in a full queue, or
+// for a lane where all lanes are in use. Only a fenced write joins, and only if no entry was taken out and no
+// row has changed since it was planned. Reads of rows may lag behind the record, so it lists the rows not yet seen.
+
 import { spanOf } from './item.ts'
 import {
   decodeScheduled,
@@ -25,12 +29,6 @@ import {
   type Scheduled,
 } from './record.ts'
 
-/*
- * Which due items join their lanes in one write, and what becomes of the others: they wait for room in a full queue, or
- * for a lane where all lanes are in use. Only a fenced write joins, and only if no entry was taken out and no
- * row has changed since it was planned. Reads of rows may lag behind the record, so it lists the rows not yet seen.
- */
-
 /** Entries that one join takes out of the record or rows: each is some bytes of its expression, or of its batch. */
 const ENTRIES_PER_JOIN = 200
 /** Priorities of one join: it may have to make a lane for each. */
@@ -42,7 +40,7 @@ export type FoundRows = { readonly rows: readonly EntryRow[]; readonly more: boo
 /** What joins its lanes in one write. */
 export type Join = {
   /** In their order; for a reference of which only some items join, with the indexes of those items. */
-  readonly joining: readonly Joining[]
+  readonly joining: readonly JoiningEntry[]
   readonly items: number
   /** How much of the kept room they take. */
   readonly keptRoom: number
@@ -59,7 +57,7 @@ export type Join = {
   readonly unseen: readonly string[] | undefined
 }
 
-export type Joining = ScheduledEntry & {
+export type JoiningEntry = ScheduledEntry & {
   readonly indexes?: readonly number[]
   /** Nothing of its batch is left. */
   readonly isLast: boolean
@@ -75,7 +73,7 @@ type Candidate = {
 /** The part of a candidate for which there is room, if not for all of it, and the entries that stay. */
 type Part = {
   readonly of: Candidate
-  readonly joining: readonly Joining[]
+  readonly joining: readonly JoiningEntry[]
   readonly left: readonly string[]
   readonly items: number
 }
@@ -141,7 +139,7 @@ function inRecordOf({ entries }: Scheduled, taken: readonly Candidate[], part: P
   return { places, changed, bytes }
 }
 
-const whole = (entry: ScheduledEntry): Joining =>
+const whole = (entry: ScheduledEntry): JoiningEntry =>
   entry.gone.length === 0
     ? { ...entry, isLast: true }
     : { ...entry, indexes: indexesLeft(entry) as number[], isLast: true }
@@ -157,7 +155,7 @@ function partOf(
 ): Part | undefined {
   const room = Math.max(0, roomForDue(record) - before.items)
   let lanes = before.priorities
-  const joining: Joining[] = []
+  const joining: JoiningEntry[] = []
   const left: string[] = []
   let items = 0
   for (const entry of of.entries) {
@@ -223,13 +221,11 @@ export const unseenAfter = (
   found: FoundRows | undefined,
 ): readonly string[] | undefined => found && unseenBeside(unseen, found.rows)
 
-/*
- * In a full queue, items that are due wait for room. A push is blind: it would take whatever room a pop frees, and while
- * producers keep the queue full the items that wait would never get any. So a fenced write that frees room while they
- * wait keeps it for them, as much as all scheduled items would take: pushes count it as taken. Joins use it. Once nothing
- * is due that could join, the next fenced write gives back what is left, and a push or a move that finds no room makes
- * one (`useKeptRoom`).
- */
+// In a full queue, items that are due wait for room. A push is blind: it would take whatever room a pop frees, and while
+// producers keep the queue full the items that wait would never get any. So a fenced write that frees room while they
+// wait keeps it for them, as much as all scheduled items would take: pushes count it as taken. Joins use it. Once nothing
+// is due that could join, the next fenced write gives back what is left, and a push or a move that finds no room makes
+// one (`useKeptRoom`).
 
 /** What due items may take. */
 export const roomForDue = ({ room, keptRoom }: Pick<QueueRecord, 'room' | 'keptRoom'>): number =>
@@ -250,7 +246,7 @@ export function keepingRoom(before: QueueRecord, after: QueueRecord, waits: bool
 export const mayHaveRoom = (record: QueueRecord): boolean =>
   roomForDue(record) > 0 || doneLocks(record) > 0
 
-// Due items whose lane is missing and cannot be made, because all lanes are in use; and what that means for the rest.
+// A due item waits if its lane is missing and cannot be made, because all lanes are in use. Others pass it, to a bound.
 
 /**
  * The record keeps this many bytes of due items that have no lane; others pass them there. The largest push for later
@@ -325,7 +321,7 @@ export function isSomethingJoinable(
 const isRowDue = ({ nextDue }: Scheduled, nowMs: number): boolean =>
   nextDue !== undefined && isDue(nextDue, nowMs)
 
-// When somebody should look.
+// When somebody should look at a queue because of its scheduled items.
 
 /**
  * When Wake or the sweeper should look. Wake comes for due items. The sweeper comes for those that find no room or no

@@ -1,3 +1,9 @@
+// Which items a pop may take now, and by which write. Under the fence it serves the best lanes first, ends what has
+// expired, and may acknowledge a lock; its guards hold it to what it has seen, so that it passes over nothing that came
+// meanwhile. Beside the fence, a claim does the same for competing consumers, where it can: any number of claims pass,
+// whatever their order. A pop finds the queue locked or empty, a lock of its own from an earlier call with its key,
+// expired locks to end first, or items to take.
+
 import { deadLetterQueueOf } from '../../shared/bounds.ts'
 import { QueueError } from '../../shared/errors.ts'
 import type { Guards } from './fence.ts'
@@ -26,14 +32,6 @@ import {
   stretchesOf,
 } from './record.ts'
 import { isOvertaken, isRetry, passFrontier, settle } from './settling.ts'
-
-/*
- * Which items a pop may take now, and by which write. Under the fence it serves the best lanes first, ends what has
- * expired, and may acknowledge a lock; its guards hold it to what it has seen, so that it passes over nothing that came
- * meanwhile. Beside the fence, a claim does the same for competing consumers, where it can: any number of claims pass,
- * whatever their order. A pop finds the queue locked or empty, a lock of its own from an earlier call with its key,
- * expired locks to end first, or items to take.
- */
 
 export type PopCommand = {
   readonly count: number

@@ -1,3 +1,8 @@
+// What a seal copies out of the record into rows: entries of the tail and notes of keys, so that the record stays small,
+// and the entries of scheduled items. Rows come first, and a fenced write then takes exactly what was copied; so a seal
+// that dies leaves rows that nothing refers to, and one that loses the fence is decided anew. Appends go on meanwhile, at
+// the other end of the tails.
+
 import { type Append, isDeepInBulk } from './append.ts'
 import { entryBytes, spanOfAll } from './item.ts'
 import { decodeScheduled, dueOf, isDue, type ScheduledEntry, scheduledBytes } from './later.ts'
@@ -13,13 +18,6 @@ import { isCrowded, WAITING_BYTES_MAX } from './plan-join.ts'
 import type { Lane, QueueRecord, Scheduled } from './record.ts'
 import { noteBytes, withoutNotes } from './repeated-pushes.ts'
 import { runsAfter, runsLeft } from './runs.ts'
-
-/*
- * What a seal copies out of the record into rows: entries of the tail and notes of keys, so that the record stays small,
- * and the entries of scheduled items. Rows come first, and a fenced write then takes exactly what was copied; so a seal
- * that dies leaves rows that nothing refers to, and one that loses the fence is decided anew. Appends go on meanwhile, at
- * the other end of the tails.
- */
 
 export type Seal = {
   readonly tails: readonly SealedTail[]
@@ -135,11 +133,9 @@ function bytesOf(entries: readonly string[]): number {
   return bytes
 }
 
-/*
- * Items of one second and priority join in the order in which they came, because what rows hold came before what the
- * record holds. So a seal takes all entries of a second and priority or none, a move takes those along that are in the
- * record for its second, and entries that go back to the record go to its front.
- */
+// Items of one second and priority join in the order in which they came, because what rows hold came before what the
+// record holds. So a seal takes all entries of a second and priority or none, a move takes those along that are in the
+// record for its second, and entries that go back to the record go to its front.
 
 /**
  * An id leads to the rows of this many seals. A push may know of 16 seals fewer than there are; one more may be under

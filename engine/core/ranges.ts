@@ -1,7 +1,5 @@
-/*
- * Sets of sequence numbers, as sorted half-open ranges that neither overlap nor touch. `normalised` and `union` make
- * them so from any ranges; the others rely on it.
- */
+// Sets of sequence numbers, as sorted half-open ranges that neither overlap nor touch. `normalised` and `union` make
+// them so from any ranges; the others rely on it.
 
 export type Range = { readonly from: number; readonly to: number }
 export type Ranges = readonly Range[]

@@ -1,3 +1,7 @@
+// The record of a queue as the engine thinks of it, and what follows from its fields alone. Races are settled where it
+// is written: a fenced write passes only on the version it has seen; appends, claims and acknowledgements change it
+// beside the fence, each under its own conditions, and are counted.
+
 import { spanOfAll } from './item.ts'
 import { IN_FLIGHT_MAX, MARKS_KEPT } from './limits.ts'
 import {
@@ -11,12 +15,6 @@ import {
   union,
 } from './ranges.ts'
 import { type Configuration, roomOf } from './settings.ts'
-
-/*
- * The record of a queue as the engine thinks of it, and what follows from its fields alone. Races are settled where it
- * is written: a fenced write passes only on the version it has seen; appends, claims and acknowledgements change it
- * beside the fence, each under its own conditions, and are counted.
- */
 
 /** Immutable: a decision makes a new one, and `fencedUpdate` writes the difference, never a whole lane or record. */
 export type QueueRecord = {
@@ -207,7 +205,7 @@ export const reconfigured = (record: QueueRecord, configuration: Configuration):
   room: record.room + roomOf(configuration) - roomOf(record.configuration),
 })
 
-// Of one lane.
+// What follows from one lane.
 
 export const endOf = ({ sealed, tail }: Lane): number => sealed + spanOfAll(tail)
 
@@ -225,7 +223,7 @@ export function deliveriesOf(lane: Lane, sequence: number): number {
   return 0
 }
 
-// Of the whole record.
+// What follows from the whole record.
 
 /** Lanes in the order that a pop serves them. */
 export function lanesInOrder(record: QueueRecord): [number, Lane][] {
@@ -302,7 +300,7 @@ export function markAfter(record: QueueRecord, version: number): string | undefi
   return at < 0 ? undefined : record.marks.slice(at, at + MARK_CHARACTERS)
 }
 
-// Of stretches and locks.
+// What follows from stretches of items, and from locks.
 
 export const stretchesOf = (priority: number, ranges: Ranges): Stretch[] =>
   ranges.map(({ from, to }) => ({ priority, from, to }))
@@ -318,12 +316,10 @@ export const isLive = (lock: Lock, nowMs: number): boolean => lock.expiresAtMs >
 export const isExpired = (lock: Lock, nowMs: number): boolean =>
   !isDone(lock) && !isLive(lock, nowMs)
 
-/*
- * A record has one timer, `checkAt`. If a consumer may wait for it (a lock that ends), it is *prompt*, and `Wake`
- * comes for it within a second or so. If no consumer waits (a reminder, an empty queue that can go), it is *patient*:
- * Wake does not stay awake for it, and the sweep that runs each minute comes for it. Times are whole milliseconds, so
- * half a millisecond can say which kind it is: in the index, without another attribute, and to engines of any age.
- */
+// A record has one timer, `checkAt`. If a consumer may wait for it (a lock that ends), it is *prompt*, and `Wake`
+// comes for it within a second or so. If no consumer waits (a reminder, an empty queue that can go), it is *patient*:
+// Wake does not stay awake for it, and the sweep that runs each minute comes for it. Times are whole milliseconds, so
+// half a millisecond can say which kind it is: in the index, without another attribute, and to engines of any age.
 
 /**
  * The stream must announce a prompt timer that ends sooner than this. The sweep looks this far ahead and comes

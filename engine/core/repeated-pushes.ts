@@ -1,16 +1,14 @@
+// How a push that comes again is known again. The record has a note of each push with a key; a seal writes a receipt of
+// it into a separate row, and after that the note may leave. So a key is new, noted, in a receipt, or over. A push looks
+// for the receipt before it writes, and its write passes only without the note: if notes have left in between, their
+// marks tell whether its key may have been among them. Of the inbox, which delivers in order, the record remembers the
+// last message alone.
+
 import type { PutCommandInput } from '@aws-sdk/lib-dynamodb'
 import { decodeReference, encodeTime, isReference, spanOf, TIME_DIGITS, tagOf } from './item.ts'
 import { HASH_CHARACTERS, receiptKey } from './keys.ts'
 import { IDEMPOTENCY_TTL_SECONDS, NOTE_MARKS_KEPT } from './limits.ts'
 import { EPOCH_CHARACTERS, type Lane, type NotesMoved, type QueueRecord } from './record.ts'
-
-/*
- * How a push that comes again is known again. The record has a note of each push with a key; a seal writes a receipt of
- * it into a separate row, and after that the note may leave. So a key is new, noted, in a receipt, or over. A push looks
- * for the receipt before it writes, and its write passes only without the note: if notes have left in between, their
- * marks tell whether its key may have been among them. Of the inbox, which delivers in order, the record remembers the
- * last message alone.
- */
 
 /** Expired notes that any fenced write removes beside its own work: about as many as a record has. */
 const NOTES_PER_WRITE = 25
@@ -25,16 +23,14 @@ const NOTES_OLD_MS = 60 * 60_000
  */
 const CLOCKS_APART_SECONDS = 60 * 60
 
-/*
- * Each note is a separate attribute, named by a dot and the hash of the key, so that an append can make it blindly:
- *   <hash of the body: 22> <pushed at: 8 base-36 digits of ms> <tag: 4> <places>
- *     [! <seconds it is remembered>] [@ <seals>]
- * The tag is random: by it, an append whose answer was lost knows its note from another append's with the same key.
- * The places, with commas between them, say where the push's items begin in each lane:
- *   <priority> . <anchor> [. <offset>]    this many items after the append's first entry, which is in the tail
- *   <priority> : <epoch: 8> <number>      the number itself, once that entry is no longer in the tail
- * An append cannot know the number. A fenced write that takes the entry off the tail knows it and writes it down.
- */
+// Each note is a separate attribute, named by a dot and the hash of the key, so that an append can make it blindly:
+//   <hash of the body: 22> <pushed at: 8 base-36 digits of ms> <tag: 4> <places>
+//     [! <seconds it is remembered>] [@ <seals>]
+// The tag is random: by it, an append whose answer was lost knows its note from another append's with the same key.
+// The places, with commas between them, say where the push's items begin in each lane:
+//   <priority> . <anchor> [. <offset>]    this many items after the append's first entry, which is in the tail
+//   <priority> : <epoch: 8> <number>      the number itself, once that entry is no longer in the tail
+// An append cannot know the number. A fenced write that takes the entry off the tail knows it and writes it down.
 
 /** In a lane, where a push begins. */
 export type Place = { readonly epoch: string; readonly start: number }
@@ -114,18 +110,18 @@ function decodePlace(text: string): [number, Offset | Place] {
 export const isSameNote = (recorded: string, sent: string): boolean =>
   recorded.slice(0, PLACES_AT) === sent.slice(0, PLACES_AT)
 
-// How long a note stays.
+// How long a key is remembered, and how long its note stays.
 
 /** When the note is forgotten, in seconds, as in a receipt. */
 export const ttlOf = ({ pushedAtMs, ttlSeconds }: Note): number =>
   Math.ceil(pushedAtMs / 1000) + ttlSeconds
 
 /** DynamoDB deletes receipts days late, and no process deletes a note on time: past its time, a key counts as new. */
-export const isOver = (ttl: number, nowMs: number): boolean => ttl <= nowMs / 1000
+export const isForgotten = (ttl: number, nowMs: number): boolean => ttl <= nowMs / 1000
 
 /** Over by any process's clock. */
-export const isLongOver = (note: Note, nowMs: number): boolean =>
-  isOver(ttlOf(note) + CLOCKS_APART_SECONDS, nowMs)
+export const isLongForgotten = (note: Note, nowMs: number): boolean =>
+  isForgotten(ttlOf(note) + CLOCKS_APART_SECONDS, nowMs)
 
 /** Whether notes have stayed long because no seal came: every write pays for them. */
 export function hasOldNotes({ notes }: QueueRecord, nowMs: number): boolean {
@@ -137,7 +133,7 @@ export function hasOldNotes({ notes }: QueueRecord, nowMs: number): boolean {
 /** A fenced write also removes notes that ended long ago: their keys count as new, and need no receipt. */
 export function withoutExpired(record: QueueRecord, nowMs: number): QueueRecord {
   if (!hasOldNotes(record, nowMs)) return record
-  const expired = [...record.notes].filter(([, note]) => isLongOver(decodeNote(note), nowMs))
+  const expired = [...record.notes].filter(([, note]) => isLongForgotten(decodeNote(note), nowMs))
   const hashes = expired.slice(0, NOTES_PER_WRITE).map(([hash]) => hash)
   return withoutNotes(record, hashes, NOTE_MARKS_KEPT)
 }
@@ -164,7 +160,7 @@ export function withoutNotes(
   return { ...record, notes, tailBytes, moved: { forgotten, marks } }
 }
 
-// Whether a note may have left since.
+// Whether a note may have left the record since we looked for its receipt: marks of those that have left tell.
 
 /** A key's mark, once its note has left. Two keys may have the same mark: then the push looks closer. */
 export const markOf = (keyHash: string): string => keyHash.slice(0, NOTE_MARK_CHARACTERS)
@@ -193,7 +189,7 @@ export function mayHaveLeft(
 export const hasLostCount = (seen: QueueRecord, now: QueueRecord): boolean =>
   now.born === seen.born && now.moved.forgotten > movedSoFar(seen.moved)
 
-// Where the push's items are.
+// Where the items of a noted push are: its note gives their places, so that a repetition gets the same ids.
 
 /**
  * Where the push's items are. A lane is missing if an older engine, which knows no notes, took its entries off the
@@ -294,7 +290,7 @@ export function receiptRows(
   for (const keyHash of keyHashes) {
     const note = decodeNote(record.notes.get(keyHash) as string)
     const ttl = ttlOf(note)
-    if (isLongOver(note, nowMs)) continue
+    if (isLongForgotten(note, nowMs)) continue
     const places = [...placesOf(record, note)]
     rows.push({
       ...receiptKey(record.queue, keyHash),
@@ -317,7 +313,7 @@ export function receiptRows(
  * process paused. Then the receipt of the new push must stay.
  */
 export const mayHaveSuccessor = ({ ttl }: Pick<Receipt, 'ttl'>, nowMs: number): boolean =>
-  isOver(ttl - CLOCKS_APART_SECONDS, nowMs)
+  isForgotten(ttl - CLOCKS_APART_SECONDS, nowMs)
 
 /** Until when none of these has one. */
 export const withoutSuccessorUntilMs = (rows: readonly Receipt[]): number =>
@@ -331,13 +327,11 @@ export const putUnlessSucceeded = (row: Receipt): Omit<PutCommandInput, 'TableNa
   ExpressionAttributeValues: { ':ttl': row.ttl },
 })
 
-/*
- * How far a queue has come with the messages of the inbox, as one text in its record:
- *   <which inbox: 6> <sequence number: 40 digits> <applied at: 8 base-36 digits of ms>
- * SQS counts up within a group, in numbers of up to 128 bits. As texts of equal length they compare like the
- * numbers. The time at the end never decides: a text without it sorts before the same text with it. The numbers of
- * one inbox say nothing about those of another, such as one that was made again in its place.
- */
+// How far a queue has come with the messages of the inbox, as one text in its record:
+//   <which inbox: 6> <sequence number: 40 digits> <applied at: 8 base-36 digits of ms>
+// SQS counts up within a group, in numbers of up to 128 bits. As texts of equal length they compare like the
+// numbers. The time at the end never decides: a text without it sorts before the same text with it. The numbers of
+// one inbox say nothing about those of another, such as one that was made again in its place.
 
 /** A message's place: texts of one inbox compare as their numbers do. */
 export type Sequence = string

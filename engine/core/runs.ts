@@ -1,14 +1,12 @@
+// Where the items of a lane lie, as far as the record knows: it reads nothing. The record remembers what seals leave
+// behind as runs: numbers next to each other that lie in the same kind of place. There are few of them, because every
+// write is billed by the whole record, so runs that are too many become coarser: neighbours join, and what lay in
+// different places is then known less well. Nothing is read or deleted by runs. They say which segments are worth
+// offloading, and what to tell.
+
 import { decodeReference, isReference, spanOf } from './item.ts'
 import { intersect, none, normalised, type Range, type Ranges, subtract } from './ranges.ts'
 import { endOf, type Lane, type Run, type SealedPlace, segmentOf } from './record.ts'
-
-/*
- * Where the items of a lane lie, as far as the record knows: it reads nothing. The record remembers what seals leave
- * behind as runs: numbers next to each other that lie in the same kind of place. There are few of them, because every
- * write is billed by the whole record, so runs that are too many become coarser: neighbours join, and what lay in
- * different places is then known less well. Nothing is read or deleted by runs. They say which segments are worth
- * offloading, and what to tell.
- */
 
 /**
  * Runs of a record, shared by its lanes: four bytes each, twelve for the only one of a lane, so less than a

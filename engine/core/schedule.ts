@@ -1,6 +1,12 @@
+// A recurring schedule: what a caller may put, the times at which it is due, and which occurrences the sweeper pushes
+// now. It is due by a calendar or at a fixed interval, until it ends; while it is paused, or its occurrence waits for
+// room, its times go by, and its own rule says which of the missed ones still count. All times come from the caller,
+// none from a clock. Each occurrence is later than the one before, whatever the clock says, so two sweepers that push
+// for one schedule, or one whose clock has gone back, push no occurrence twice.
+
 import type { Cron } from 'croner'
-import type { QueueError } from '../../shared/errors.ts'
-import { checkMs, checkPush, invalid } from './check-requests.ts'
+import { invalid, type QueueError } from '../../shared/errors.ts'
+import { checkMs, checkPush } from './check-requests.ts'
 import { CRON_CHARACTERS_MAX, EVERY_SECONDS_MAX, EVERY_SECONDS_MIN } from './limits.ts'
 
 /**
@@ -14,14 +20,6 @@ export const MISSED_ALL_MAX = 1_000
 
 /** The last second of the year 9999: beyond it, calendars and date formats disagree. */
 const SCHEDULED_UNTIL_MS = Date.UTC(9999, 11, 31, 23, 59, 59)
-
-/*
- * A recurring schedule: what a caller may put, the times at which it is due, and which occurrences the sweeper pushes
- * now. It is due by a calendar or at a fixed interval, until it ends; while it is paused, or its occurrence waits for
- * room, its times go by, and its own rule says which of the missed ones still count. All times come from the caller,
- * none from a clock. Each occurrence is later than the one before, whatever the clock says, so two sweepers that push
- * for one schedule, or one whose clock has gone back, push no occurrence twice.
- */
 
 /** What happens to occurrences that were missed, because the stack was down or the schedule paused. */
 export type Missed = 'skip' | 'one' | 'all'

@@ -1,3 +1,8 @@
+// What a queue can be set to, where its settings come from (the queue's own, those of the longest prefix that fits, or
+// the defaults), and how its record holds them. Revisions settle races: a queue's own settings win over patterns that
+// were changed at the same time, newer patterns win over older ones, and a limit's slot is good only for the very limit
+// for which it was taken.
+
 import {
   type GuardLimit,
   guardNames,
@@ -7,16 +12,9 @@ import {
   settingsFrom,
 } from '../../rate/core/settings.ts'
 import { isDeadLetterQueue } from '../../shared/bounds.ts'
-import { QueueError } from '../../shared/errors.ts'
+import { invalid, QueueError } from '../../shared/errors.ts'
 import { snakeCase } from '../../shared/wire.ts'
 import { ITEM_TTL_SECONDS_MAX, MAX_DELIVERIES_MAX, SEGMENT_SIZE_DEFAULT } from './limits.ts'
-
-/*
- * What a queue can be set to, where its settings come from (the queue's own, those of the longest prefix that fits, or
- * the defaults), and how its record holds them. Revisions settle races: a queue's own settings win over patterns that
- * were changed at the same time, newer patterns win over older ones, and a limit's slot is good only for the very limit
- * for which it was taken.
- */
 
 /** Offloading holds a segment in memory: 250 items of 256 KiB are 64 MB. */
 export const SEGMENT_SIZE_MAX = 250
@@ -193,10 +191,7 @@ function limitFrom(field: string, input: LimitInput): GuardLimit {
   }
 }
 
-const invalid = (field: string, message: string): QueueError =>
-  new QueueError('INVALID_PARAMETER', message, { field })
-
-// What follows from a configuration.
+// What follows from a configuration: its tag, its room, and which slots are good for its limits.
 
 /**
  * The row that counts a limit's calls tells newer settings by this number. It grows with every change of the
@@ -231,7 +226,7 @@ export const isGoodFor = (pass: Pass, limit: GuardLimit | undefined): boolean =>
   pass === 'free' ||
   (pass !== undefined && guardNames.every((name) => pass[name] === limit[name]))
 
-// The settings of prefixes.
+// Settings of prefixes (patterns) apply to queues that have none of their own.
 
 export type QueuePattern = PatternOf<QueueSettings>
 export type QueuePatternInput = PatternOf<ConfigurationChange>
@@ -284,7 +279,7 @@ export function repatterned(
 const textOf = ({ patternsRevision: _, ...configuration }: Configuration): string =>
   JSON.stringify(encodeConfiguration(configuration))
 
-// Settings as the record holds them.
+// Settings as the record holds them, in few bytes, because every write pays for them.
 
 /** [requests, window], and the burst of a smooth limit. */
 type StoredLimit = [number, number] | [number, number, number]

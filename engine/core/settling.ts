@@ -1,3 +1,8 @@
+// What becomes of items at the end of a lock, or of a part of one: they are settled, so that the head moves over them
+// or they become holes; they come back to the front at once or, from a retry lock, later; or they are dead and wait,
+// invisible, for their move to the dead-letter queue. All of it changes the record under the fence, and only what is
+// unsettled: whatever an earlier write has settled stays so.
+
 import { isDeadLetterQueue } from '../../shared/bounds.ts'
 import { entryBytes, isReference, spanOf } from './item.ts'
 import { ENTRIES_PER_SEAL } from './limits.ts'
@@ -24,13 +29,6 @@ import {
   unsettledIn,
   withLane,
 } from './record.ts'
-
-/*
- * What becomes of items at the end of a lock, or of a part of one: they are settled, so that the head moves over them
- * or they become holes; they come back to the front at once or, from a retry lock, later; or they are dead and wait,
- * invisible, for their move to the dead-letter queue. All of it changes the record under the fence, and only what is
- * unsettled: whatever an earlier write has settled stays so.
- */
 
 /** Pieces of delivery counts in a record (some 20 bytes each), shared by its lanes; beyond them each lane has one. */
 export const DELIVERY_PIECES_MAX = 2_000
@@ -138,7 +136,7 @@ function without<T extends Range>(list: readonly T[], ranges: Ranges): T[] {
   return list.flatMap((piece) => subtract([piece], ranges).map((rest) => ({ ...piece, ...rest })))
 }
 
-// Counts of deliveries.
+// A lane counts the deliveries of items that came back, as ranges with one count each.
 
 /** Counts one more delivery of these items: returns their new counts, and all counts of the lane. */
 function delivered(record: QueueRecord, lane: Lane, ranges: Ranges) {
@@ -191,7 +189,7 @@ function inOrder<T extends { readonly from: number }>(list: readonly T[]): T[] {
   return [...list].sort((a, b) => a.from - b.from)
 }
 
-// Settled entries leave the tail.
+// Settled entries leave the front of the tail.
 
 /**
  * Drops settled items from the front of the tail, as a prefix. It stops at a reference: that is
@@ -257,12 +255,10 @@ export const isRetry = (lockId: string): boolean =>
 /** Whether pops of an exclusive queue pass this lock. */
 export const isOvertaken = (lockId: string): boolean => lockId.startsWith(OVERTAKEN_LOCK)
 
-/*
- * Items that were released with a delay wait in a *retry lock*: a lock without a holder, whose id no caller knows.
- * When its time is over it ends as any other lock does, so the items keep their places and their counts. Its id
- * marks it: an engine that does not know retries keeps the id, whatever it does to the lock, and treats it as a
- * lock that nobody ever settles.
- */
+// Items that were released with a delay wait in a *retry lock*: a lock without a holder, whose id no caller knows.
+// When its time is over it ends as any other lock does, so the items keep their places and their counts. Its id
+// marks it: an engine that does not know retries keeps the id, whatever it does to the lock, and treats it as a
+// lock that nobody ever settles.
 
 /** Retry locks (some 40 bytes each) that a record has before releases share them: 1 KB, or a write unit. */
 export const RETRY_LOCKS_APART = 16

@@ -1,3 +1,7 @@
+// The record as it lies in the table: every attribute of its row, in one type, and what each stands for. Attribute names
+// are short because every write is billed by the record's size, and what is empty is absent. A record in a format that
+// this version does not know is refused as a whole.
+
 import { QueueError } from '../../shared/errors.ts'
 import { queueOfRecordKey } from './keys.ts'
 import { noneScheduled, rowOfShort } from './later.ts'
@@ -19,12 +23,6 @@ import {
 } from './record.ts'
 import { noneMoved } from './repeated-pushes.ts'
 import { decodeConfiguration, defaultConfiguration, type StoredConfiguration } from './settings.ts'
-
-/*
- * The record as it lies in the table: every attribute of its row, in one type, and what each stands for. Attribute names
- * are short because every write is billed by the record's size, and what is empty is absent. A record in a format that
- * this version does not know is refused as a whole.
- */
 
 export type StoredRecord = {
   pk: string
@@ -175,7 +173,7 @@ export const encodeReminder = ({ times, taken, sinceMs }: Reminder): [number, nu
   sinceMs,
 ]
 
-// Lanes.
+// How a lane is stored.
 
 type StoredLane = {
   e: string
@@ -294,7 +292,7 @@ const places = Object.fromEntries(
   Object.entries(letters).map(([place, letter]) => [letter, place as Run['in']]),
 )
 
-// Locks.
+// How locks are stored, live ones and those that have ended.
 
 export type StoredLock =
   /** A claim: one stretch, whose start is under the same lock id in `F`. */

@@ -1,3 +1,7 @@
+// What others may know of a queue: pages of its items, its counts, and, by events, how it has changed. Pages and counts
+// follow from one image of the record; changes follow from two, before and after a write. Readers see what is neither
+// settled nor dead, and nothing of a lock that was acknowledged and waits to be folded.
+
 import { QueueError } from '../../shared/errors.ts'
 import { endsUnacknowledged, isReminded, letsExpireAgain, letsLockAgain } from './fence.ts'
 import { isReference, pushedAtMsOf, spanOf } from './item.ts'
@@ -32,13 +36,7 @@ import {
 import { longestInS3, type Stored, storedIn } from './runs.ts'
 import { blockedUntilMs, isRetry, isWorkedOn, retriesIn } from './settling.ts'
 
-/*
- * What others may know of a queue: pages of its items, its counts, and, by events, how it has changed. All of it follows
- * from one image of the record, or from two: before and after a write. Readers see what is
- * neither settled nor dead, and nothing of a lock that was acknowledged and waits to be folded.
- */
-
-// Pages.
+// A page of items begins where the cursor says, and goes through the lanes in the order of pops or backwards.
 
 /** From the front, in the order of pops, or backwards from the end. */
 export type BrowseOrder = 'oldest' | 'newest'
@@ -103,7 +101,7 @@ export function lanesFrom(
   })
 }
 
-// Counts and times.
+// What a queue's state tells: counts of its items, and times that matter to its readers.
 
 /** The numbers of a lane that readers see: not settled, not dead, and not in an acknowledged lock. */
 export function visibleIn(record: QueueRecord, lane: Lane): Ranges {
@@ -248,7 +246,7 @@ function entryAt(lane: Lane, wanted: number): string | undefined {
   return undefined
 }
 
-// Changes.
+// What happened between two images of a record, as the events that tell it.
 
 /** A change to a queue that others may want to know about. */
 export type Transition =

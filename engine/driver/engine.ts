@@ -194,7 +194,7 @@ function sentOf(transacted: Transacted): Sent {
 }
 
 /** How often we send one fenced write whose answers get lost; after that, the store is out of reach. */
-const SENDINGS_MAX = 4
+const FENCED_SENDINGS_MAX = 4
 const RESEND_AFTER_MS = 50
 
 /**
@@ -210,7 +210,7 @@ async function settled(
 ): Promise<CommittedBeside> {
   const { queue } = change.before
   let cause: unknown
-  for (let sending = 1; sending <= SENDINGS_MAX; sending += 1) {
+  for (let sending = 1; sending <= FENCED_SENDINGS_MAX; sending += 1) {
     const first = sending === 1
     const sent = await send().catch((error: unknown) => {
       throw first ? error : outcomeUnknown(queue, error)

@@ -22,6 +22,9 @@ type Stores = { readonly dynamo: Dynamo; readonly objects: Objects }
 /** Items a part, largest first: a row must hold a whole part. */
 const PART_SIZES = [BATCH_PART_ITEMS, 50, 20, 10, 5, 2, 1]
 
+/** Batches that one call writes at a time, so that it is quick and floods no table. */
+export const BATCHES_AT_ONCE = 8
+
 /** Stores the entries under a fresh id. The reference, once it is appended, makes them part of the queue. */
 export async function writeBatch(
   { dynamo, objects, random }: Stores & { readonly random: Random },

@@ -43,7 +43,7 @@ const PARTS_AT_ONCE = 8
 type Held = {
   /** Loads from S3 that found nothing. */
   missed: number
-  readonly places: Places
+  readonly places: ItemPlaces
   readonly segments: BoundedCache<ReadonlyMap<number, Fact>>
   readonly parts: BoundedCache<readonly string[]>
 }
@@ -86,7 +86,7 @@ export class ItemReader {
     // item; two of each kind, because a batch may reach over a segment's end.
     const held: Held = {
       missed: 0,
-      places: new Places(record.queue),
+      places: new ItemPlaces(record.queue),
       segments: new BoundedCache(2),
       parts: new BoundedCache(1 + PARTS_AT_ONCE),
     }
@@ -309,7 +309,7 @@ type Part = BatchPart & { readonly at: number }
  * The names under which a read of one queue remembers segments and parts of batches. Neighbours have the same name,
  * often a hundred items in a row, so we keep the one made for the item before.
  */
-export class Places {
+export class ItemPlaces {
   readonly #queue: string
   #segment: { readonly lane: Lane; readonly number: number; readonly key: string } | undefined
   #part: (BatchPart & { readonly text: string }) | undefined

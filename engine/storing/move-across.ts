@@ -227,8 +227,8 @@ function othersLike(engine: Engine, to: string, error: unknown): IsStuck | undef
   return (priority) => !target.lanes.has(priority)
 }
 
-/** Items moved in one transaction: a part of a batch. */
-const ITEMS_PER_MOVE = 100
+/** Dead letters that one transaction moves, there or back: a part of a batch. */
+export const ITEMS_PER_MOVE = 100
 /** 2,000 dead items at the most, one by one, and some lost races. */
 const MOVES_MAX = 2_100
 const LOSSES_MAX = 12

@@ -14,6 +14,7 @@ import {
   entryBytes,
   isReference,
   isTimed,
+  REFERENCE_BYTES,
   tagOf,
 } from '../core/item.ts'
 import {
@@ -28,11 +29,17 @@ import {
   scheduledId,
 } from '../core/later.ts'
 import { INLINE_BYTES_MAX } from '../core/limits.ts'
-import type { Joining } from '../core/plan-join.ts'
+import type { JoiningEntry } from '../core/plan-join.ts'
 import { EPOCH_CHARACTERS, type Lane, newLane, type QueueRecord } from '../core/record.ts'
 import { type Configuration, defaultConfiguration } from '../core/settings.ts'
 import type { Engine } from '../driver/engine.ts'
-import { BatchParts, deleteBatch, partsIn, writeBatch } from '../requests/batches.ts'
+import {
+  BATCHES_AT_ONCE,
+  BatchParts,
+  deleteBatch,
+  partsIn,
+  writeBatch,
+} from '../requests/batches.ts'
 
 export type Prepared = {
   readonly addition: Append
@@ -62,11 +69,6 @@ export async function prepare(
     pushedAtMs: nowMs,
   }
 }
-
-/** About what a reference adds to the tail; a smaller group of items stays as it is. */
-const REFERENCE_BYTES = 48
-/** Batches written at a time, so that a push to many lanes, or a pop that joins them, is quick and floods no table. */
-const BATCHES_AT_ONCE = 8
 
 /** The lanes' entries, each lane's in a batch of its own where that makes the record smaller. */
 export async function byReference(
@@ -188,7 +190,7 @@ export type ToJoin = {
 export async function entriesToJoin(
   engine: Engine,
   queue: string,
-  joining: readonly Joining[],
+  joining: readonly JoiningEntry[],
 ): Promise<ToJoin | undefined> {
   const lanes = new Map<number, string[]>()
   const spent: string[] = []
@@ -221,7 +223,7 @@ export async function entriesToJoin(
 async function laneEntries(
   engine: Engine,
   queue: string,
-  one: Joining,
+  one: JoiningEntry,
 ): Promise<readonly string[] | undefined> {
   const { due, entry, indexes } = one
   if (!isReference(entry)) {

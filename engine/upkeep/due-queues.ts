@@ -3,7 +3,7 @@
 // it, read strongly, and whoever visits it looks at its own timer again. What cannot be read is reported, and holds up
 // no others.
 
-import type { Row } from '../../aws/dynamo.ts'
+import { BATCH_GET_KEYS_MAX, type Row } from '../../aws/dynamo.ts'
 import { CHECK_INDEX, type Key } from '../../aws/table.ts'
 import { patternsWalkKey, queueOfRecordKey, queueOfSchedules } from '../core/keys.ts'
 import { isPatient, NEAR_MS } from '../core/record.ts'
@@ -46,7 +46,7 @@ export type Unreadable =
   /** The time is up, and there may be more. */
   | { readonly kind: 'cut' }
 
-export type Found = DueQueue | DueSchedules | NextQueue | DuePatterns | Unreadable
+export type FoundDue = DueQueue | DueSchedules | NextQueue | DuePatterns | Unreadable
 
 export type Timer = Key & { readonly dueMs: number }
 
@@ -60,7 +60,7 @@ export async function* dueQueues(
   shards: readonly number[],
   mayGoOn: () => boolean,
   isWanted: (due: Timer) => boolean = () => true,
-): AsyncGenerator<Found> {
+): AsyncGenerator<FoundDue> {
   const first = Math.floor(engine.random() * shards.length)
   for (const shard of [...shards.slice(first), ...shards.slice(0, first)]) {
     // One for all pages: DynamoDB refuses a page that begins outside its range, as it may after a clock was set back.
@@ -90,9 +90,6 @@ export async function* dueQueues(
   }
 }
 
-/** As many as one BatchGetItem reads. */
-const PAGE_QUEUES = 100
-
 /** The due timers and, from the same request, those that are due soon. */
 async function duePage(
   engine: Engine,
@@ -105,7 +102,7 @@ async function duePage(
     KeyConditionExpression: '#s=:s AND checkAt<=:until',
     ExpressionAttributeNames: { '#s': 'shard' },
     ExpressionAttributeValues: { ':s': shard, ':until': untilMs },
-    Limit: PAGE_QUEUES,
+    Limit: BATCH_GET_KEYS_MAX,
     ...(from !== undefined && { ExclusiveStartKey: from }),
   })
   return { rows: rows.map(timerOf), next }

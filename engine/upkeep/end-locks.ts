@@ -23,7 +23,7 @@ import {
   type DueQueue,
   type DueSchedules,
   dueQueues,
-  type Found,
+  type FoundDue,
   sideBySide,
   type Timer,
   type Unreadable,
@@ -78,7 +78,7 @@ export async function endLocks(
   const mayGoOn = (): boolean => report.queues < queuesMax && engine.clock.nowMs() < deadlineMs
   let isCut = false
   let patternsAreDue = false
-  const endLocksOf = async (due: Found): Promise<void> => {
+  const endLocksOf = async (due: FoundDue): Promise<void> => {
     if (due.kind === 'patterns') {
       patternsAreDue = true
       return

@@ -7,7 +7,7 @@ import { QueueError } from '../../shared/errors.ts'
 import { announced, lacksTimer, waitsForSomebody } from '../core/fence.ts'
 import { timersKey } from '../core/keys.ts'
 import { SHARDS } from '../core/limits.ts'
-import { endThose, hasAny, isOver } from '../core/locks.ts'
+import { endThose, hasAny, isToEnd } from '../core/locks.ts'
 import type { QueueRecord } from '../core/record.ts'
 import { attempts } from '../driver/attempts.ts'
 import { again, answer, asStored, done } from '../driver/decision.ts'
@@ -51,7 +51,7 @@ export async function announceWaiting(
     if (page === undefined) break
     report.queues += page.records.length + page.unread.length
     for (const { queue, error } of page.unread) skipped(engine, 'announce', queue, error, report)
-    const over = isOver(engine.clock.nowMs(), consumersAreGone)
+    const over = isToEnd(engine.clock.nowMs(), consumersAreGone)
     const waiting = page.records.filter(
       (record) => waitsForSomebody(record) || hasAny(record, over),
     )
@@ -89,7 +89,7 @@ function announce(engine: Engine, seen: QueueRecord, consumersAreGone: boolean):
   const course = { from: asStored(seen), attemptsMax: ANNOUNCE_ATTEMPTS_MAX }
   return attempts<boolean>(engine, seen.queue, course, ({ record, nowMs }) => {
     if (record === undefined) return answer(false)
-    const over = isOver(nowMs, consumersAreGone)
+    const over = isToEnd(nowMs, consumersAreGone)
     const freed = endThose(record, over, nowMs)
     const waits = waitsForSomebody(freed)
     // Somebody has a live lock, whose end will make the event.

@@ -1,3 +1,9 @@
+// The inbox's messages of one queue, applied in their order, each once. The record knows the number of the last one
+// that it has applied: a push notes its own number in the same write as its items, and a message that is refused notes
+// it in the transaction that puts its items into the dead letters. So however often SQS delivers a message, and in
+// however many processes at once, only one of these writes passes. None overtakes another: the first that has to wait
+// (no room yet, the queue's limit, the store) ends the call, and its caller sends it again with all behind it.
+
 import { deadLetterQueueOf, isDeadLetterQueue } from '../../shared/bounds.ts'
 import { checkQueueId, QueueError } from '../../shared/errors.ts'
 import { randomText } from '../../shared/system.ts'
@@ -26,12 +32,6 @@ import { moveLanesBeside } from '../storing/move-across.ts'
 import type { Applied, ApplyingVerbs, InboxMessage } from '../upkeep-verbs.ts'
 import { appendPushes, recordOf } from './push.ts'
 import { answerKnown, callsOf, type PushOutcome } from './push-calls.ts'
-
-// The inbox's messages of one queue, applied in their order, each once. The record knows the number of the last one
-// that it has applied: a push notes its own number in the same write as its items, and a message that is refused notes
-// it in the transaction that puts its items into the dead letters. So however often SQS delivers a message, and in
-// however many processes at once, only one of these writes passes. None overtakes another: the first that has to wait
-// (no room yet, the queue's limit, the store) ends the call, and its caller sends it again with all behind it.
 
 type ApplyRequest = NonNullable<Parameters<ApplyingVerbs['apply']>[2]>
 type Counts = { -readonly [Name in keyof Omit<Applied, 'error'>]: number }

@@ -1,3 +1,8 @@
+// Cancel; and how a call by ids comes to its answers, which a move and a purge by ids share. An id says where its item
+// is. The item waits, or a lock holds it, or it is gone; only a record that this call has read, or its own write, says
+// which. Expired locks that hold some of the items end first, as for a pop. Each write takes as many items as one can,
+// on condition that no claim has come past them, and the loop goes on with those that have no answer yet.
+
 import { checkQueueId } from '../../shared/errors.ts'
 import type { Guards } from '../core/fence.ts'
 import { doneLocks, endThose, foldDone, hasAny } from '../core/locks.ts'
@@ -28,11 +33,6 @@ import {
 import { changedAllTheSame, changeOf, type Engine, readRecord } from '../driver/engine.ts'
 import type { CancelResult } from '../item-verbs.ts'
 import { cancelScheduled } from './take-later.ts'
-
-// Cancel; and how a call by ids comes to its answers, which a move and a purge by ids share. An id says where its item
-// is. The item waits, or a lock holds it, or it is gone; only a record that this call has read, or its own write, says
-// which. Expired locks that hold some of the items end first, as for a pop. Each write takes as many items as one can,
-// on condition that no claim has come past them, and the loop goes on with those that have no answer yet.
 
 /**
  * Removes waiting items for good, with one write that needs nothing but the record. Another write removes scheduled

@@ -1,3 +1,9 @@
+// What callers and deployments do to a schedule: put, pause, resume, run, delete. Each change is one transaction, on
+// condition that the schedule's row is as we saw it; the sweeper may move it on at any time, and then we decide again.
+// After a lost answer the row tells: it has our tag; or the write can still land, and we send it again; or the row has
+// moved on without it; or somebody has changed it since, and nobody can tell. A deployment's change also has its fence
+// in the transaction, so a deployment that a newer one has replaced changes nothing.
+
 import { checkQueueId, QueueError } from '../../shared/errors.ts'
 import { idsOf } from '../core/append.ts'
 import { SCHEDULES_MAX } from '../core/limits.ts'
@@ -30,12 +36,6 @@ import {
   type WholeSchedule,
 } from './push-due.ts'
 import { append } from './send-append.ts'
-
-// What callers and deployments do to a schedule: put, pause, resume, run, delete. Each change is one transaction, on
-// condition that the schedule's row is as we saw it; the sweeper may move it on at any time, and then we decide again.
-// After a lost answer the row tells: it has our tag; or the write can still land, and we send it again; or the row has
-// moved on without it; or somebody has changed it since, and nobody can tell. A deployment's change also has its fence
-// in the transaction, so a deployment that a newer one has replaced changes nothing.
 
 /** A tag; or `*` for any schedule, as long as there is one. */
 type Match = { readonly ifMatch?: string | undefined }

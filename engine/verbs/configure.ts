@@ -1,3 +1,10 @@
+// Settings: those of one queue, and those of prefixes (patterns). A queue's own settings change with a fenced write of
+// its record, so two changes never mix; without a record, the change makes the first one. A queue knows the newest
+// revision of the patterns that it has seen, so settings that a process still remembers never replace newer ones. The
+// patterns are one row with a revision: they change as a whole, together with the request for the walk that gives them
+// to the queues that are there. After a lost answer, the row's mark and revision say whether the change is in; or that
+// nobody can tell.
+
 import type { Transacted } from '../../aws/dynamo.ts'
 import { isDeadLetterQueue } from '../../shared/bounds.ts'
 import { checkQueueId, QueueError } from '../../shared/errors.ts'
@@ -35,13 +42,6 @@ import {
 import { newRecord } from '../requests/append-update.ts'
 import { putFirst } from '../storing/make-lanes.ts'
 import type { DeployedPatterns } from '../upkeep-verbs.ts'
-
-// Settings: those of one queue, and those of prefixes (patterns). A queue's own settings change with a fenced write of
-// its record, so two changes never mix; without a record, the change makes the first one. A queue knows the newest
-// revision of the patterns that it has seen, so settings that a process still remembers never replace newer ones. The
-// patterns are one row with a revision: they change as a whole, together with the request for the walk that gives them
-// to the queues that are there. After a lost answer, the row's mark and revision say whether the change is in; or that
-// nobody can tell.
 
 /** The revision of the queue's own settings, or the tag of any settings (`tagOf`). */
 type Match = { readonly ifMatch?: number | string | undefined }

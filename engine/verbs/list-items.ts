@@ -1,3 +1,9 @@
+// Pages of items, taken by nobody: `browse` shows what waits, in the order of pops, and `scheduled` what is for later,
+// in the order of time. A page is made from one record, as it was read, and from rows that are read after it. Where
+// both have an entry, because a seal came in between, it counts once; where a row has gone because its items have
+// joined, it shows nothing. A cursor names the place of an item, so the next page goes on there even if the item is
+// gone.
+
 import { checkQueueId, QueueError } from '../../shared/errors.ts'
 import { present } from '../../shared/wire.ts'
 import { checkLimit, checkMs, checkPriority } from '../core/check-requests.ts'
@@ -59,12 +65,6 @@ import type {
 } from '../item-verbs.ts'
 import { behind, partitionOf, scheduledRows } from '../requests/later-rows.ts'
 import { entriesAt } from '../storing/write-entries.ts'
-
-// Pages of items, taken by nobody: `browse` shows what waits, in the order of pops, and `scheduled` what is for later,
-// in the order of time. A page is made from one record, as it was read, and from rows that are read after it. Where
-// both have an entry, because a seal came in between, it counts once; where a row has gone because its items have
-// joined, it shows nothing. A cursor names the place of an item, so the next page goes on there even if the item is
-// gone.
 
 type Browsing = {
   readonly priority: number | undefined

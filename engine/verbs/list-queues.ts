@@ -1,3 +1,9 @@
+// Queues as the directory index has them, shard by shard: the state of one, pages of many, and the walk that comes to
+// each. The index is a little late: it may still name a queue that was forgotten, and not yet one that was just made.
+// So lists and walks go by the records themselves. A record that cannot be read just now, or that a newer engine has
+// written, is named without its counts, and stands in the way of no other.
+
+import { BATCH_GET_KEYS_MAX } from '../../aws/dynamo.ts'
 import { DIRECTORY_INDEX } from '../../aws/table.ts'
 import { ID_RULE, isQueueId } from '../../shared/bounds.ts'
 import { checkQueueId, QueueError } from '../../shared/errors.ts'
@@ -33,11 +39,6 @@ import type {
   QueueState,
   QueueSummary,
 } from '../item-verbs.ts'
-
-// Queues as the directory index has them, shard by shard: the state of one, pages of many, and the walk that comes to
-// each. The index is a little late: it may still name a queue that was forgotten, and not yet one that was just made.
-// So lists and walks go by the records themselves. A record that cannot be read just now, or that a newer engine has
-// written, is named without its counts, and stands in the way of no other.
 
 /** Lanes whose first items we read at a time, to tell how old the oldest is. */
 const LANES_AT_ONCE = 16
@@ -202,9 +203,6 @@ function decodeListCursor(cursor: string, prefix: string): string {
   return queue
 }
 
-/** As many as one BatchGetItem reads. */
-const PAGE_QUEUES = 100
-
 /** How far a walk through all queues has come. */
 export type WalkPlace = { readonly shard: number; readonly after?: string }
 
@@ -227,7 +225,7 @@ export async function walkOn(
   prefix: string,
   { shard, after }: WalkPlace,
 ): Promise<WalkPage> {
-  const queues = await queuesIn(engine, shard, { prefix, after, limit: PAGE_QUEUES })
+  const queues = await queuesIn(engine, shard, { prefix, after, limit: BATCH_GET_KEYS_MAX })
   const { rows, unread: missing } = await engine.dynamo.getReadable(queues.map(recordKey), true)
   const unread = (missing?.keys ?? []).map(({ pk }) => ({
     queue: queueOfRecordKey(pk),
@@ -244,7 +242,7 @@ export async function walkOn(
     }
   }
   const last = queues.at(-1)
-  const isOver = queues.length < PAGE_QUEUES || last === undefined
+  const isOver = queues.length < BATCH_GET_KEYS_MAX || last === undefined
   if (!isOver) return { records, unread, next: { shard, after: last } }
   return { records, unread, next: walkToNextShard({ shard }) }
 }

@@ -1,3 +1,8 @@
+// Move by ids: to the end of another lane, to another queue, or to a later time. One write to the record, or one
+// transaction of two records, takes an item out and puts it there, so it is in one place at any time, and a write that
+// loses a race has done nothing. Scheduled items go another way (`take-later.ts`). The write that appends does not
+// learn the new places, so we look for them afterwards; the move stands, whether or not we find them.
+
 import { ID_RULE, isDeadLetterQueue, isQueueId } from '../../shared/bounds.ts'
 import { checkQueueId, QueueError, whyNot } from '../../shared/errors.ts'
 import { randomText } from '../../shared/system.ts'
@@ -43,11 +48,6 @@ import { byReference, discardBatches, discardUnlessOpen } from '../storing/write
 import { eachById, gapsOf } from './cancel.ts'
 import { type Moved, type Moving, type NotMoved, putOff } from './place-later.ts'
 import { rescheduled } from './take-later.ts'
-
-// Move by ids: to the end of another lane, to another queue, or to a later time. One write to the record, or one
-// transaction of two records, takes an item out and puts it there, so it is in one place at any time, and a write that
-// loses a race has done nothing. Scheduled items go another way (`take-later.ts`). The write that appends does not
-// learn the new places, so we look for them afterwards; the move stands, whether or not we find them.
 
 /**
  * Moves items by their ids, each independently. Waiting items go first, so that scheduled ones come behind them if all

@@ -1,3 +1,9 @@
+// Where items become scheduled by a move: waiting ones that are put off, and scheduled ones that change their place.
+// The write puts them into new rows, each of one second, whose keys no other write can use, because it takes the next
+// number of a seal; entries of the record's list that are due in the same second go along, so their order stays. If a
+// join, a seal or a cancel comes in between, the scheduled items have changed, and the write fails. Then the batches
+// that we have stored serve the next try, as long as their ids still lead to them.
+
 import type { Row } from '../../aws/dynamo.ts'
 import type { Expression } from '../../aws/table.ts'
 import { randomText } from '../../shared/system.ts'
@@ -18,7 +24,7 @@ import type { NamedItem } from '../core/named-items.ts'
 import { mustSealBefore, placesAlong } from '../core/plan-seal.ts'
 import { type QueueRecord, TIMED_FORMAT } from '../core/record.ts'
 import { busy, changeOf, commitBeside, type Engine, pause, readRecord } from '../driver/engine.ts'
-import { writeBatch } from '../requests/batches.ts'
+import { BATCHES_AT_ONCE, writeBatch } from '../requests/batches.ts'
 import {
   lowerTimer,
   partitionOf,
@@ -29,12 +35,6 @@ import {
 import { sealLater } from '../storing/copy-later.ts'
 import { ensureLane } from '../storing/make-lanes.ts'
 import { discardBatches, discardUnlessOpen, entriesAt } from '../storing/write-entries.ts'
-
-// Where items become scheduled by a move: waiting ones that are put off, and scheduled ones that change their place.
-// The write puts them into new rows, each of one second, whose keys no other write can use, because it takes the next
-// number of a seal; entries of the record's list that are due in the same second go along, so their order stays. If a
-// join, a seal or a cancel comes in between, the scheduled items have changed, and the write fails. Then the batches
-// that we have stored serve the next try, as long as their ids still lead to them.
 
 /** Where a move puts scheduled items, which stay scheduled. */
 export type NewPlace = {
@@ -257,8 +257,6 @@ async function placeIn(
  * one write takes, a row has 6 KB.
  */
 const TINY_BYTES = 128
-/** Batches written at a time, as for a push. */
-const BATCHES_AT_ONCE = 8
 
 /**
  * The entries of one new row. If they are large together, the items of each priority become a batch, because every

@@ -1,4 +1,10 @@
-import { type Found, isOver, passOverLocked, sortAll } from '../core/expiry.ts'
+// A claim: one blind write that takes the next items of one lane into a lock, whoever else takes some at the same time.
+// It writes first and reads then, which is safe because a lock keeps its items from being trimmed; a large claim reads
+// first, to take no more than fits an answer. If it loses, it tries again with the record that refused it, and after a
+// number of times leaves the pop to the fence. After a lost answer, its lock in the record says that it stands. It
+// takes blindly, so where items may expire, a second write removes those that have before it answers.
+
+import { type FoundByPop, hasExpired, passOverLocked, sortAll } from '../core/expiry.ts'
 import { recordKey } from '../core/keys.ts'
 import { ANSWER_BYTES_MAX } from '../core/limits.ts'
 import { type Claim, type PopCommand, planClaim } from '../core/plan-pop.ts'
@@ -31,12 +37,6 @@ import { claimUpdate } from '../requests/blind-updates.ts'
 import { isMoreThere } from '../storing/join-first.ts'
 import { acknowledged, itemsOf, lockOf, type Passing, STARVING_FROM } from './pop-take.ts'
 
-// A claim: one blind write that takes the next items of one lane into a lock, whoever else takes some at the same time.
-// It writes first and reads then, which is safe because a lock keeps its items from being trimmed; a large claim reads
-// first, to take no more than fits an answer. If it loses, it tries again with the record that refused it, and after a
-// number of times leaves the pop to the fence. After a lost answer, its lock in the record says that it stands. It
-// takes blindly, so where items may expire, a second write removes those that have before it answers.
-
 /** After this many lost claims the pop goes under the fence, where one writer always wins. */
 const CLAIMS_MAX = 12
 
@@ -65,7 +65,7 @@ export function decideClaim(
     stretches: [stretch],
     bytesMax: ANSWER_BYTES_MAX,
     next: (entries) =>
-      record.timed && entries.some((entry) => isOver(entry, record, view.nowMs))
+      record.timed && entries.some((entry) => hasExpired(entry, record, view.nowMs))
         ? underFence()
         : take(entries.length),
   }
@@ -145,7 +145,7 @@ function withoutExpired(
   engine: Engine,
   now: QueueRecord,
   claim: Claim,
-  found: Found,
+  found: FoundByPop,
   nowMs: number,
 ): Decision<Claimed> {
   const { over, kept, entries } = found

@@ -1,9 +1,16 @@
+// The ends of a pop under the fence: it takes the items that it has read, or finds nothing to take. Because it reads
+// first, items that cannot be read stay (rule 4). Where items may expire, one write takes those that have not and
+// passes over those that have; if all that it met have, it writes how far it has come, goes on behind them, and ends
+// after a number of such writes by saying that there may be more. An answer "empty" that acknowledges is one write as
+// well, on condition that nothing has become visible meanwhile. Also what all pops share: how items, locks and counts
+// are told.
+
 import { QueueError } from '../../shared/errors.ts'
 import { present } from '../../shared/wire.ts'
 import {
   type Bounds,
   expiryOf,
-  type Found,
+  type FoundByPop,
   nothingFound,
   passableIn,
   passableWaiting,
@@ -47,13 +54,6 @@ import { changeOf, type Engine } from '../driver/engine.ts'
 import type { PopOutcome, PoppedItem } from '../item-verbs.ts'
 import { answerBytes } from '../requests/item-reader.ts'
 import { isMoreThere } from '../storing/join-first.ts'
-
-// The ends of a pop under the fence: it takes the items that it has read, or finds nothing to take. Because it reads
-// first, items that cannot be read stay (rule 4). Where items may expire, one write takes those that have not and
-// passes over those that have; if all that it met have, it writes how far it has come, goes on behind them, and ends
-// after a number of such writes by saying that there may be more. An answer "empty" that acknowledges is one write as
-// well, on condition that nothing has become visible meanwhile. Also what all pops share: how items, locks and counts
-// are told.
 
 export function itemsOf(
   record: QueueRecord,
@@ -216,7 +216,7 @@ const LOOKS_FOR_MS = 2_000
 /** The items read so far may do. If some of them have expired, the pop looks further for others to replace them. */
 function goOn(
   popping: Popping,
-  before: Found,
+  before: FoundByPop,
   stretches: readonly Stretch[],
   entries: readonly string[],
   looks: number,
@@ -247,7 +247,7 @@ const boundsOf = ({ plan: { draft, picks }, command }: Popping): Bounds => ({
 })
 
 /** There is nothing to pass over, or no room for it until dead items have moved. */
-function takeThose(popping: Popping, { entries }: Found): Decision<PopOutcome> {
+function takeThose(popping: Popping, { entries }: FoundByPop): Decision<PopOutcome> {
   const { record, passing } = popping
   if (entries.length > 0) return takeAll(popping, entries)
   return passing.hasPassed ? stopHere(popping, []) : refuse(tooManyDead(record))
@@ -260,7 +260,7 @@ const tooManyDead = ({ queue }: QueueRecord): QueueError =>
   )
 
 /** One write removes the expired items and takes the others. If all have expired, the call goes on behind them. */
-function passAndTake(popping: Popping, { over, kept, entries }: Found): Decision<PopOutcome> {
+function passAndTake(popping: Popping, { over, kept, entries }: FoundByPop): Decision<PopOutcome> {
   const { engine, record, plan, view, passing } = popping
   if (kept.length > 0) {
     const draft = passOver(plan.draft, over)

@@ -1,3 +1,9 @@
+// A pop, from its request to its answer: what is due joins first, then a claim if one will do, and otherwise a write
+// under the fence, which takes, repeats, ends what has expired, or finds nothing. A claim names no version, so many
+// consumers take at once; under the fence, one writer always wins. What a remembered record says is enough to take
+// items, and never enough to say that there are fewer: pushes do not move the version, so we look first. A call that
+// has acknowledged a lock and fails afterwards says that something has changed.
+
 import { checkQueueId, QueueError } from '../../shared/errors.ts'
 import { checkPop, type PopRequest } from '../core/check-requests.ts'
 import { hashOf } from '../core/keys.ts'
@@ -34,12 +40,6 @@ import {
   STARVING_FROM,
   startPassing,
 } from './pop-take.ts'
-
-// A pop, from its request to its answer: what is due joins first, then a claim if one will do, and otherwise a write
-// under the fence, which takes, repeats, ends what has expired, or finds nothing. A claim names no version, so many
-// consumers take at once; under the fence, one writer always wins. What a remembered record says is enough to take
-// items, and never enough to say that there are fewer: pushes do not move the version, so we look first. A call that
-// has acknowledged a lock and fails afterwards says that something has changed.
 
 /** Lost races, each a round trip and a pause; with the hold, 64 contenders lose far fewer. */
 const ATTEMPTS_MAX = 24

@@ -1,3 +1,10 @@
+// Purge: what waits and what is locked, a step for each write, and all that is scheduled with one write. Rows of
+// scheduled items belong to an era of their queue, and that write begins a new era; the record names the old one until
+// its rows are deleted, which may take long. The same write puts the batches that the record's own entries name into a
+// row of the old era. So if a process dies it leaves none of them behind, and if the purge was not written it deletes
+// none. Each call draws the number of its era, so after a lost answer the record says whether its purge, or another
+// one, is in.
+
 import type { Transacted, Written } from '../../aws/dynamo.ts'
 import { checkQueueId, QueueError } from '../../shared/errors.ts'
 import { checkPriority } from '../core/check-requests.ts'
@@ -20,13 +27,6 @@ import type { PurgeRequest } from '../item-verbs.ts'
 import { PURGED_SORT_KEY, partitionOf, purgeUpdate, storedRow } from '../requests/later-rows.ts'
 import { dropPurged } from '../storing/copy-later.ts'
 import { byIdCourse, gapsOf } from './cancel.ts'
-
-// Purge: what waits and what is locked, a step for each write, and all that is scheduled with one write. Rows of
-// scheduled items belong to an era of their queue, and that write begins a new era; the record names the old one until
-// its rows are deleted, which may take long. The same write puts the batches that the record's own entries name into a
-// row of the old era. So if a process dies it leaves none of them behind, and if the purge was not written it deletes
-// none. Each call draws the number of its era, so after a lost answer the record says whether its purge, or another
-// one, is in.
 
 /** 2,000 locks at 40 a step and 1,000 lanes at 80 a step, and room for as many lost races. */
 const ATTEMPTS_MAX = 120

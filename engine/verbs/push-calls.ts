@@ -1,3 +1,8 @@
+// Several pushes as one: which of them one append takes, the notes that it leaves for their keys, and what a push that
+// happened before is answered. The answer of the first push with a key is in a note of the record until that goes into
+// a receipt, a row for each key. So an append whose answer was lost is found by its notes; or, once these have left the
+// record, by its receipts; or nobody can tell, and we say so.
+
 import { QueueError } from '../../shared/errors.ts'
 import { type Append, findNoted, idsOf, type Placed, placedBy } from '../core/append.ts'
 import {
@@ -24,7 +29,7 @@ import {
   decodeNote,
   encodeNote,
   isApplied,
-  isOver,
+  isForgotten,
   mayHaveSuccessor,
   type Note,
   type Offset,
@@ -36,11 +41,6 @@ import {
 } from '../core/repeated-pushes.ts'
 import { type Engine, outcomeUnknown } from '../driver/engine.ts'
 import type { Prepared } from '../storing/write-entries.ts'
-
-// Several pushes as one: which of them one append takes, the notes that it leaves for their keys, and what a push that
-// happened before is answered. The answer of the first push with a key is in a note of the record until that goes into
-// a receipt, a row for each key. So an append whose answer was lost is found by its notes; or, once these have left the
-// record, by its receipts; or nobody can tell, and we say so.
 
 /** One of several pushes that go together. */
 export type PushOfMany = {
@@ -243,7 +243,7 @@ function answerByRecord(call: Call, record: QueueRecord, nowMs: number): void {
   const noted = keyHash === undefined ? undefined : record.notes.get(keyHash)
   if (noted === undefined) return
   const note = decodeNote(noted)
-  if (isOver(ttlOf(note), nowMs)) return
+  if (isForgotten(ttlOf(note), nowMs)) return
   answerAgain(call, note, placesOf(record, note))
 }
 
@@ -263,7 +263,7 @@ async function receiptsOf(
       : await dynamo.getMany(keys, true)
   const receipts = new Map<string, Receipt>()
   for (const row of rows as (Receipt | undefined)[]) {
-    if (row === undefined || isOver(row.ttl, clock.nowMs())) continue
+    if (row === undefined || isForgotten(row.ttl, clock.nowMs())) continue
     receipts.set(row.pk.slice(row.pk.lastIndexOf('#') + 1), row)
   }
   return receipts
@@ -338,7 +338,7 @@ export async function landedAs(
   for (const [hash, note] of notes) {
     const sent = decodeNote(note)
     // Its receipt may be gone already.
-    if (noted === undefined && isOver(ttlOf(sent), engine.clock.nowMs())) {
+    if (noted === undefined && isForgotten(ttlOf(sent), engine.clock.nowMs())) {
       throw outcomeUnknown(queue, new Error('The time of its key is over'))
     }
     const receipt = receipts.get(hash)

@@ -1,3 +1,9 @@
+// Schedules that are due push their items; and how schedules are read. One transaction moves the schedule's row on, on
+// condition that it is as we saw it, and appends the items to the queue's record. So each occurrence is pushed once,
+// even if other processes do the same at the same time, or one dies in the middle; after a lost answer, the row says
+// whether it has moved on. If the queue has no room, or refuses the items, the schedule keeps the occurrence and says
+// when to try again.
+
 import { checkQueueId, type ErrorCode, QueueError } from '../../shared/errors.ts'
 import { randomText } from '../../shared/system.ts'
 import { type Append, appendOf, obstacleTo } from '../core/append.ts'
@@ -44,12 +50,6 @@ import { ensureLane } from '../storing/make-lanes.ts'
 import { makeRoom } from '../storing/make-room.ts'
 import { sealQuietly } from '../storing/seal.ts'
 import { byReference, discardBatches, discardUnlessOpen } from '../storing/write-entries.ts'
-
-// Schedules that are due push their items; and how schedules are read. One transaction moves the schedule's row on, on
-// condition that it is as we saw it, and appends the items to the queue's record. So each occurrence is pushed once,
-// even if other processes do the same at the same time, or one dies in the middle; after a lost answer, the row says
-// whether it has moved on. If the queue has no room, or refuses the items, the schedule keeps the occurrence and says
-// when to try again.
 
 /** Transactions of one visit: the thousand that `missed: all` may bring, and as many lost races. */
 const ROUNDS_MAX = 24

@@ -1,3 +1,13 @@
+// Pushes: which of several go into one append, and what each is answered. A push without a key, and with nothing for
+// later, is one append by itself. Any other is pending until it is pushed, repeated (an earlier push had its key),
+// applied (the queue has gone past its number in the sequence) or failed. The races, and what settles them:
+//
+//   two pushes with one key at once   an append passes only while its keys are new by the record that we looked at; who
+//                                     loses looks again, and answers what the first one was answered
+//   a key that is used again late     its old note leaves the record first, because it blocks the new one
+//   a lost answer                     notes and receipts say whether it landed; if they cannot, the error says so
+//   one of many that does not fit     the group is halved until it fails alone, or with those that need as much room
+
 import { checkQueueId, QueueError } from '../../shared/errors.ts'
 import { type Batching, Lingering, type Outcome } from '../../shared/linger.ts'
 import { randomText } from '../../shared/system.ts'
@@ -17,7 +27,7 @@ import {
   appliedAt,
   decodeNote,
   hasLostCount,
-  isOver,
+  isForgotten,
   NOTE_TAG_CHARACTERS,
   ttlOf,
 } from '../core/repeated-pushes.ts'
@@ -47,16 +57,6 @@ import {
   pending,
 } from './push-calls.ts'
 import { append, appendNew } from './send-append.ts'
-
-// Pushes: which of several go into one append, and what each is answered. A push without a key, and with nothing for
-// later, is one append by itself. Any other is pending until it is pushed, repeated (an earlier push had its key),
-// applied (the queue has gone past its number in the sequence) or failed. The races, and what settles them:
-//
-//   two pushes with one key at once   an append passes only while its keys are new by the record that we looked at; who
-//                                     loses looks again, and answers what the first one was answered
-//   a key that is used again late     its old note leaves the record first, because it blocks the new one
-//   a lost answer                     notes and receipts say whether it landed; if they cannot, the error says so
-//   one of many that does not fit     the group is halved until it fails alone, or with those that need as much room
 
 /** The verb `push`: sends each call by itself, or those that linger together. */
 export function pushVerbs(engine: Engine, batching: Batching | undefined): PushingVerbs {
@@ -226,7 +226,7 @@ async function appendGroup(
 const isExpiredIn = ({ clock }: Engine, { notes }: QueueRecord, calls: readonly Call[]): boolean =>
   calls.some(({ keyHash = '' }) => {
     const note = notes.get(keyHash)
-    return note !== undefined && isOver(ttlOf(decodeNote(note)), clock.nowMs())
+    return note !== undefined && isForgotten(ttlOf(decodeNote(note)), clock.nowMs())
   })
 
 /** Makes an empty queue first if there is none. A late copy of the append then finds another queue, or none. */

@@ -1,3 +1,8 @@
+// Redrive: dead letters back to the lanes that they came from. One transaction of two records moves up to 100 of a
+// lane, so each item is in one of the queues at any time. After a lost race we read the record and try again, to a
+// bound. Items that were pushed here by hand stay, and so do locked ones; we remember, for this call, which we have
+// read.
+
 import { deadLetterQueueOf, isDeadLetterQueue, originOf } from '../../shared/bounds.ts'
 import { checkQueueId, QueueError } from '../../shared/errors.ts'
 import { randomText } from '../../shared/system.ts'
@@ -36,15 +41,9 @@ import { passFrontier, settle } from '../core/settling.ts'
 import { leaveDryQuietly } from '../driver/attempts.ts'
 import { changedAllTheSame, changeOf, type Engine } from '../driver/engine.ts'
 import type { RedriveRequest } from '../item-verbs.ts'
-import { type LanesMoved, move, moveLanes } from '../storing/move-across.ts'
+import { ITEMS_PER_MOVE, type LanesMoved, move, moveLanes } from '../storing/move-across.ts'
 import { timesOfRedriven } from './move.ts'
 
-// Redrive: dead letters back to the lanes that they came from. One transaction of two records moves up to 100 of a
-// lane, so each item is in one of the queues at any time. After a lost race we read the record and try again, to a
-// bound. Items that were pushed here by hand stay, and so do locked ones; we remember, for this call, which we have
-// read.
-
-const ITEMS_PER_MOVE = 100
 const LOSSES_MAX = 24
 /** 1,000 items one by one, reads of items that stay, and lost races. */
 const MOVES_MAX = 2_000

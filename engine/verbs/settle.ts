@@ -1,3 +1,9 @@
+// What a consumer does with its lock: acknowledge, extend, release, dead-letter. A lock is live, acknowledged, ended
+// (the record remembers the last ones, and how) or unknown. A blind write acknowledges a whole lock with a mark, which
+// the next fenced write folds; another extends it, on condition that it still has the expiry that we saw. Both may be
+// sent again. All else goes under the fence, which settles every race: with a pop that ends the lock because its time
+// is over, with another call for the same lock. A repetition gets the answer of the first, and never a second effect.
+
 import { deadLetterQueueOf, IDS_MAX, isDeadLetterQueue } from '../../shared/bounds.ts'
 import { checkQueueId, QueueError } from '../../shared/errors.ts'
 import { shortenedReason } from '../../shared/wire.ts'
@@ -26,14 +32,8 @@ import type { AcknowledgeResult, ReleaseRequest, SettleRequest } from '../item-v
 import { acknowledgeUpdate, extendUpdate } from '../requests/blind-updates.ts'
 import { buryDead, type LanesMoved } from '../storing/move-across.ts'
 
-// What a consumer does with its lock: acknowledge, extend, release, dead-letter. A lock is live, acknowledged, ended
-// (the record remembers the last ones, and how) or unknown. A blind write acknowledges a whole lock with a mark, which
-// the next fenced write folds; another extends it, on condition that it still has the expiry that we saw. Both may be
-// sent again. All else goes under the fence, which settles every race: with a pop that ends the lock because its time
-// is over, with another call for the same lock. A repetition gets the answer of the first, and never a second effect.
-
 /** How often we send an acknowledge whose answers get lost; repeating it changes nothing. */
-const SENDINGS_MAX = 4
+const ACKNOWLEDGE_SENDINGS_MAX = 4
 /** Locks acknowledged at a time: all these requests write the same record. */
 const LOCKS_AT_ONCE = 4
 
@@ -78,7 +78,7 @@ async function acknowledgeWhole(engine: Engine, queue: string, lockId: string): 
   // If this cannot be one of our ids, the answer depends only on whether another lock is live.
   const isPossible = isLockId(lockId)
   const from = isPossible ? 'nothing' : 'store'
-  const course = { from, attemptsMax: SENDINGS_MAX } as const
+  const course = { from, attemptsMax: ACKNOWLEDGE_SENDINGS_MAX } as const
   return attempts<number>(engine, queue, course, ({ record, isCurrent, nowMs }) => {
     const standing = isCurrent ? standingOf(record, lockId, nowMs) : undefined
     if (standing?.kind === 'acknowledged') return answer(standing.items)

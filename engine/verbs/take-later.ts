@@ -1,8 +1,21 @@
+// Scheduled items taken out by their ids: cancelled, or put into a new place, which is among the scheduled again. An
+// item lies in the record's list or in a row, and may be copied from one into the other (a seal), join its lane, or be
+// cancelled while we look. Every write that takes some out changes one counter of the record, and passes only if that
+// is as its process saw it. So an item never goes to both a join and this, and it is in one place at any time. To
+// answer that one is gone takes a write as well: two reads might show the record before such a write and the rows after
+// it.
+
 import { QueueError } from '../../shared/errors.ts'
 import { isReference } from '../core/item.ts'
 import { recordKey } from '../core/keys.ts'
 import { indexesLeft, parseScheduledId, unseenBeside } from '../core/later.ts'
-import { entryOf, type Found, inOrderOfTime, type Removal, removalOf } from '../core/moved-items.ts'
+import {
+  entryOf,
+  type FoundScheduled,
+  inOrderOfTime,
+  type Removal,
+  removalOf,
+} from '../core/moved-items.ts'
 import { mustSeal } from '../core/plan-seal.ts'
 import type { QueueRecord } from '../core/record.ts'
 import {
@@ -33,13 +46,6 @@ import {
   targetOf,
   withAlong,
 } from './place-later.ts'
-
-// Scheduled items taken out by their ids: cancelled, or put into a new place, which is among the scheduled again. An
-// item lies in the record's list or in a row, and may be copied from one into the other (a seal), join its lane, or be
-// cancelled while we look. Every write that takes some out changes one counter of the record, and passes only if that
-// is as its process saw it. So an item never goes to both a join and this, and it is in one place at any time. To
-// answer that one is gone takes a write as well: two reads might show the record before such a write and the rows after
-// it.
 
 /**
  * Takes scheduled items out by their ids, and returns the ids of those that it took out, not of items that had joined
@@ -132,7 +138,7 @@ async function findAll(
   engine: Engine,
   record: QueueRecord,
   ids: readonly string[],
-): Promise<{ readonly found: Found[]; readonly isAll: boolean }> {
+): Promise<{ readonly found: FoundScheduled[]; readonly isAll: boolean }> {
   let isAll = true
   const places = await Promise.all(
     ids.map(async (id) => {
@@ -151,7 +157,7 @@ async function findAll(
 }
 
 /** Whether the item already is where it should go; then it keeps its id. */
-function isThere(record: QueueRecord, found: Found, place: NewPlace | undefined): boolean {
+function isThere(record: QueueRecord, found: FoundScheduled, place: NewPlace | undefined): boolean {
   if (place === undefined || (place.queue ?? record.queue) !== record.queue) return false
   const { due, priority } = entryOf(record.scheduled, found)
   const isThen = place.dueMs === undefined || Math.ceil(place.dueMs / 1_000) === due

@@ -1,3 +1,9 @@
+// Pushes inside a caller's own transaction: an entry for it, and the loop that sends it. An entry passes once, because
+// the record remembers the tokens of entries that passed: sent again after a lost answer, it says whether the first
+// copy did. While a first copy may still land there is no second entry, which could push the same items twice. An entry
+// that was refused because of the queue (the tail filled up, the lane was dropped, many other entries were used
+// meanwhile) did nothing, and another takes its place. All other errors are the caller's own.
+
 import type { Row } from '../../aws/dynamo.ts'
 import {
   cancellationReasons,
@@ -47,12 +53,6 @@ import { makeRoom } from '../storing/make-room.ts'
 import { sealQuietly } from '../storing/seal.ts'
 import { prepare, prepareLater } from '../storing/write-entries.ts'
 import { recordOf } from './push.ts'
-
-// Pushes inside a caller's own transaction: an entry for it, and the loop that sends it. An entry passes once, because
-// the record remembers the tokens of entries that passed: sent again after a lost answer, it says whether the first
-// copy did. While a first copy may still land there is no second entry, which could push the same items twice. An entry
-// that was refused because of the queue (the tail filled up, the lane was dropped, many other entries were used
-// meanwhile) did nothing, and another takes its place. All other errors are the caller's own.
 
 /**
  * One entry for the caller's own TransactWriteItems, so that an item is pushed exactly when the caller's own row is

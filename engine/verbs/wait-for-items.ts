@@ -1,3 +1,9 @@
+// A pop that waits: it looks again and again, pops when a look shows something, and once more at the end. A waiting
+// call keeps a whole environment of its function busy, and callers who wait come back at once: without a bound they
+// would use up the account's concurrency, however short each wait is. So all processes together have a fixed number of
+// seats, in one row, each taken and freed by a conditional write; if a process dies, its seat becomes free when it
+// expires. Waiting is a favour: whatever goes wrong with a seat, the pop itself goes on.
+
 import { QueueError } from '../../shared/errors.ts'
 import { checkPop, type PopRequest } from '../core/check-requests.ts'
 import { recordKey, seatsKey } from '../core/keys.ts'
@@ -8,12 +14,6 @@ import type { LimitedCall } from '../driver/queue-settings.ts'
 import type { PopOutcome } from '../item-verbs.ts'
 import { commandFor, pop, popLimited } from './pop.ts'
 import { afterAcknowledging, turnedAway } from './pop-take.ts'
-
-// A pop that waits: it looks again and again, pops when a look shows something, and once more at the end. A waiting
-// call keeps a whole environment of its function busy, and callers who wait come back at once: without a bound they
-// would use up the account's concurrency, however short each wait is. So all processes together have a fixed number of
-// seats, in one row, each taken and freed by a conditional write; if a process dies, its seat becomes free when it
-// expires. Waiting is a favour: whatever goes wrong with a seat, the pop itself goes on.
 
 /** It sends the same pop each time, so its answer is true at that moment, and its limit counts it once. */
 export async function popOrWait(

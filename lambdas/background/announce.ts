@@ -1,3 +1,7 @@
+// Announces what happened to queues: from the two images of each write in the table's stream to events on the bus. It
+// remembers nothing: the images say which events a write makes, and give each its id, so a repetition announces the
+// same. A record that cannot be read, or an event that was not put, makes Lambda repeat the batch from there on.
+
 import { createHash } from 'node:crypto'
 import type { DynamoDBBatchResponse, DynamoDBRecord, DynamoDBStreamEvent } from 'aws-lambda'
 import { fromAttributes } from '../../aws/attribute-values.ts'
@@ -21,10 +25,6 @@ import {
 } from '../runtime/log.ts'
 import { detailTypes, EVENT_SOURCE } from '../runtime/names.ts'
 import { type EventEntry, type EventsPort, putEvents } from '../runtime/put-events.ts'
-
-// Announces what happened to queues: from the two images of each write in the table's stream to events on the bus. It
-// remembers nothing: the images say which events a write makes, and give each its id, so a repetition announces the
-// same. A record that cannot be read, or an event that was not put, makes Lambda repeat the batch from there on.
 
 /**
  * Writes one log line a batch, even if it fails. The metrics for it are the stream's and Lambda's own, and

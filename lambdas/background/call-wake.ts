@@ -1,3 +1,5 @@
+// How another function calls Wake. If that fails, nothing is lost: the minute's sweep comes all the same.
+
 import { createRequestHandler } from '../../aws/connections.ts'
 import { answerTimeoutsMs } from '../../aws/failures.ts'
 import {
@@ -10,8 +12,6 @@ import {
 import { type Clock, systemClock } from '../../shared/system.ts'
 import { describeError, type Environment, type Log, required } from '../runtime/log.ts'
 import { variables } from '../runtime/names.ts'
-
-// How another function calls Wake. If that fails, nothing is lost: the minute's sweep comes all the same.
 
 /**
  * Something is due at `untilMs`: the run of Wake that is awake must stay until then. `takesOver`: we know that this run

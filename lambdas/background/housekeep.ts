@@ -1,3 +1,6 @@
+// Keeps house in the queues that a batch of the table's stream names. A record of the stream says only that there may
+// be something to do: we read the queue's record as it is now, so it does no harm if a batch comes twice, or late.
+
 import type { DynamoDBBatchResponse, DynamoDBRecord, DynamoDBStreamEvent } from 'aws-lambda'
 import { queueOfRecordKey, recordPrefix } from '../../engine/core/keys.ts'
 import type { HousekeepReport, Queues } from '../../engine/queues.ts'
@@ -5,9 +8,6 @@ import { isQueueId } from '../../shared/bounds.ts'
 import { isFormatUnknown } from '../../shared/errors.ts'
 import { describeError, type Run } from '../runtime/log.ts'
 import type { Waker } from './call-wake.ts'
-
-// Keeps house in the queues that a batch of the table's stream names. A record of the stream says only that there may
-// be something to do: we read the queue's record as it is now, so it does no harm if a batch comes twice, or late.
 
 /** Queues at a time. They share nothing, and each mostly waits for its store. */
 const QUEUES_AT_ONCE = 4

@@ -1,3 +1,9 @@
+// The sweeper's function: it returns expired locks beat by beat, puts what a deployment brings, starts missing
+// timers, and announces waiting queues when a person asks. Locks come first: everything else has a bound of its own.
+//
+// Two sweepers may run: an old one of the previous deployment, perhaps frozen, and ours. Either may put its patterns
+// and schedules last. So ours looks again after the time that a run can take, and an old one does not.
+
 import { createHash } from 'node:crypto'
 import type { Clock } from '../../aws/dynamo.ts'
 import { inputOf, type ScheduleInCode } from '../../engine/core/schedule.ts'
@@ -13,12 +19,6 @@ import { systemClock } from '../../shared/system.ts'
 import { describeError, type Environment, type Fields, type Log, type Run } from '../runtime/log.ts'
 import { variables } from '../runtime/names.ts'
 import type { Waker } from './call-wake.ts'
-
-// The sweeper's function: it returns expired locks beat by beat, puts what a deployment brings, starts missing
-// timers, and announces waiting queues when a person asks. Locks come first: everything else has a bound of its own.
-//
-// Two sweepers may run: an old one of the previous deployment, perhaps frozen, and ours. Either may put its patterns
-// and schedules last. So ours looks again after the time that a run can take, and an old one does not.
 
 /** The event of the schedule, or of a person who calls the function by hand. */
 type SweeperEvent = {

@@ -1,3 +1,6 @@
+// One run of Wake: it stays awake until nothing comes due soon. If another run is awake, it leaves a note for that
+// one and ends.
+
 import type { Clock } from '../../aws/dynamo.ts'
 import { createEngine } from '../../engine/create-engine.ts'
 import type { Queues, WakeReport } from '../../engine/queues.ts'
@@ -6,9 +9,6 @@ import { systemClock } from '../../shared/system.ts'
 import type { Environment, Fields, Log, Run } from '../runtime/log.ts'
 import { documentsFromEnvironment, objectsWhenNeeded, queuesOptions } from '../runtime/stores.ts'
 import type { WakeEvent } from './call-wake.ts'
-
-// One run of Wake: it stays awake until nothing comes due soon. If another run is awake, it leaves a note for that
-// one and ends.
 
 /**
  * Loads only the parts of the engine that end locks, run schedules and join items, so it starts sooner. It loads S3

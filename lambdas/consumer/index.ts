@@ -1,3 +1,5 @@
+// A function that works queues: `export const handler = consumer(async (items) => …)`.
+
 import type { Clock } from '../../aws/dynamo.ts'
 import { isDeadLetterQueue } from '../../shared/bounds.ts'
 import { secureRandom, systemClock } from '../../shared/system.ts'
@@ -43,8 +45,6 @@ export type { ConsumeManyOptions } from '../../shared/worker/which-queues.ts'
 export type { InvocationContext as RunContext } from '../runtime/log.ts'
 export { consumeMany } from './run-queue.ts'
 export type { ConsumerEvent, ConsumerOptions } from './settings.ts'
-
-// A function that works queues: `export const handler = consumer(async (items) => …)`.
 
 /** What a run did: its log line, and its answer to a call by hand. */
 export type RunReport = Readonly<Counts> & {

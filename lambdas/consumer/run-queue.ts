@@ -1,3 +1,8 @@
+// Works queues with the engine: one queue until the time of a function is over, or many for as long as a process runs.
+//
+// A run leaves a queue only when an event will bring another, or after it has called the next one. It calls that only
+// once none of its locks is left: a run that began sooner would find them, and leave the queue to us.
+
 import type { Clock } from '../../aws/dynamo.ts'
 import type { QueueSummary, Queues } from '../../engine/queues.ts'
 import { QueueError } from '../../shared/errors.ts'
@@ -26,11 +31,6 @@ import {
 } from '../runtime/log.ts'
 import type { EventsPort } from '../runtime/put-events.ts'
 import { continuation, variables } from './settings.ts'
-
-// Works queues with the engine: one queue until the time of a function is over, or many for as long as a process runs.
-//
-// A run leaves a queue only when an event will bring another, or after it has called the next one. It calls that only
-// once none of its locks is left: a run that began sooner would find them, and leave the queue to us.
 
 /** The engine methods a consumer uses. */
 export type Engine = Pick<

@@ -1,3 +1,6 @@
+// How a consumer is told what to do: the event that wakes it, the one by which it wakes the next run, and its
+// settings, from code and from the construct.
+
 import {
   ITEMS_PER_POP_MAX,
   LOCK_TTL_SECONDS_DEFAULT,
@@ -12,9 +15,6 @@ import { HELD_TTL_SECONDS_MIN, within } from '../../shared/worker/which-queues.t
 import { type Environment, numberIn } from '../runtime/log.ts'
 
 export { HELD_TTL_SECONDS_MIN }
-
-// How a consumer is told what to do: the event that wakes it, the one by which it wakes the next run, and its
-// settings, from code and from the construct.
 
 export const CONSUMER_SOURCE = 'pushpop.consumer'
 export const RUN_CONTINUED = 'Run Continued'

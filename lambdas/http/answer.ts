@@ -1,10 +1,10 @@
+// Every answer over HTTP: its headers, the one shape of errors with their statuses, and how items and times are
+// written. It tells what happened and what to do, and nothing of our internals.
+
 import { ITEM_BYTES_MAX } from '../../engine/core/limits.ts'
 import type { PoppedItem } from '../../engine/queues.ts'
 import type { Standing } from '../../rate/rate-limits.ts'
 import { type ErrorCode, QueueError } from '../../shared/errors.ts'
-
-// Every answer over HTTP: its headers, the one shape of errors with their statuses, and how items and times are
-// written. It tells what happened and what to do, and nothing of our internals.
 
 /** An answer in the form that the gateway takes. */
 export type Answer = {

@@ -1,3 +1,6 @@
+// What calls about settings and schedules answer, and what `If-Match` demands of them. The command line gives the same
+// answers.
+
 import {
   type Configuration,
   configurationNames,
@@ -7,9 +10,6 @@ import {
 import type { QueuePatterns, Schedule } from '../../engine/queues.ts'
 import { present, snakeCase, snakeCased } from '../../shared/wire.ts'
 import { type Answer, ok, RequestError, seconds } from './answer.ts'
-
-// What calls about settings and schedules answer, and what `If-Match` demands of them. The command line gives the same
-// answers.
 
 /** Every setting, `null` if not set: a PUT accepts what a GET returned. */
 const settingsBody = (settings: QueueSettings) =>

@@ -1,9 +1,9 @@
+// What a call is: what it accepts, as data, and the code that acts on a request that has passed every check.
+
 import type * as v from 'valibot'
 import type { Tally } from '../runtime/log.ts'
 import type { Answer } from './answer.ts'
 import type { MediaTypes, ObjectSchema, RawFields } from './read-request.ts'
-
-// What a call is: what it accepts, as data, and the code that acts on a request that has passed every check.
 
 /** What a call accepts, as data: it checks requests, and we make the OpenAPI page from it. */
 export type Call = {

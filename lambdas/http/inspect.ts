@@ -1,3 +1,5 @@
+// The calls that look and change nothing: a queue's state, items, settings and schedules, and the list of queues.
+
 import * as v from 'valibot'
 import { ITEMS_PER_POP_MAX, QUEUES_PER_PAGE_MAX } from '../../engine/core/limits.ts'
 import type { BrowsePage, Queues, ScheduledItem } from '../../engine/queues.ts'
@@ -24,8 +26,6 @@ import {
   wholeEpochSeconds,
 } from './schemas/fields.ts'
 import { stateBody, summaryBody } from './state-body.ts'
-
-// The calls that look and change nothing: a queue's state, items, settings and schedules, and the list of queues.
 
 export const inspectCall = {
   parameters: object({

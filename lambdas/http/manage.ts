@@ -1,3 +1,6 @@
+// The calls that change a queue's settings, schedules and waiting items, or the settings of prefixes. `If-Match`
+// holds for the state that the engine's write names, not only for the one that we looked at.
+
 import * as v from 'valibot'
 import {
   CRON_CHARACTERS_MAX,
@@ -30,15 +33,13 @@ import {
   itemIds,
   object,
   optional,
+  patternList,
   priority,
   QUEUE_ID_CHARACTERS_MAX,
   text,
   wholeEpochSeconds,
 } from './schemas/fields.ts'
 import { configurationEntries, ignoredSource } from './schemas/settings.ts'
-
-// The calls that change a queue's settings, schedules and waiting items, or the settings of prefixes. `If-Match`
-// holds for the state that the engine's write names, not only for the one that we looked at.
 
 const TIME_ZONE_CHARACTERS_MAX = 100
 /** The last second of the year 9999. */
@@ -68,8 +69,6 @@ const pattern = object({
   ...configurationEntries(),
 })
 
-const patternsSentence = `must be a list of at most ${PATTERNS_MAX} patterns`
-
 export const configureQueuePatternsCall = {
   headers: ['If-Match'],
   body: {
@@ -86,7 +85,7 @@ export const configureQueuePatternsCall = {
     },
     schema: object({
       patterns: described(
-        v.pipe(v.array(pattern, patternsSentence), v.maxLength(PATTERNS_MAX, patternsSentence)),
+        patternList(pattern),
         'The complete new list, in any order. The pattern with the longest prefix applies, as a whole.',
       ),
     }),

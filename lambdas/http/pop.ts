@@ -1,3 +1,5 @@
+// The call that pops: what it accepts, and its answer, with or without items.
+
 import * as v from 'valibot'
 import { ITEMS_PER_POP_MAX, WAIT_SECONDS_MAX } from '../../engine/core/limits.ts'
 import type { PopOutcome, PoppedItem, Queues } from '../../engine/queues.ts'
@@ -14,8 +16,6 @@ import {
 } from './answer.ts'
 import { type Call, endpoint } from './endpoint.ts'
 import { flag, integer, lockId, object, optional, ttlSeconds } from './schemas/fields.ts'
-
-// The call that pops: what it accepts, and its answer, with or without items.
 
 export const popCall = {
   headers: ['Idempotency-Key'],

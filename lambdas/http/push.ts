@@ -1,3 +1,6 @@
+// The call that pushes, at once or by way of the inbox: what it accepts, and what it answers. An inbox message has
+// the same body.
+
 import * as v from 'valibot'
 import { checkIdempotencyKey, checkPush } from '../../engine/core/check-requests.ts'
 import { isScheduledId } from '../../engine/core/keys.ts'
@@ -20,9 +23,6 @@ import {
   optional,
   priority,
 } from './schemas/fields.ts'
-
-// The call that pushes, at once or by way of the inbox: what it accepts, and what it answers. An inbox message has
-// the same body.
 
 const number = (min: number, max: number, sentence: string) =>
   v.pipe(v.number(sentence), v.minValue(min, sentence), v.maxValue(max, sentence))

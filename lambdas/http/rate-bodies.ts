@@ -1,3 +1,5 @@
+// The rate limiter's answers over HTTP; the command line gives the same ones.
+
 import type {
   Admission,
   AppliedSettings,
@@ -8,8 +10,6 @@ import type {
 } from '../../rate/rate-limits.ts'
 import { snakeCased } from '../../shared/wire.ts'
 import { seconds } from './answer.ts'
-
-// The rate limiter's answers over HTTP; the command line gives the same ones.
 
 export const allowedBody = ({
   remaining,

@@ -1,4 +1,5 @@
-import * as v from 'valibot'
+// The rate limiter's calls: what they accept and what they answer. A limit's "no" is a 429 with the state of the limit.
+
 import {
   CALLER_CHARACTERS_MAX,
   MAX_REQUESTS_MAX,
@@ -30,10 +31,8 @@ import {
   ticketBody,
 } from './rate-bodies.ts'
 import { SMALL_BODY_BYTES_MAX } from './read-request.ts'
-import { described, flag, integer, object, optional, text } from './schemas/fields.ts'
+import { described, flag, integer, object, optional, patternList, text } from './schemas/fields.ts'
 import { defaultSentence, settingEntries } from './schemas/settings.ts'
-
-// The rate limiter's calls: what they accept and what they answer. A limit's "no" is a 429 with the state of the limit.
 
 /**
  * How long a call waits for its turn, unless a setting says otherwise. That is less than a call may wait: each
@@ -85,8 +84,6 @@ export const configureRateCall = {
 
 export const unconfigureRateCall = { headers: ['If-Match'] } as const satisfies Call
 
-const patternsSentence = `must be a list of at most ${PATTERNS_MAX} patterns`
-
 const pattern = object({
   prefix: described(
     text(0, PREFIX_CHARACTERS_MAX),
@@ -106,7 +103,7 @@ export const configureRatePatternsCall = {
     },
     schema: object({
       patterns: described(
-        v.pipe(v.array(pattern, patternsSentence), v.maxLength(PATTERNS_MAX, patternsSentence)),
+        patternList(pattern),
         'The complete new list, in any order. The pattern with the longest prefix applies.',
       ),
     }),

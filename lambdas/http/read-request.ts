@@ -1,9 +1,9 @@
+// How a request becomes values that a schema can check: its body, whose items stay text, and its parameters from the
+// query and from headers. Each check guards the next, more costly one. Errors never repeat a payload.
+
 import type * as v from 'valibot'
 import { codeOf, quoted, RequestError } from './answer.ts'
 import { JsonReader } from './json-reader.ts'
-
-// How a request becomes values that a schema can check: its body, whose items stay text, and its parameters from the
-// query and from headers. Each check guards the next, more costly one. Errors never repeat a payload.
 
 export type ObjectSchema = v.StrictObjectSchema<v.ObjectEntries, string>
 

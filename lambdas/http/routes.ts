@@ -1,7 +1,7 @@
-import type { FunctionName } from '../runtime/names.ts'
-
 // Every route as plain data, shared by the handlers, the CDK stack and the OpenAPI page, so that
 // no two of them can disagree.
+
+import type { FunctionName } from '../runtime/names.ts'
 
 /** What a caller may be allowed to do; a token's scope is `pushpop/<duty>`. */
 export type Duty = 'push' | 'pop' | 'inspect' | 'manage' | 'rate'

@@ -1,3 +1,5 @@
+// The calls about one lock: acknowledge, extend, release, dead-letter; and the one that acknowledges many.
+
 import * as v from 'valibot'
 import {
   LOCKS_PER_CALL_MAX,
@@ -21,8 +23,6 @@ import {
   text,
   ttlSeconds,
 } from './schemas/fields.ts'
-
-// The calls about one lock: acknowledge, extend, release, dead-letter; and the one that acknowledges many.
 
 const oneLock = object({ lock_id: lockId(), ids: v.optional(lockedItemIds()) })
 const small = { kind: 'required', bytesMax: SMALL_BODY_BYTES_MAX } as const

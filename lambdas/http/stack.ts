@@ -1,3 +1,15 @@
+// The one stack of every HTTP function. The order, and why:
+//
+//   observed        outermost, so that it sees every answer: one log line each, metrics in it
+//   answered        turns every error thrown below into the one shape of errors, and puts the
+//                   request id on every answer; outside of it, nothing may throw
+//   routed          finds the endpoint and the queue, on which all later steps depend
+//   parametersRead  cheap to check, and a body need not be read for a request that fails here
+//   bodyRead        its type before its size before its text: each guards the next, more costly one
+//   bodyChecked     fields against the schema, so that the endpoint sees checked values only
+//
+// The engine checks again what the schemas checked: it is used without HTTP as well.
+
 import { default as middy } from '@middy/core'
 import type { APIGatewayProxyEventV2, Context } from 'aws-lambda'
 import { ID_RULE, isQueueId } from '../../shared/bounds.ts'
@@ -21,18 +33,6 @@ import {
 import { type Route, routes } from './routes.ts'
 import { nothing } from './schemas/fields.ts'
 import { validate } from './validate.ts'
-
-// The one stack of every HTTP function. The order, and why:
-//
-//   observed        outermost, so that it sees every answer: one log line each, metrics in it
-//   answered        turns every error thrown below into the one shape of errors, and puts the
-//                   request id on every answer; outside of it, nothing may throw
-//   routed          finds the endpoint and the queue, on which all later steps depend
-//   parametersRead  cheap to check, and a body need not be read for a request that fails here
-//   bodyRead        its type before its size before its text: each guards the next, more costly one
-//   bodyChecked     fields against the schema, so that the endpoint sees checked values only
-//
-// The engine checks again what the schemas checked: it is used without HTTP as well.
 
 /** An event as the gateway sends it. If somebody invokes the function by hand, any part of it may be missing. */
 export type HttpEvent = Partial<APIGatewayProxyEventV2>

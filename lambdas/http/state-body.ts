@@ -1,7 +1,7 @@
+// A queue's state as the API answers it, whole and in the list. The command line gives the same answers.
+
 import type { QueueState, QueueSummary } from '../../engine/queues.ts'
 import { seconds } from './answer.ts'
-
-// A queue's state as the API answers it, whole and in the list. The command line gives the same answers.
 
 /** The whole state; the configuration is a field beside it. */
 export const stateBody = (state: Omit<QueueState, 'configuration' | 'etag'>) => ({

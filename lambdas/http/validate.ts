@@ -1,13 +1,13 @@
+// Checks a request against its call's schema, and says what is wrong with it in our words: valibot's would repeat the
+// values. A typo in a safe option must not become a call without it: a pop without `require_ack` is final, and a purge
+// without `priority` removes everything. So for a name that the call does not know, the error says what the caller
+// probably meant, and where it goes; it never says "leave it out".
+
 import * as v from 'valibot'
 import { snakeCase } from '../../shared/wire.ts'
 import { codeOf, quoted, RequestError } from './answer.ts'
 import type { Call } from './endpoint.ts'
 import type { ObjectSchema } from './read-request.ts'
-
-// Checks a request against its call's schema, and says what is wrong with it in our words: valibot's would repeat the
-// values. A typo in a safe option must not become a call without it: a pop without `require_ack` is final, and a purge
-// without `priority` removes everything. So for a name that the call does not know, the error says what the caller
-// probably meant, and where it goes; it never says "leave it out".
 
 type Noun = 'field' | 'parameter'
 

@@ -1,3 +1,10 @@
+// Applies messages of the inbox to their queues, in the order of each queue. SQS may deliver a message twice, or
+// again after an answer was lost: the queue's record tells which messages have been applied.
+//
+//   delivered ──▶ applied, or found applied already
+//       ├──no room, limit reached, store away──▶ delayed, with all behind it ──▶ delivered
+//       └──waited a day, or cannot be pushed──▶ dead letters, or, if there is no such queue, the inbox's own
+
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
 import { checkIdempotencyKey, checkPush } from '../../engine/core/check-requests.ts'
 import { hashOf } from '../../engine/core/keys.ts'
@@ -14,13 +21,6 @@ import { validate } from '../http/validate.ts'
 import { describeError, type Run } from '../runtime/log.ts'
 import { KEY_ATTRIBUTE } from './send.ts'
 import type { ApplyPort } from './sqs.ts'
-
-// Applies messages of the inbox to their queues, in the order of each queue. SQS may deliver a message twice, or
-// again after an answer was lost: the queue's record tells which messages have been applied.
-//
-//   delivered ──▶ applied, or found applied already
-//       ├──no room, limit reached, store away──▶ delayed, with all behind it ──▶ delivered
-//       └──waited a day, or cannot be pushed──▶ dead letters, or, if there is no such queue, the inbox's own
 
 /** From then on we send nothing more to the table: its last answer and a request to SQS take 3 s each at most. */
 const LEAVE_MS = 8_000

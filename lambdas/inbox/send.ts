@@ -1,3 +1,9 @@
+// Puts pushes into the inbox. The form of a message is a contract, because anything in AWS may send one
+// (docs/inbox.md): the body of a push, in a group that has the name of its queue.
+//
+// After a lost answer we send again: for five minutes, SQS drops copies with the same deduplication id. So a push says
+// "unknown" only if no attempt is left.
+
 import { failureOf } from '../../aws/failures.ts'
 import { checkTimesAhead } from '../../engine/core/check-requests.ts'
 import { hashOf } from '../../engine/core/keys.ts'
@@ -13,12 +19,6 @@ import {
 } from '../../shared/system.ts'
 import { RequestError } from '../http/answer.ts'
 import type { Inbox } from '../http/push.ts'
-
-// Puts pushes into the inbox. The form of a message is a contract, because anything in AWS may send one
-// (docs/inbox.md): the body of a push, in a group that has the name of its queue.
-//
-// After a lost answer we send again: for five minutes, SQS drops copies with the same deduplication id. So a push says
-// "unknown" only if no attempt is left.
 
 /** The attribute that holds a message's idempotency key, if it has one. */
 export const KEY_ATTRIBUTE = 'idempotency-key'

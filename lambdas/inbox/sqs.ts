@@ -1,3 +1,5 @@
+// The inbox's requests to SQS. Loads the client at its first use, because most pushes do without.
+
 import type { SQSClient } from '@aws-sdk/client-sqs'
 import { createRequestHandler } from '../../aws/connections.ts'
 import { answerTimeoutsMs } from '../../aws/failures.ts'
@@ -8,8 +10,6 @@ import {
   type Message,
   type SendPort,
 } from './send.ts'
-
-// The inbox's requests to SQS. Loads the client at its first use, because most pushes do without.
 
 /** A message that failed: when to try its group again, and the handle of this delivery. */
 export type Delayed = { readonly receiptHandle: string; readonly seconds: number }

@@ -1,3 +1,7 @@
+// What every invocation of a function has: its environment, its time, and one log line at its end, which carries what
+// it used and its metrics. Nothing secret goes into a log: no item, no lock's id, and of an error only what describes
+// it.
+
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { PopOutcome } from '../../engine/queues.ts'
 import type { Clock } from '../../shared/system.ts'
@@ -10,10 +14,6 @@ import {
   metrics as units,
   variables,
 } from './names.ts'
-
-// What every invocation of a function has: its environment, its time, and one log line at its end, which carries what
-// it used and its metrics. Nothing secret goes into a log: no item, no lock's id, and of an error only what describes
-// it.
 
 /** What the template gives a function: `process.env`, except in tests. */
 export type Environment = Readonly<Record<string, string | undefined>>

@@ -1,9 +1,9 @@
+// Puts events on the bus, as many in a call as it takes, each at least once: a call whose answer was lost is
+// repeated. The SDK sends once; only this file repeats, entry by entry.
+
 import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge'
 import { createRequestHandler } from '../../aws/connections.ts'
 import { answerTimeoutsMs } from '../../aws/failures.ts'
-
-// Puts events on the bus, as many in a call as it takes, each at least once: a call whose answer was lost is
-// repeated. The SDK sends once; only this file repeats, entry by entry.
 
 /** What PutEvents takes. */
 export type EventEntry = {

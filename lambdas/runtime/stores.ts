@@ -1,3 +1,6 @@
+// The stores as the functions use them, and the engine's options from the environment. Each request counts for the
+// invocation that sends it.
+
 import { createRequestHandler } from '../../aws/connections.ts'
 import type { DocumentPort } from '../../aws/dynamo.ts'
 import { answerTimeoutsMs } from '../../aws/failures.ts'
@@ -15,9 +18,6 @@ import {
   type Tally,
 } from './log.ts'
 import { variables } from './names.ts'
-
-// The stores as the functions use them, and the engine's options from the environment. Each request counts for the
-// invocation that sends it.
 
 /** DynamoDB as the functions use it: nothing of the SDK, which was most of a call and of a cold start. */
 export const documentsFromEnvironment = (): DocumentPort => createLeanDynamodb()

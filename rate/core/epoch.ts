@@ -1,6 +1,3 @@
-import { QueueError } from '../../shared/errors.ts'
-import { type Algorithm, type Rules, sameRules } from './settings.ts'
-
 // How a position of a row's cursor is a time: the ruler for each set of rules, the turns that follow from it, and the
 // hand-over from one ruler to the next. A promised turn never moves: the next ruler begins at the last promise, so
 // order of arrival is order of turn, across changes too.
@@ -8,6 +5,9 @@ import { type Algorithm, type Rules, sameRules } from './settings.ts'
 // Under `window`, a position is a slot, and slot ÷ max is its window. Under `smooth`, it is a time in `max`-ths of a
 // millisecond since the epoch's start, and a request is `windowMs` of these units long. Both are integers, so that a
 // counter can hold them.
+
+import { QueueError } from '../../shared/errors.ts'
+import { type Algorithm, type Rules, sameRules } from './settings.ts'
 
 /** Smooth cursors count from a multiple of this (some two years), so that they stay below 2^53. */
 const SMOOTH_ERA_MS = 2 ** 36

@@ -1,3 +1,6 @@
+// What the table keeps for a rate limit: the names of its rows, the attributes of a key's row, how they are read and
+// written, and when the row goes.
+
 import type { Row } from '../../aws/dynamo.ts'
 import type { Key } from '../../aws/table.ts'
 import { ID_RULE, isQueueId } from '../../shared/bounds.ts'
@@ -13,16 +16,13 @@ import {
   windowStartMs,
 } from './epoch.ts'
 import {
-  invalid,
   type KeyConfiguration,
   type Settings,
   settingFields,
   settingNames,
   settingsOf,
+  unusable,
 } from './settings.ts'
-
-// What the table keeps for a rate limit: the names of its rows, the attributes of a key's row, how they are read and
-// written, and when the row goes.
 
 /** We forget an idle key after three windows, by the slowest clock; but not before each process has looked again. */
 const IDLE_WINDOWS = 3
@@ -30,7 +30,7 @@ const IDLE_WINDOWS = 3
 /** A rate limit's key is spelled like a queue id. */
 export function checkRateKey(key: unknown): void {
   if (isQueueId(key)) return
-  throw invalid('key', `it must be ${ID_RULE}`)
+  throw unusable('key', `it must be ${ID_RULE}`)
 }
 
 /** `push~orders`: the key that guards a queue's pushes. No caller can name it: ids have no `~`. */

@@ -1,9 +1,9 @@
+// What can be set for a key, once: its fields with their bounds and defaults, how settings are checked, split over
+// shards, and given to all keys with a prefix. Queues check their patterns here too.
+
 import { QueueError } from '../../shared/errors.ts'
 import { fnv1a } from '../../shared/system.ts'
 import { MAX_REQUESTS_MAX, PATTERNS_MAX, PREFIX_CHARACTERS_MAX } from './bounds.ts'
-
-// What can be set for a key, once: its fields with their bounds and defaults, how settings are checked, split over
-// shards, and given to all keys with a prefix. Queues check their patterns here too.
 
 /** A waiter is only a number, so a million of them cost as much as one; with more, callers would wait too long. */
 const IN_LINE_MAX = 1_000_000
@@ -120,22 +120,22 @@ export const defaultSettings = /* @__PURE__ */ settingsOf(
 export function settingsFrom(input: SettingsInput): Settings {
   const settings = { ...defaultSettings, allowOverrides: false, ...withoutUndefined(input) }
   for (const name of Object.keys(input)) {
-    if (!(name in settingFields)) throw invalid(name, 'it is not a rate-limit setting')
+    if (!(name in settingFields)) throw unusable(name, 'it is not a rate-limit setting')
   }
   for (const name of settingNames) checkSetting(name, settings[name])
   const { algorithm, burst, maxRequests, shards } = settings
   if (algorithm === 'window' && burst !== 1) {
-    throw invalid('burst', 'only the algorithm "smooth" has one; a window may be used up at once')
+    throw unusable('burst', 'only the algorithm "smooth" has one; a window may be used up at once')
   }
   const share = shareOf(maxRequests, shards, shards - 1)
   if (share < 1) {
-    throw invalid(
+    throw unusable(
       'shards',
       `${maxRequests} requests a window cannot be split into ${shards} shards`,
     )
   }
   if (burst > share) {
-    throw invalid('burst', `it must not be more than the ${share} requests a window of one shard`)
+    throw unusable('burst', `it must not be more than the ${share} requests a window of one shard`)
   }
   return settings
 }
@@ -157,7 +157,7 @@ export function overridden(
     changed = { ...changed, [name]: value }
   }
   if (changed.maxRequests < changed.shards) {
-    throw invalid('maxRequests', `the key is split into ${changed.shards} shards, each needs one`)
+    throw unusable('maxRequests', `the key is split into ${changed.shards} shards, each needs one`)
   }
   return { kind: 'settings', settings: changed }
 }
@@ -181,15 +181,15 @@ function checkSetting(name: SettingName, value: unknown): void {
   const isFlag = field.kind === 'flag'
   if (isFlag ? typeof value === 'boolean' : field.of.some((one) => one === value)) return
   const wanted = isFlag ? 'true or false' : field.of.map((one) => `"${one}"`).join(' or ')
-  throw invalid(name, `it must be ${wanted}, not "${value}"`)
+  throw unusable(name, `it must be ${wanted}, not "${value}"`)
 }
 
 export function checkInteger(name: string, value: unknown, min: number, max: number): void {
   if (Number.isInteger(value) && (value as number) >= min && (value as number) <= max) return
-  throw invalid(name, `it must be an integer from ${min} to ${max}, not ${String(value)}`)
+  throw unusable(name, `it must be an integer from ${min} to ${max}, not ${String(value)}`)
 }
 
-export function invalid(field: string, reason: string): QueueError {
+export function unusable(field: string, reason: string): QueueError {
   return new QueueError('INVALID_PARAMETER', `Cannot use ${field} because ${reason}`, { field })
 }
 
@@ -209,28 +209,28 @@ export function inOrder<Input, S>(
   inputs: readonly PatternOf<Input>[],
   settle: (settings: Input, at: string) => S,
 ): PatternOf<S>[] {
-  if (!Array.isArray(inputs)) throw invalid('patterns', 'they must be a list')
+  if (!Array.isArray(inputs)) throw unusable('patterns', 'they must be a list')
   if (inputs.length > PATTERNS_MAX) {
-    throw invalid('patterns', `there may be ${PATTERNS_MAX} of them, not ${inputs.length}`)
+    throw unusable('patterns', `there may be ${PATTERNS_MAX} of them, not ${inputs.length}`)
   }
   const seen = new Set<string>()
   const patterns = inputs.map((input: PatternOf<Input>, i) => {
     const at = `patterns[${i}]`
-    if (!isObject(input)) throw invalid(at, 'it must be an object with a prefix and settings')
+    if (!isObject(input)) throw unusable(at, 'it must be an object with a prefix and settings')
     const { prefix, settings } = input
-    if (!isObject(settings)) throw invalid(`${at}.settings`, 'they must be an object')
+    if (!isObject(settings)) throw unusable(`${at}.settings`, 'they must be an object')
     const field = `${at}.prefix`
     if (
       typeof prefix !== 'string' ||
       !prefixForm.test(prefix) ||
       prefix.length > PREFIX_CHARACTERS_MAX
     ) {
-      throw invalid(
+      throw unusable(
         field,
         `it must be 0 to ${PREFIX_CHARACTERS_MAX} of the characters A-Z a-z 0-9 . _ -`,
       )
     }
-    if (seen.has(prefix)) throw invalid(field, `there is another pattern for "${prefix}"`)
+    if (seen.has(prefix)) throw unusable(field, `there is another pattern for "${prefix}"`)
     seen.add(prefix)
     return { prefix, settings: settle(settings, at) }
   })
@@ -258,7 +258,7 @@ export const patternsFrom = (inputs: readonly PatternInput[]): Pattern[] =>
     const checked = settingsFrom(settings)
     // A process that meets a key for the first time asks shard 0, which knows the key's own shards.
     if (checked.shards !== 1) {
-      throw invalid(`${at}.shards`, 'only a key’s own configuration can split it')
+      throw unusable(`${at}.shards`, 'only a key’s own configuration can split it')
     }
     return checked
   })

@@ -1,3 +1,12 @@
+// Which slots of a row one request takes, and which write takes them, from the row as last seen. The row may have
+// moved on: the write's condition notices that, and a wrong guess costs a request, never a slot twice.
+//
+//   no row, or none of this window ──▶ set: begin the current window
+//   room in the window, or in line ──▶ add: blind, so that it commutes with all others
+//   the rest of a window too small ──▶ set: skip it
+//   other rules                    ──▶ set: change them, on condition that the row is as seen
+//   no room                        ──▶ denied, or a hand-over that puts the row under the newer settings that say so
+
 import {
   countsUntilMs,
   type Epoch,
@@ -17,15 +26,6 @@ import {
   windowStartMs,
 } from './epoch.ts'
 import { type RateRow, ttlSeconds } from './row.ts'
-
-// Which slots of a row one request takes, and which write takes them, from the row as last seen. The row may have
-// moved on: the write's condition notices that, and a wrong guess costs a request, never a slot twice.
-//
-//   no row, or none of this window ──▶ set: begin the current window
-//   room in the window, or in line ──▶ add: blind, so that it commutes with all others
-//   the rest of a window too small ──▶ set: skip it
-//   other rules                    ──▶ set: change them, on condition that the row is as seen
-//   no room                        ──▶ denied, or a hand-over that puts the row under the newer settings that say so
 
 /** One request for slots of one row. */
 export type Ask = Ruling & {

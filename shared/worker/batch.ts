@@ -1,3 +1,12 @@
+// One popped batch, from its handler to its answers: the handler gets the items of a lock part by part, and each item
+// is then acknowledged, dead-lettered, or left in the lock to come again.
+//
+//   handed out ──handler returned──▶ done, or again, or dead, as it said
+//       └──threw──▶ again, or dead if it alone is to blame and failed too often
+//       └──stopped, lost its lock, not tried──▶ again, and nothing is said against it
+//
+// If the lock is lost while we settle, its items come again, but for those that a request has settled already.
+
 import { isDeadLetterQueue } from '../bounds.ts'
 import type { HeldLock } from '../hold-lock.ts'
 import { shortenedReason } from '../wire.ts'
@@ -11,15 +20,6 @@ import {
   passesBy,
   type Run,
 } from './run.ts'
-
-// One popped batch, from its handler to its answers: the handler gets the items of a lock part by part, and each item
-// is then acknowledged, dead-lettered, or left in the lock to come again.
-//
-//   handed out ──handler returned──▶ done, or again, or dead, as it said
-//       └──threw──▶ again, or dead if it alone is to blame and failed too often
-//       └──stopped, lost its lock, not tried──▶ again, and nothing is said against it
-//
-// If the lock is lost while we settle, its items come again, but for those that a request has settled already.
 
 /** The items of one lock. */
 export type Lot = { readonly items: readonly Item[]; readonly lock: HeldLock }

@@ -1,3 +1,13 @@
+// Works many queues, a few at once. One look shows which of them have items, and each of those gets its turn, in which
+// `worker.ts` works it, as a Lambda's consumer does.
+//
+//   idle ──has something free──▶ ready ──first in line──▶ at work ──its turn is over──▶ ready, last in line
+//    ▲                                                       └──nothing more to do──▶ idle, or put off
+//    └──put off: we do not look at it until some time, because it is locked, failing or at its limit
+//
+// Failed items wait in the queue itself: the list shows when they are back, or whether other items can be popped
+// meanwhile.
+
 import { unlessOver } from '../hold-lock.ts'
 import { checkOptions, type Names } from '../options.ts'
 import { inShort, mayPass, troublePauseMs } from './retries.ts'
@@ -28,16 +38,6 @@ import {
   type Which,
 } from './which-queues.ts'
 import { comesBackFirst, work } from './worker.ts'
-
-// Works many queues, a few at once. One look shows which of them have items, and each of those gets its turn, in which
-// `worker.ts` works it, as a Lambda's consumer does.
-//
-//   idle ──has something free──▶ ready ──first in line──▶ at work ──its turn is over──▶ ready, last in line
-//    ▲                                                       └──nothing more to do──▶ idle, or put off
-//    └──put off: we do not look at it until some time, because it is locked, failing or at its limit
-//
-// Failed items wait in the queue itself: the list shows when they are back, or whether other items can be popped
-// meanwhile.
 
 const names: Names<ConsumeManyOptions> = {
   queuesAtOnce: 0,

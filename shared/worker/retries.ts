@@ -1,10 +1,10 @@
+// What a worker does about trouble: which errors may pass, when to repeat a request, how long to pause, when to give
+// up, and when failed items come again. Time and randomness are arguments.
+
 import { RELEASE_DELAY_SECONDS_MAX } from '../bounds.ts'
 import { type HeldLock, holdLock, lostLockCodes } from '../hold-lock.ts'
 import { checkOptions, type Names } from '../options.ts'
 import type { Edge, Retry } from './run.ts'
-
-// What a worker does about trouble: which errors may pass, when to repeat a request, how long to pause, when to give
-// up, and when failed items come again. Time and randomness are arguments.
 
 /** The error with which the service refused: from the engine, or from the client, whose errors say the same. */
 type Refusal = Error & {

@@ -1,8 +1,8 @@
-import type { Clock } from '../system.ts'
-
 // What a worker works with: its item, its handler, its settings, its counts, and all that it touches outside of itself.
 // The engine provides that, and so does the client, which bundles this folder: so the folder imports only what the two
 // share.
+
+import type { Clock } from '../system.ts'
 
 /** An item as the handler gets it. */
 export type Item<T = unknown> = {

@@ -1,3 +1,6 @@
+// Which queues a worker of many looks at, how it looks at them, and how its work ends: the options, the list of queues
+// and the stop.
+
 import {
   ID_RULE,
   ITEMS_PER_POP_MAX,
@@ -10,9 +13,6 @@ import {
 } from '../bounds.ts'
 import { type AgainOptions, mayPass, retryOf } from './retries.ts'
 import type { ManyTrouble, Settings } from './run.ts'
-
-// Which queues a worker of many looks at, how it looks at them, and how its work ends: the options, the list of queues
-// and the stop.
 
 /** Either all queues with a prefix, including later ones but not dead-letter queues; or exactly these queues. */
 export type Which = { readonly prefix: string } | { readonly queues: readonly string[] }

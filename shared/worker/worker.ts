@@ -1,3 +1,14 @@
+// Works one queue. A worker takes a lot, works it, and takes the next with the request that acknowledges this one.
+//
+//   taking ──items──▶ working ──all done──▶ taking, with `acknowledge`
+//     │                  └────otherwise──▶ settling ──▶ releasing what failed for later ──▶ taking
+//     │                                                     └──others wait for it too long──▶ end
+//     ├── empty, locked, crowded ──▶ end, or a short wait for what failed
+//     └── no time for more ──▶ acknowledging ──▶ end, and the run calls the next
+//
+// A worker leaves a queue only when something will bring another: `docs/decisions/0020` goes through the
+// ends. One that dies on the way leaves a lock, whose end is an event, or an event that Lambda delivers again.
+
 import { isAllDone, type Lot, settle, type Verdicts, workLot } from './batch.ts'
 import {
   heldLock,
@@ -12,17 +23,6 @@ import {
   troublePauseMs,
 } from './retries.ts'
 import { type Ending, itemOf, type Popped, passesBy, type Run } from './run.ts'
-
-// Works one queue. A worker takes a lot, works it, and takes the next with the request that acknowledges this one.
-//
-//   taking ──items──▶ working ──all done──▶ taking, with `acknowledge`
-//     │                  └────otherwise──▶ settling ──▶ releasing what failed for later ──▶ taking
-//     │                                                     └──others wait for it too long──▶ end
-//     ├── empty, locked, crowded ──▶ end, or a short wait for what failed
-//     └── no time for more ──▶ acknowledging ──▶ end, and the run calls the next
-//
-// A worker leaves a queue only when something will bring another: `docs/decisions/0020` goes through the
-// ends. One that dies on the way leaves a lock, whose end is an event, or an event that Lambda delivers again.
 
 /** `comesBack`: the first item has failed before, and the worker takes it alone. */
 export async function work(run: Run, comesBack: boolean): Promise<Ending> {

@@ -1,10 +1,10 @@
+// The answers of every call. No function loads this: we make the OpenAPI page from it, and the tests compare every
+// answer with it.
+
 import * as v from 'valibot'
 import { errorTable, type HttpErrorCode } from '../answer.ts'
 import { count, described, items as itemsField, time } from './fields.ts'
 import { configurationAnswers, sourceAnswer } from './settings.ts'
-
-// The answers of every call. No function loads this: we make the OpenAPI page from it, and the tests compare every
-// answer with it.
 
 const success = v.literal(true)
 const id = () =>

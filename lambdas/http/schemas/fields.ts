@@ -1,9 +1,10 @@
+// The fields that several calls share. Each has its own error sentence, because the library's would repeat the value.
+
 import * as v from 'valibot'
 import { PRIORITY_MAX } from '../../../engine/core/limits.ts'
+import { PATTERNS_MAX } from '../../../rate/core/bounds.ts'
 import { IDS_MAX } from '../../../shared/bounds.ts'
 import { EPOCH_SECONDS_MAX } from '../../../shared/wire.ts'
-
-// The fields that several calls share. Each has its own error sentence, because the library's would repeat the value.
 
 export const integer = (min: number, max: number) => {
   const sentence = `must be an integer from ${min} to ${max}`
@@ -42,6 +43,12 @@ export const text = (min: number, max: number) => {
 export const list = <S extends v.GenericSchema>(of: S, min: number, max: number, what: string) => {
   const sentence = `must be ${min} to ${max} ${what}`
   return v.pipe(v.array(of, sentence), v.minLength(min, sentence), v.maxLength(max, sentence))
+}
+
+/** All patterns of queues, or of rate limits. */
+export const patternList = <S extends v.GenericSchema>(pattern: S) => {
+  const sentence = `must be a list of at most ${PATTERNS_MAX} patterns`
+  return v.pipe(v.array(pattern, sentence), v.maxLength(PATTERNS_MAX, sentence))
 }
 
 export const object = <E extends v.ObjectEntries>(entries: E) =>

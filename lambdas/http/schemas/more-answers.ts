@@ -1,8 +1,8 @@
+// The answers of calls about scheduled items, rate limits and schedules. As with `answers.ts`, no function loads this.
+
 import * as v from 'valibot'
 import { count, described, items, time } from './fields.ts'
 import { settingAnswers } from './settings.ts'
-
-// The answers of calls about scheduled items, rate limits and schedules. As with `answers.ts`, no function loads this.
 
 export const scheduledPage = v.strictObject({
   items: items(),

@@ -1,3 +1,5 @@
+// Settings in requests and answers: a rate limit's and a queue's, each made from its one table.
+
 import * as v from 'valibot'
 import {
   type ConfigurationName,
@@ -13,8 +15,6 @@ import {
 } from '../../../rate/core/settings.ts'
 import { type SnakeCase, snakeCase } from '../../../shared/wire.ts'
 import { choice, count, described, flag, integer, object, optional } from './fields.ts'
-
-// Settings in requests and answers: a rate limit's and a queue's, each made from its one table.
 
 const docs: Readonly<Record<SettingName, string>> = {
   maxRequests: 'Requests that may go in one window.',

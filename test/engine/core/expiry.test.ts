@@ -5,7 +5,13 @@ import {
   checkOutlasts,
   expiresAtMsOf,
 } from '../../../engine/core/check-requests.ts'
-import { expiryOf, isOver, nothingFound, passOver, sortOut } from '../../../engine/core/expiry.ts'
+import {
+  expiryOf,
+  hasExpired,
+  nothingFound,
+  passOver,
+  sortOut,
+} from '../../../engine/core/expiry.ts'
 import { encodeItem, type Item } from '../../../engine/core/item.ts'
 import { numbersOf, skip } from '../../../engine/core/ranges.ts'
 import { freeIn, itemsIn, type Lane, stretchesOf } from '../../../engine/core/record.ts'
@@ -159,5 +165,5 @@ describe('Sorting out', () => {
 
 it('An entry without an expiry is never over.', () => {
   const record = aRecord()
-  expect(isOver(encodeItem(pushed, 'tag1'), record, Number.MAX_SAFE_INTEGER)).toBe(false)
+  expect(hasExpired(encodeItem(pushed, 'tag1'), record, Number.MAX_SAFE_INTEGER)).toBe(false)
 })

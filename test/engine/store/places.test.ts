@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { encodeReference } from '../../../engine/core/item.ts'
 import { newLane } from '../../../engine/core/record.ts'
-import { Places } from '../../../engine/requests/item-reader.ts'
+import { ItemPlaces } from '../../../engine/requests/item-reader.ts'
 
 const lanes = ['abcdefgh', 'ijklmnop'].flatMap((epoch) => [
   newLane({ priority: 0, epoch, segmentSize: 100 }),
@@ -20,7 +20,7 @@ it('Each item is looked for in its own segment and in its own part, whatever was
   })
   fc.assert(
     fc.property(fc.array(one), (all) => {
-      const places = new Places('orders')
+      const places = new ItemPlaces('orders')
       for (const { lane, reference, n } of all) {
         const segment = Math.floor(n / 100)
         expect(places.segmentKey(lane, n)).toBe(`orders/${lane.epoch}/${lane.priority}/${segment}`)

@@ -87,6 +87,6 @@ export const batchMutants: readonly Mutant[] = [
     ['engine/storing/write-entries.ts', 'DROPPED_AT_ONCE = 16', 'DROPPED_AT_ONCE = 1'],
     test(sideBySideTest, 'that is refused deletes its batches')),
   mutant('joined-batches-written-one-by-one', '0039 a pop joins what is due first, and soon',
-    ['engine/storing/write-entries.ts', 'BATCHES_AT_ONCE = 8', 'BATCHES_AT_ONCE = 1'],
+    ['engine/requests/batches.ts', 'BATCHES_AT_ONCE = 8', 'BATCHES_AT_ONCE = 1'],
     test(sideBySideTest, 'A join to many priorities')),
 ]

@@ -196,7 +196,7 @@ export const laterMutants: readonly Mutant[] = [
     ['engine/verbs/push.ts', 'await failUntimely(engine, queue, calls)', ''],
     test(repeatedTest, 'is refused as the first of its key')),
   mutant('later-answered-by-a-note-that-is-over', 'past its time a key counts as new',
-    ['engine/verbs/push-calls.ts', 'if (isOver(ttlOf(note), nowMs)) return', ''],
+    ['engine/verbs/push-calls.ts', 'if (isForgotten(ttlOf(note), nowMs)) return', ''],
     test(repeatedTest, 'once the time of its key is over')),
   mutant('later-one-without-a-lane-stops-all', '0039 others pass by what has no lane',
     [coreJoin, 'if (!hasLanes && candidate.row === undefined) continue', ''],

@@ -29,7 +29,7 @@ export const putOffMutants: readonly Mutant[] = [
     [putOff, 'if (mustSealBefore(target, due, options.nowMs)) {', 'if (!mustSealBefore) {'],
     test(putOffTest, 'where a cancel no longer looks')),
   mutant('put-off-brings-the-expired-back', '0037 what is over stays over',
-    [moving, 'if (isAnew || !isOver(entry, record, times.nowMs)) return item', 'if (!isAnew || !isOver(entry, record, times.nowMs)) return item'],
+    [moving, 'if (isAnew || !hasExpired(entry, record, times.nowMs)) return item', 'if (!isAnew || !hasExpired(entry, record, times.nowMs)) return item'],
     test(expiryTest, 'in a queue whose items never expire')),
   mutant('put-off-dead-letters-age-until-due', '0037 the time of a dead letter that is put off begins when it is due',
     ['engine/core/expiry.ts', 'Math.max(moved?.death?.atMs ?? pushedAtMs, dueMs, redrivenMs)', 'moved?.death?.atMs ?? Math.max(pushedAtMs, dueMs, redrivenMs)'],

@@ -11,7 +11,7 @@ import {
 import type { Receipt } from '../../../../engine/core/repeated-pushes.ts'
 import {
   decodeNote,
-  isLongOver,
+  isLongForgotten,
   movedSoFar,
   placesOf,
 } from '../../../../engine/core/repeated-pushes.ts'
@@ -109,7 +109,7 @@ export function checkNotes({ model, ...commit }: Commit): void {
     }
     left += 1
     statistics.count('path note left')
-    if (isLongOver(decodeNote(note), scheduler.nowMs + skewMaxMs)) continue
+    if (isLongForgotten(decodeNote(note), scheduler.nowMs + skewMaxMs)) continue
     const { pk, sk } = receiptKey(before.queue, hash)
     const receipt = model.rows.row(pk, sk) as Receipt | undefined
     const { bodyHash, places } = decodeNote(note)
