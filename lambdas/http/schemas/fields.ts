@@ -44,8 +44,11 @@ export const list = <S extends v.GenericSchema>(of: S, min: number, max: number,
   return v.pipe(v.array(of, sentence), v.minLength(min, sentence), v.maxLength(max, sentence))
 }
 
-export const object = <E extends v.ObjectEntries>(entries: E) =>
-  v.strictObject(entries, 'must be an object')
+export const object = <E extends v.ObjectEntries>(entries: E, example = '') =>
+  v.strictObject(
+    entries,
+    example === '' ? 'must be an object' : `must be an object such as ${example}`,
+  )
 
 export const nothing = object({})
 
