@@ -56,6 +56,7 @@ const QUEUE = 'simulated'
 const WARM_UP_MS = 2000
 const START_MS = Date.UTC(2026, 10, 18, 7)
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: one run, whose producers share its clock and tallies
 export async function simulateProducers(load: SimulatedLoad): Promise<SimulatedResult> {
   const time = createVirtualTime(START_MS)
   const random = seeded(load.producers)

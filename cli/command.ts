@@ -6,8 +6,6 @@ import type { Paint } from '../local/terminal/terminal.ts'
 import type { ExitCode } from './failure.ts'
 import type { Target } from './target/target.ts'
 
-/** Options as data: from one table we read them, print the help, and guess what a slip meant. */
-
 type Described = { readonly help: string }
 type FlagOption = Described & { readonly kind: 'flag' }
 type TextOption = Described & { readonly kind: 'text'; readonly value: string }

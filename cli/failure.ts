@@ -64,6 +64,31 @@ export const messageOf = (error: unknown): string =>
 export const hasCode = (error: unknown, code: string): boolean =>
   error instanceof Error && 'code' in error && error.code === code
 
+/** The error's own sentence, unless it comes from a store's address where nobody listens any more. */
+export function sentenceOf(error: unknown): string {
+  const address = whereNobodyListens(error)
+  if (address === undefined) return messageOf(error)
+  return (
+    `Cannot reach the store at ${address} because nothing answers there; if it was a stack on this machine, ` +
+    'start it and source its --env file again'
+  )
+}
+
+const ofStores = ['STORE_UNAVAILABLE', 'SEGMENT_UNAVAILABLE']
+
+function whereNobodyListens(error: unknown): string | undefined {
+  if (!ofStores.includes(codeOf(error) ?? '') || doubtsOf(error).outcome !== undefined) return
+  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
+    // A name with several addresses was tried at each of them.
+    const [one] = cause instanceof AggregateError ? cause.errors : [cause]
+    if (!hasCode(one, 'ECONNREFUSED')) continue
+    const { address, port } = one as { address?: string; port?: number }
+    if (address !== undefined)
+      return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`
+  }
+  return
+}
+
 type Explained = {
   readonly exitCode: ExitCode
   readonly sentence: string
@@ -116,7 +141,7 @@ export function explain(error: unknown): Explained {
     return { exitCode: exitCodes.failed, sentence: faultOf(error), code: 'FAULT' }
   }
   const doubts = doubtsOf(error)
-  const sentence = doubts.outcome === undefined ? messageOf(error) : withDoubt(messageOf(error))
+  const sentence = doubts.outcome === undefined ? sentenceOf(error) : withDoubt(messageOf(error))
   return { exitCode: exitCodeOf(code), sentence, code, ...doubts }
 }
 

@@ -46,6 +46,7 @@ type Request = Omit<Call, 'verb' | 'method' | 'path'>
 
 type Pushes = 'push' | 'pushMany'
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a table of verbs, a few lines each
 export function queueCalls<T>(
   send: Send,
   id: string,

@@ -4,6 +4,7 @@
 import './needs-node.ts'
 
 export type { FunctionName } from '../lambdas/runtime/names.ts'
+export type { LogLevel } from '../shared/log-levels.ts'
 export type {
   ConsumerFunction,
   PushPopConsumerProps,
@@ -11,7 +12,7 @@ export type {
 } from './constructs/consumer-props.ts'
 export type { Events, EventsProps } from './constructs/events.ts'
 export type { Bundling, Concurrency } from './constructs/function-settings.ts'
-export type { Functions, LogLevel, ServiceFunction } from './constructs/functions.ts'
+export type { Functions, ServiceFunction } from './constructs/functions.ts'
 export type { Authorisation, HttpApi, Throttle } from './constructs/http-api.ts'
 export type { Inbox } from './constructs/inbox.ts'
 export { PushPop } from './constructs/push-pop.ts'

@@ -1,12 +1,14 @@
+// The settings of PushPop's own app, from the CDK's context. Hides that they come as text, and what a wrong one is told.
+
 import { Duration } from 'aws-cdk-lib/core'
 import type { Node } from 'constructs'
+import { logLevels } from '../shared/log-levels.ts'
 import { type Sweepers, sweeperCounts } from './constructs/background.ts'
 import {
   announceFiles,
   type Concurrency,
   functionSettings,
 } from './constructs/function-settings.ts'
-import { logLevels } from './constructs/functions.ts'
 import type { Authorisation } from './constructs/http-api.ts'
 import {
   type Bounds,

@@ -1,3 +1,5 @@
+// What goes wrong at a start and is no fault of ours, as a sentence.
+
 /** Something that the user can fix: we print the sentence alone, without a stack trace. */
 export class StartError extends Error {
   override name = 'StartError'

@@ -8,6 +8,7 @@ import { TIMES_END_MS } from '../engine/core/item.ts'
 import type { Queues, QueuesOptions, SweepReport } from '../engine/queues.ts'
 import { deleteBucket } from '../local/stores/buckets.ts'
 import { storeEnvironment, storesElsewhere } from '../local/stores/store-api.ts'
+import { type LogLevel, logLevels } from '../shared/log-levels.ts'
 import { type Clock, inWholeMs, systemClock } from '../shared/system.ts'
 import { type Embedded, type EmbeddedOptions, startEmbedded } from './embedded.ts'
 
@@ -146,9 +147,6 @@ export type FakeContextOptions = {
    */
   readonly logLevel?: LogLevel | undefined
 }
-
-const logLevels = ['debug', 'info', 'warn', 'error'] as const
-type LogLevel = (typeof logLevels)[number]
 
 const logLevelOf = ({ PUSHPOP_LOG_LEVEL: wanted }: NodeJS.ProcessEnv): LogLevel =>
   logLevels.find((known) => known === wanted?.toLowerCase()) ?? 'warn'

@@ -1,3 +1,5 @@
+// Chance that can be repeated: tests, simulations and benchmarks draw from it. Hides the generator.
+
 /** Random numbers that a seed repeats, everywhere the same: sfc32, seeded through splitmix32. */
 export class Random {
   #a: number

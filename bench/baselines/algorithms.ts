@@ -82,6 +82,7 @@ type MessageQueue = {
  * write and a read; the version comes from the query; a finished message is deleted; the index
  * holds what choosing needs and no payload; pages of 25 instead of 250.
  */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: three verbs that share one store, as in the sample
 export function createMessageQueue(store: Store, TableName: string): MessageQueue {
   async function candidates(startKey: object | undefined) {
     return (await store.dynamodb.send(
@@ -208,6 +209,7 @@ type SourcesQueue = {
  * the loser of a race reads again after a random, growing pause. Both rows are read at once; since
  * two reads are not a snapshot, a segment's row has the version too, and the transaction compares it.
  */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: what an actor knows between its operations is here
 export function createSourcesQueue(store: Store, queue: string): SourcesQueue {
   // An actor knows its pointers from its last operation; the read decides whether they still hold.
   let known = empty

@@ -116,6 +116,7 @@ const AN_HOUR_MS = 3_600_000
  * Graphile Worker: `addJob` and `addJobs`, and a runner with a task. `queueName` keeps a tenant's jobs in
  * order. For batches its page on performance says: a local queue, and completions that wait for each other.
  */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a table of what the benchmark calls, a few lines each
 export async function graphileWorker({ postgres }: Addresses): Promise<Peer> {
   const connectionString = databaseUrl(postgres)
   const { makeWorkerUtils, run, Logger } = load<GraphileWorker>('graphile-worker')

@@ -1,12 +1,21 @@
 // `ack` and `release`: what becomes of a lock's items.
 
 import { RELEASE_DELAY_SECONDS_MAX } from '../../engine/core/limits.ts'
+import { CONSUMERS_LOCK } from '../../engine/core/settling.ts'
 import type { AcknowledgeResult } from '../../engine/queues.ts'
 import { lostLockCodes } from '../../shared/hold-lock.ts'
 import { present } from '../../shared/wire.ts'
 import { idsGiven, idsOption } from '../arguments.ts'
 import { command, duration, flag, queueWord } from '../command.ts'
-import { codeOf, type ExitCode, exitCodeOf, exitCodes, messageOf, wrongUsage } from '../failure.ts'
+import {
+  codeOf,
+  type ExitCode,
+  exitCodeOf,
+  exitCodes,
+  Failure,
+  messageOf,
+  wrongUsage,
+} from '../failure.ts'
 import type { Target } from '../target/target.ts'
 import { counted } from '../text.ts'
 
@@ -20,7 +29,10 @@ export const ack = command({
   options: {
     ids: idsOption('only these items of the lock, by their ids'),
   },
-  notes: ['A lock that has expired or is not there is named, and the exit code is 4.'],
+  notes: [
+    'A lock that has expired or is not there is named, and the exit code is 4; it is 2 for what is\n' +
+      'no lock id.',
+  ],
   examples: [
     'pushpop ack orders aB3dE5gH7jK',
     'pushpop ack orders aB3dE5gH7jK --ids x7Gh2kQz-0-0,x7Gh2kQz-0-1',
@@ -32,7 +44,11 @@ export const ack = command({
     if (ids !== undefined) {
       const [lockId = ''] = lockIds
       if (lockIds.length > 1) throw wrongUsage('Cannot ack because --ids goes with one lock')
-      const { itemsAcknowledged } = await queues.acknowledge(queue, { lockId, ids })
+      const { itemsAcknowledged } = await queues
+        .acknowledge(queue, { lockId, ids })
+        .catch((error: unknown) => {
+          throw settleFailure(lockId, error)
+        })
       if (isJson) await print(JSON.stringify({ items_acknowledged: itemsAcknowledged }))
       else tell(`Acknowledged ${counted(itemsAcknowledged, 'item')} of ${queue}.`)
       return exitCodes.done
@@ -40,7 +56,7 @@ export const ack = command({
     const results = await acknowledgeAll(queues, queue, lockIds)
     for (const result of results) {
       if (isJson) await print(resultLine(result))
-      else if (result.kind === 'refused') tell(paint('red', `${result.lockId}: ${result.message}`))
+      else if (result.kind === 'refused') tell(paint('red', refusalLine(result)))
     }
     const items = results.reduce(
       (sum, result) => sum + (result.kind === 'acknowledged' ? result.itemsAcknowledged : 0),
@@ -50,14 +66,44 @@ export const ack = command({
     if (!isJson && refusals.length < results.length) {
       tell(`Acknowledged ${counted(items, 'item')} of ${queue}.`)
     }
-    if (!isJson && refusals.some(({ code }) => code !== 'STORE_UNAVAILABLE')) {
+    const known = refusals.filter(({ lockId }) => isLockId(lockId))
+    if (!isJson && known.some(({ code }) => code !== 'STORE_UNAVAILABLE')) {
       tell(
         'A lock that is not there has expired or was settled; what was not settled can be popped again.',
       )
     }
-    return worstOf(refusals.map(({ code }) => exitCodeOf(code)))
+    return worstOf(refusals.map(exitCodeOfRefusal))
   },
 })
+
+type Refusal = Extract<AcknowledgeResult, { readonly kind: 'refused' }>
+
+/** Asked only about what was refused: the service alone knows what its locks look like. */
+const isLockId = (text: string): boolean =>
+  /^[\w-]{11}$/.test(text.startsWith(CONSUMERS_LOCK) ? text.slice(CONSUMERS_LOCK.length) : text)
+
+const isNoLock = ({ lockId, code }: Pick<Refusal, 'lockId' | 'code'>): boolean =>
+  code !== 'STORE_UNAVAILABLE' && !isLockId(lockId)
+
+const NO_LOCK = 'is no lock id; pushpop pop --ack prints them'
+
+const refusalLine = (refusal: Refusal): string =>
+  isNoLock(refusal)
+    ? `${JSON.stringify(refusal.lockId)} ${NO_LOCK}`
+    : `${refusal.lockId}: ${refusal.message}`
+
+const exitCodeOfRefusal = (refusal: Refusal): ExitCode =>
+  isNoLock(refusal) ? exitCodes.wrongUsage : exitCodeOf(refusal.code)
+
+/** What to say where one lock was to be settled: input that is no lock id never works. */
+function settleFailure(lockId: string, error: unknown): unknown {
+  const code = lostLockCodes.find((one) => one === codeOf(error))
+  if (code === undefined || isLockId(lockId)) return error
+  return new Failure(exitCodes.wrongUsage, `${JSON.stringify(lockId)} ${NO_LOCK}`, {
+    code,
+    cause: error,
+  })
+}
 
 async function acknowledgeAll(
   queues: Target,
@@ -129,10 +175,11 @@ export const release = command({
     const { delay: delaySeconds, overtake } = given
     const ids = idsGiven(given.ids)
     const queues = await target()
-    const { itemsReleased } = await queues.release(
-      queue,
-      present({ lockId, ids, delaySeconds, overtake }),
-    )
+    const { itemsReleased } = await queues
+      .release(queue, present({ lockId, ids, delaySeconds, overtake }))
+      .catch((error: unknown) => {
+        throw settleFailure(lockId, error)
+      })
     const when = delaySeconds ? `; back in ${counted(delaySeconds, 'second')}` : ''
     if (isJson) await print(JSON.stringify({ items_released: itemsReleased }))
     else tell(`Released ${counted(itemsReleased, 'item')} of ${queue}${when}.`)

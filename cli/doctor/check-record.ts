@@ -1,3 +1,6 @@
+// What must hold within one record: the order of its positions, the claims of its locks, its flags, and the sums that it
+// keeps. It reads nothing else.
+
 import { entryBytes, isTimed } from '../../engine/core/item.ts'
 import { itemsOf, scheduledBytes } from '../../engine/core/later.ts'
 import { countOf, intersect, type Range } from '../../engine/core/ranges.ts'

@@ -144,9 +144,12 @@ async function objectMissing(
   return isTrimmed ? [] : [{ kind: 'missing-object', priority, segment, key }]
 }
 
-/** A read may show a transaction's record before its rows, mostly for milliseconds: so one look proves nothing. */
-/** The most looks at a queue whose scheduled items change all the time: each reads all of its rows. */
+/**
+ * The most looks at a queue whose scheduled items change all the time: each reads all of its rows. One look proves
+ * nothing, because a read may show a transaction's record before its rows, mostly for milliseconds.
+ */
 const LOOKS_AT_ROWS_MAX = 6
+/** Rows of scheduled items that we ask for at once. */
 const ROWS_PER_QUERY = 100
 
 type LaterCheck = {

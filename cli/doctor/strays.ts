@@ -198,14 +198,17 @@ function behind(place: SegmentPlace, record: QueueRecord | undefined): Lane | un
 
 const endOfRow = (sk: string): number => Number(sk.split('-')[1])
 
-/** A few more pages of a megabyte than the largest segment can have. */
-const PAGES_MAX = 300
+/**
+ * A few more pages of a megabyte than the largest segment can have. Of a longer partition, the doctor's next run finds
+ * the rest.
+ */
+const PARTITION_PAGES_MAX = 300
 
 /** All rows of a partition, as they are now. */
 export async function rowsOf(engine: Engine, pk: string): Promise<Row[]> {
   const rows: Row[] = []
   let from: Row | undefined
-  for (let page = 0; page < PAGES_MAX; page += 1) {
+  for (let page = 0; page < PARTITION_PAGES_MAX; page += 1) {
     const found = await engine.dynamo.query({
       KeyConditionExpression: 'pk=:p',
       ExpressionAttributeValues: { ':p': pk },

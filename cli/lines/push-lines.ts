@@ -4,7 +4,7 @@
 import { ITEMS_PER_PUSH_MAX, PUSH_BYTES_MAX } from '../../engine/core/limits.ts'
 import type { PushItem } from '../../engine/queues.ts'
 import { present } from '../../shared/wire.ts'
-import { codeOf, exitCodeOf, exitCodes, Failure, interrupted, messageOf } from '../failure.ts'
+import { codeOf, exitCodeOf, exitCodes, Failure, interrupted, sentenceOf } from '../failure.ts'
 import type { PushedOrAccepted, Target } from '../target/target.ts'
 import type { ProgressBar } from '../terminal.ts'
 import { counted, grouped } from '../text.ts'
@@ -105,13 +105,19 @@ function notPushed(run: PushRun, batch: Batch, pushed: number, last: number, err
   // One item, as an argument: the service's own sentence says it all.
   if (firstLine === lastLine && pushed === 0 && batch.items.length === 1) return error
   const isUnknown = (error as { outcome?: unknown }).outcome === 'unknown'
-  const lines = `lines ${grouped(firstLine)} to ${grouped(lastLine)}`
+  const isArguments = run.source === THE_ARGUMENTS
+  const lines = `${isArguments ? 'arguments' : 'lines'} ${grouped(firstLine)} to ${grouped(lastLine)}`
   const doubt = isUnknown ? ` Whether ${lines} were pushed is not known.` : ''
+  const which = isArguments ? lines : `${lines} of ${run.source}`
+  const said = sentenceOf(error)
+  // The service says itself that it cannot push: one sentence is enough.
+  const why = /^Cannot push (?=with |because )/.test(said)
+    ? said.replace(/^Cannot push /, '')
+    : `because of this: ${said}`
   const code = codeOf(error)
   return new Failure(
     code === undefined ? exitCodes.failed : exitCodeOf(code),
-    `Cannot push ${lines} of ${run.source} because of this: ${messageOf(error)}. ` +
-      `${sentenceOfDone(run, pushed, last)}${doubt}`,
+    `Cannot push ${which} ${why}. ` + `${sentenceOfDone(run, pushed, last)}${doubt}`,
     { cause: error, code },
   )
 }
@@ -121,10 +127,11 @@ export const THE_ARGUMENTS = 'the arguments'
 const lineName = ({ source }: PushRun, number: number): string =>
   source === THE_ARGUMENTS ? `argument ${number}` : `line ${grouped(number)} of ${source}`
 
-const sentenceOfDone = ({ queue }: PushRun, pushed: number, lastLine: number): string =>
-  pushed === 0
-    ? 'Nothing was pushed.'
-    : `Pushed before: ${counted(pushed, 'item')}, up to line ${grouped(lastLine)}, to ${queue}.`
+function sentenceOfDone({ queue, source }: PushRun, pushed: number, lastLine: number): string {
+  if (pushed === 0) return 'Nothing was pushed.'
+  const last = `${source === THE_ARGUMENTS ? 'argument' : 'line'} ${grouped(lastLine)}`
+  return `Pushed before: ${counted(pushed, 'item')}, up to ${last}, to ${queue}.`
+}
 
 /** An item to push, and which line it came from. */
 export type LineItem = PushItem & {

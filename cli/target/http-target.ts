@@ -1,3 +1,5 @@
+// Queues over HTTP. Hides where the client's verbs, names and answers differ from the engine's.
+
 import { type Configuration, createClient, isQueueLocked, rawJson } from '../../client/index.ts'
 import type { Source } from '../../engine/core/settings.ts'
 import type { AcknowledgeResult } from '../../engine/queues.ts'
@@ -8,6 +10,7 @@ import type { AwsSettings, HttpPlace } from './place.ts'
 import type { Configured, State, Target } from './target.ts'
 
 /** The HTTP client behind the engine's verbs, which take the queue as their first argument. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a table of verbs, a few lines each
 export function openHttpTarget(
   place: HttpPlace,
   aws: AwsSettings,

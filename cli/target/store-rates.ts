@@ -1,3 +1,6 @@
+// Rate limits in the table itself. Hides that no service is in between: what the engine decides becomes the answer that a
+// caller over HTTP gets, with the same names and refusals.
+
 import { setTimeout as delay } from 'node:timers/promises'
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import type { RateConfigurationAnswer, RatePatternsAnswer } from '../../client/api-types.ts'

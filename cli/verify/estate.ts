@@ -50,6 +50,7 @@ const CLEANING_MS = 20_000
 const CLEANING_TRIES = 3
 const LOOK_EVERY_MS = 200
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: what the checks share is here; each function is short
 export function makeEstate({ settings, defaults, cleanerUntil }: EstateSettings): Estate {
   const prefix = `${PREFIX}${randomName()}-`
   const queues = new Map<string, string[]>()

@@ -122,6 +122,7 @@ type WorkerOptions<T> = {
 }
 
 /** Works until the stop. Throws errors that another try would not change. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: one loop, whose turns hand seven variables on
 async function work<T>(options: WorkerOptions<T>): Promise<void> {
   const { number, queue, handler, batch, ttlSeconds, competing, idle, shift } = options
   const { stop } = shift

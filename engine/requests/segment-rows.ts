@@ -193,7 +193,7 @@ export async function recalledRowsFrom(
 }
 
 /** A segment of 1,000 items of 256 KiB is 256 pages of 1 MB. */
-const PAGES_MAX = 300
+const SEGMENT_PAGES_MAX = 300
 
 async function allPages(
   dynamo: Dynamo,
@@ -203,7 +203,7 @@ async function allPages(
 ): Promise<Row[]> {
   const rows: Row[] = []
   let from: Row | undefined
-  for (let page = 0; page < PAGES_MAX; page += 1) {
+  for (let page = 0; page < SEGMENT_PAGES_MAX; page += 1) {
     const { rows: some, next } = await dynamo.query({
       KeyConditionExpression: condition,
       ExpressionAttributeValues: values,
@@ -214,7 +214,7 @@ async function allPages(
     if (next === undefined) return rows
     from = next
   }
-  throw new Error(`A segment has more than ${PAGES_MAX} pages of rows`)
+  throw new Error(`A segment has more than ${SEGMENT_PAGES_MAX} pages of rows`)
 }
 
 export async function segmentObject(

@@ -13,11 +13,11 @@ import { decodeRecord, type StoredRecord } from '../../engine/core/stored-record
 import { type Transition, transitionsOf, visibleIn } from '../../engine/core/views.ts'
 import { deadLetterQueueOf, isQueueId } from '../../shared/bounds.ts'
 import { isFormatUnknown } from '../../shared/errors.ts'
+import type { LogLevel } from '../../shared/log-levels.ts'
 import {
   describeError,
   type Fields,
   type InvocationContext,
-  type Level,
   type Log,
   remainingMsOf,
   stopwatch,
@@ -38,7 +38,7 @@ export function announceHandler(
   return async (event, context = {}) => {
     const durationMs = stopwatch()
     const tally = new Tally()
-    const finish = (level: Level, fields: Fields): void => {
+    const finish = (level: LogLevel, fields: Fields): void => {
       const used = {
         request_id: context.awsRequestId,
         function: 'Announce',

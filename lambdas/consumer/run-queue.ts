@@ -6,6 +6,7 @@
 import type { Clock } from '../../aws/dynamo.ts'
 import type { QueueSummary, Queues } from '../../engine/queues.ts'
 import { QueueError } from '../../shared/errors.ts'
+import type { LogLevel } from '../../shared/log-levels.ts'
 import { randomText, secureRandom, systemClock } from '../../shared/system.ts'
 import { consumeManyWith } from '../../shared/worker/many.ts'
 import { END_MS, mayTakeMore } from '../../shared/worker/retries.ts'
@@ -21,14 +22,7 @@ import {
 } from '../../shared/worker/run.ts'
 import type { ConsumeManyOptions, Standing, Which } from '../../shared/worker/which-queues.ts'
 import { comesBackFirst, work } from '../../shared/worker/worker.ts'
-import {
-  describeError,
-  type Environment,
-  type Fields,
-  type Level,
-  type Log,
-  required,
-} from '../runtime/log.ts'
+import { describeError, type Environment, type Fields, type Log, required } from '../runtime/log.ts'
 import type { EventsPort } from '../runtime/put-events.ts'
 import { continuation, variables } from './settings.ts'
 
@@ -130,7 +124,7 @@ const troublesTo =
     log.write(level, message, { queue, ...fields, ...error })
   }
 
-function lineOf(trouble: Trouble): readonly [Level, string, Fields?] {
+function lineOf(trouble: Trouble): readonly [LogLevel, string, Fields?] {
   switch (trouble.kind) {
     case 'handler':
       return ['error', 'handler failed', batch(trouble.items)]

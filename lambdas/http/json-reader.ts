@@ -1,3 +1,5 @@
+// A parser of JSON for bodies that carry items, which have to stay text. Hides the grammar.
+
 import { RequestError } from './answer.ts'
 
 /**

@@ -45,19 +45,22 @@ const laterFields = () => ({
 /** Stays text: nothing here looks into it, so it may contain anything. */
 const item = () => described(v.any(), 'Any JSON value, up to 256 KiB of text.')
 
-export const itemToPush = object({
-  item: item(),
-  priority: v.optional(priority()),
-  expires_in_seconds: optional(
-    integer(0, ITEM_TTL_SECONDS_MAX),
-    'From this many seconds after the push on, no pop returns the item. Up to five years.',
-  ),
-  expires_at: optional(
-    epochSeconds(),
-    'The same as a time: epoch seconds, within five years. A time in the past means now: no pop returns it at all.',
-  ),
-  ...laterFields(),
-})
+export const itemToPush = object(
+  {
+    item: item(),
+    priority: v.optional(priority()),
+    expires_in_seconds: optional(
+      integer(0, ITEM_TTL_SECONDS_MAX),
+      'From this many seconds after the push on, no pop returns the item. Up to five years.',
+    ),
+    expires_at: optional(
+      epochSeconds(),
+      'The same as a time: epoch seconds, within five years. A time in the past means now: no pop returns it at all.',
+    ),
+    ...laterFields(),
+  },
+  '{"item": 1}',
+)
 
 const many = object({
   items: described(

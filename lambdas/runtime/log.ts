@@ -4,6 +4,7 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { PopOutcome } from '../../engine/queues.ts'
+import { type LogLevel, logLevels } from '../../shared/log-levels.ts'
 import type { Clock } from '../../shared/system.ts'
 import {
   type FunctionName,
@@ -33,20 +34,17 @@ export function numberIn(environment: Environment, name: string): number | undef
   throw new Error(`Cannot start because ${name} must be a positive integer, not "${value}"`)
 }
 
-const levels = ['debug', 'info', 'warn', 'error'] as const
-export type Level = (typeof levels)[number]
-
 export type Fields = Readonly<Record<string, unknown>>
 
 export type Log = {
   /** One line; fields that are undefined are left out. */
-  write(level: Level, message: string, fields?: Fields): void
+  write(level: LogLevel, message: string, fields?: Fields): void
   /** The one line of an invocation, which carries its metrics as well. */
-  invocation(level: Level, message: string, fields: Fields, tally: Tally, nowMs: number): void
+  invocation(level: LogLevel, message: string, fields: Fields, tally: Tally, nowMs: number): void
 }
 
 type LogOptions = {
-  readonly level: Level
+  readonly level: LogLevel
   /** The stack's name: the dimension of every metric. */
   readonly service: string
   /** `with-their-line`: a test that wants fewer lines wants no metrics either. `always` unless set. */
@@ -64,7 +62,7 @@ export function createLog({
   metrics = 'always',
   write = toStandardOutput,
 }: LogOptions): Log {
-  const isWanted = (line: Level): boolean => levels.indexOf(line) >= levels.indexOf(level)
+  const isWanted = (line: LogLevel): boolean => logLevels.indexOf(line) >= logLevels.indexOf(level)
   return {
     write(lineLevel, message, fields = {}) {
       if (isWanted(lineLevel)) write(JSON.stringify({ level: lineLevel, message, ...fields }))
@@ -107,7 +105,7 @@ function embeddedMetrics(service: string, tally: Tally, nowMs: number): Fields |
 
 export function logOf(environment: Environment, write?: (line: string) => void): Log {
   const wanted = environment[variables.logLevel]?.toLowerCase()
-  const level: Level = levels.find((known) => known === wanted) ?? 'info'
+  const level: LogLevel = logLevels.find((known) => known === wanted) ?? 'info'
   const service = serviceIn(environment)
   return createLog({ level, service, ...(write !== undefined && { write }) })
 }
@@ -117,7 +115,7 @@ export function logsOf(environment: Environment): (context: InvocationContext) =
   const usual = logOf(environment)
   const service = serviceIn(environment)
   const ofTests = new Map(
-    levels.map((level) => [level, createLog({ level, service, metrics: 'with-their-line' })]),
+    logLevels.map((level) => [level, createLog({ level, service, metrics: 'with-their-line' })]),
   )
   return ({ logLevel }) => (logLevel === undefined ? usual : (ofTests.get(logLevel) ?? usual))
 }
@@ -143,7 +141,7 @@ export type InvocationContext = {
   /** A test's clock (`fakeContext` of `pushpop/testing`). Lambda passes none: then we use the system's. */
   readonly clock?: Clock
   /** Which of our log lines a test wants to see (`fakeContext`, too). Without it, the environment decides. */
-  readonly logLevel?: Level
+  readonly logLevel?: LogLevel
 }
 
 /** A minute, where there is no Lambda to say how long an invocation may take. */

@@ -82,6 +82,7 @@ export class Alarms extends Construct {
   }
 }
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a table of alarms, a few lines each
 function definitions(props: AlarmsProps): Readonly<Record<string, Definition>> {
   const { api, functions, table, failures, events, inbox, serviceName, itemAge, sweepers } = props
   const { Pop, Push, ReturnExpiredLocks, Housekeep } = functions

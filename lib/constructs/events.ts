@@ -1,3 +1,6 @@
+// What announces changes of queues: a bus, its archive, and the way there from the table's stream. Hides which writes are
+// announced, and what becomes of those that cannot be.
+
 import type { Table } from 'aws-cdk-lib/aws-dynamodb'
 import { CfnArchive, type CfnEventBus, EventBus } from 'aws-cdk-lib/aws-events'
 import {

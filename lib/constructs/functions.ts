@@ -19,6 +19,7 @@ import {
   type OptionalFunctionName,
   variables,
 } from '../../lambdas/runtime/names.ts'
+import type { LogLevel } from '../../shared/log-levels.ts'
 import { BundledHandlers } from '../bundling/bundled-code.ts'
 import { letCall } from './background.ts'
 import { acceptFindings, kept } from './every-resource.ts'
@@ -37,9 +38,6 @@ import {
 } from './function-settings.ts'
 import type { Inbox } from './inbox.ts'
 import { type Storage, type StorageAccess, storageAccess } from './storage.ts'
-
-export const logLevels = ['debug', 'info', 'warn', 'error'] as const
-export type LogLevel = (typeof logLevels)[number]
 
 type FunctionsProps = CommonSettings & {
   readonly serviceName: string

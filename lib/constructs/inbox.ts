@@ -1,3 +1,6 @@
+// What takes pushes to apply them later. Hides SQS: how long a message stays hidden, how often it comes again, how many
+// functions apply at once, and who may send.
+
 import type { Grant, IGrantable } from 'aws-cdk-lib/aws-iam'
 import { EventSourceMapping, type Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import {

@@ -1,3 +1,6 @@
+// What works queues in the user's account: a rule and a function. Hides the bundling of the function, and its rights,
+// retries and alarm.
+
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join, resolve } from 'node:path'

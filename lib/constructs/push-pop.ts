@@ -1,3 +1,5 @@
+// Puts the service together. Hides which of its parts need which others, and in what order they are made.
+
 import type { Grant, IGrantable } from 'aws-cdk-lib/aws-iam'
 import { RetentionDays } from 'aws-cdk-lib/aws-logs'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
@@ -41,6 +43,7 @@ export class PushPop extends Construct {
   /** Bytes of the sweeper's environment that `queueConfig` leaves to schedules. */
   readonly roomForSchedules: number
 
+  // biome-ignore lint/complexity/noExcessiveLinesPerFunction: the parts in the order in which they need each other
   constructor(scope: Construct, id: string, props: PushPopProps = {}) {
     super(scope, id)
     checkService(id, props)

@@ -1,3 +1,5 @@
+// The dashboard of a service. Hides which metrics it shows, and where.
+
 import {
   Alarm,
   AlarmStatusWidget,

@@ -4,15 +4,10 @@
 import { RetentionDays } from 'aws-cdk-lib/aws-logs'
 import type { ITopic } from 'aws-cdk-lib/aws-sns'
 import { type Duration, Token } from 'aws-cdk-lib/core'
+import { type LogLevel, logLevels } from '../../shared/log-levels.ts'
 import { type Sweepers, sweeperCounts } from './background.ts'
 import type { Concurrency } from './function-settings.ts'
-import {
-  type LogLevel,
-  logLevels,
-  type QueueConfigLimit,
-  type QueueConfigPattern,
-  queueConfigText,
-} from './functions.ts'
+import { type QueueConfigLimit, type QueueConfigPattern, queueConfigText } from './functions.ts'
 import type { Authorisation, Throttle } from './http-api.ts'
 import {
   anything,

@@ -80,7 +80,7 @@ function whereDataIs({
 /** A shell looks for a bare name among its commands. */
 const sourced = (file: string): string => (file.includes('/') ? file : `./${file}`)
 
-/** A push, a look and a pop; for another app's API, its routes. */
+/** A push, a look and, if no consumer does it, a pop; for another app's API, its routes. */
 function tryLines(url: string, { apis, eventRules }: LocalStack['plan']): readonly string[] {
   const routes = apis[0]?.routes ?? []
   if (!routes.some(({ key }) => key === SERVICE_ROUTE)) return routesOf(routes)
@@ -92,7 +92,8 @@ function tryLines(url: string, { apis, eventRules }: LocalStack['plan']): readon
     `  curl -X POST ${queue}/push -H 'content-type: application/json' -d '{"item":${item}}'`,
     ...(worked === undefined ? [] : ['  (for ITEM, write one that your consumer understands)']),
     `  curl ${queue}`,
-    `  curl -X POST ${queue}/pop`,
+    // A pop would take the item from under the consumer, or find nothing.
+    ...(worked === undefined ? [`  curl -X POST ${queue}/pop`] : []),
   ]
 }
 

@@ -88,6 +88,13 @@ describe.each(places)('on $name', ({ start }) => {
     expect(JSON.parse(stdout).queues).toMatchObject([{ id: q, count: 1_200 }])
     const other = await pushpop(`push ${q} --key k`, { stdin: '7\n' })
     expect(other).toMatchObject({ code: 4, stdout: '' })
+    expect(await pushpop(`push ${q} 1 2 3 --key k`)).toEqual({
+      code: 4,
+      stdout: '',
+      stderr:
+        'Cannot push arguments 1 to 3 with this Idempotency-Key because it was used with other items. ' +
+        'Nothing was pushed.\n',
+    })
   })
 
   test('a pop that waits prints what comes meanwhile; it ends with nothing, or when it is stopped', async () => {
@@ -129,6 +136,12 @@ describe.each(places)('on $name', ({ start }) => {
     expect(rest.stderr).toContain('AAAAAAAAAAA: ')
     expect(rest.stderr).toContain(`Acknowledged 1 item of ${q}.`)
     expect((await pushpop(`ack ${q} AAAAAAAAAAA`)).code).toBe(4)
+    expect(await pushpop(`ack ${q} nonsense`)).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: '"nonsense" is no lock id; pushpop pop --ack prints them\n',
+    })
+    expect((await pushpop(`release ${q} nonsense`)).code).toBe(2)
   })
 
   test('peek shows page after page and takes nothing', async () => {

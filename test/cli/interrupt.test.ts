@@ -109,6 +109,17 @@ test('If nothing answers, a sentence says what to do.', async () => {
   )
 })
 
+test('If no store answers where the environment says, a sentence names the address.', async () => {
+  const at = 'http://127.0.0.1:8998'
+  const store = { AWS_ENDPOINT_URL_DYNAMODB: at, AWS_ENDPOINT_URL_S3: at, AWS_REGION: 'eu-west-1' }
+  const keys = { AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 'b' }
+  const look = spawnCli(['stats', 'q', '--table', 't', '--bucket', 'b'], { ...store, ...keys })
+  expect(await look.ended).toBe(1)
+  expect(look.stderr()).toMatch(
+    /^Cannot reach the store at 127\.0\.0\.1:8998 because nothing answers there; /,
+  )
+})
+
 function linesIn(file: string): number {
   try {
     return readFileSync(file, 'utf8').split('\n').length - 1

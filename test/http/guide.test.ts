@@ -118,6 +118,7 @@ describe('A name that is nearly right', () => {
     ['acknowledge', { lockId: 'a' }, 'lock_id is missing; "lockId" is not its name'],
     ['push', { message: 1 }, 'item is missing; "message" is not its name'],
     ['push', { itme: 1 }, 'item is missing; "itme" is not its name'],
+    ['push', { items: [1, 2], priority: 3 }, 'items[0] must be an object such as {"item": 1}'],
     ['push', { items: [{ itme: 1 }] }, 'items[0].item is missing; "itme" is not its name'],
     [
       'push',

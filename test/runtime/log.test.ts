@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { createLog, describeError, type Level, Tally } from '../../lambdas/runtime/log.ts'
+import { createLog, describeError, Tally } from '../../lambdas/runtime/log.ts'
 import { metrics } from '../../lambdas/runtime/names.ts'
+import type { LogLevel } from '../../shared/log-levels.ts'
 
-function logAt(level: Level) {
+function logAt(level: LogLevel) {
   const lines: string[] = []
   const log = createLog({ level, service: 'PushPop-test', write: (line) => lines.push(line) })
   return { log, read: () => lines.map((line) => JSON.parse(line)) }

@@ -51,8 +51,11 @@ export const patternList = <S extends v.GenericSchema>(pattern: S) => {
   return v.pipe(v.array(pattern, sentence), v.maxLength(PATTERNS_MAX, sentence))
 }
 
-export const object = <E extends v.ObjectEntries>(entries: E) =>
-  v.strictObject(entries, 'must be an object')
+export const object = <E extends v.ObjectEntries>(entries: E, example = '') =>
+  v.strictObject(
+    entries,
+    example === '' ? 'must be an object' : `must be an object such as ${example}`,
+  )
 
 export const nothing = object({})
 

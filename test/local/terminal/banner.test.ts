@@ -42,7 +42,9 @@ test.each([
   ['a pattern', [{ wildcard: 'tenant-*-mails' }], 'orders'],
   ['none', undefined, 'orders'],
 ])('The lines to paste push to what a consumer works: %s.', (_, matchers, queue) => {
-  expect(queuesIn(linesFor(matchers))).toEqual([queue, queue, queue])
+  const isWorked = queue !== 'orders'
+  expect(queuesIn(linesFor(matchers))).toEqual(Array(isWorked ? 2 : 3).fill(queue))
+  expect(linesFor(matchers).includes('/pop')).toBe(!isWorked)
 })
 
 test('They have no item that a consumer might fail on; without a consumer, they have one.', () => {
