@@ -41,6 +41,7 @@ export function inbox(joining: Joining): Part {
   const producer = newWriter('sender')
   const writers = [newWriter('apply1'), newWriter('apply2')] as const
   const busy = new Set<Writer>()
+  const failures: string[] = []
   const received = new Map<string, SQSRecord>()
   for (const writer of writers) writer.onCrash = () => busy.delete(writer)
 
@@ -196,6 +197,8 @@ export function inbox(joining: Joining): Part {
       if (!sqs.isEmpty) world.violated('what the inbox accepted is pushed', 'it is not empty')
       await driver.settle()
       if (!random.chance(0.3)) return
+      // SQS keeps them for two weeks.
+      failures.push(...sqs.takeFailures())
       for (const days of COME_AGAIN_AFTER_DAYS) {
         await driver.advance(days * DAY_MS)
         await driver.call(producer, { verb: 'returnExpiredLocks', queue: '' })
@@ -205,7 +208,8 @@ export function inbox(joining: Joining): Part {
         }
       }
     },
-    checkEnd: () => checkInbox(model, [...sqs.accepted.values()], sqs.takeFailures()),
+    checkEnd: () =>
+      checkInbox(model, [...sqs.accepted.values()], [...failures, ...sqs.takeFailures()]),
   }
 }
 
