@@ -27,6 +27,7 @@ import {
   readRecord,
   seen,
 } from '../driver/engine.ts'
+import { unlessPatientSince } from '../requests/blind-updates.ts'
 import {
   asReadUpdate,
   lowerTimer,
@@ -225,6 +226,8 @@ async function write(
     (one) => {
       if (isWithin) placement?.beside(one)
       else if (dueMs !== undefined) lowerTimer(one, record, dueMs, { nowMs })
+      // What is left is in time by the timer that we saw.
+      else if (record.checkAtMs !== undefined) unlessPatientSince(one, record.checkAtMs)
     },
   )
   const target = placing && placement && !isWithin ? targetOf(placing, placement) : undefined

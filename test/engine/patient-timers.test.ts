@@ -111,6 +111,29 @@ describe('The timer of what waits in a full queue does not hide what comes due a
     await isPrompt()
   })
 
+  it('cancelled by a process that read the queue before the sweeper put the timer off.', async () => {
+    const stage = openSimulated()
+    const [queues, queue] = [stage.engine(), stage.queue()]
+    await queues.configure(queue, { capacity: 1 })
+    await push(queues, queue, named('a', 1))
+    const { ids } = await push(queues, queue, [{ text: '1', delaySeconds: 5 }])
+    await push(queues, queue, [{ text: '2', delaySeconds: 20 }])
+    let isSwept = false
+    const operator = stage.engine({
+      async before({ name }) {
+        if (name !== 'UpdateCommand' || isSwept) return
+        isSwept = true
+        stage.clock.pass(6_000)
+        await stage.engine().returnExpiredLocks()
+        expect(isPatient((await stage.record(queue)).checkAtMs as number)).toBe(true)
+      },
+    })
+    await operator.cancel(queue, ids)
+    const { checkAtMs, scheduled } = await stage.record(queue)
+    expect(scheduled.entries).toHaveLength(1)
+    expect(isPatient(checkAtMs as number)).toBe(false)
+  })
+
   it('moved to another queue.', async () => {
     const { queues, queue, ids, isPrompt } = await waiting()
     await queues.move(queue, { ids, queue: 'other' })
