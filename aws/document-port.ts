@@ -1,5 +1,5 @@
 // Whatever client of DynamoDB we are given, as what takes document commands and answers in time. It stands apart
-// because it loads the SDK, and who signs requests does not need that.
+// because it loads the SDK, and signing requests does not need that.
 
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'

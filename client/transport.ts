@@ -7,6 +7,7 @@
 //
 // Once an answer was lost, a later refusal no longer means that nothing was changed, and we say so.
 
+import { systemClock } from '../shared/system.ts'
 import { isUnsent, present } from '../shared/wire.ts'
 import type { ErrorBody } from './api-types.ts'
 import type { Authorise } from './auth.ts'
@@ -204,18 +205,7 @@ function urlOf(base: URL, { path, query = {} }: Call): URL {
 }
 
 /** Waits this long, or until the signal comes; the caller must check the signal afterwards. */
-export function delay(ms: number, signal?: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal?.aborted) return resolve()
-    const done = () => {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', done)
-      resolve()
-    }
-    const timer = setTimeout(done, ms)
-    signal?.addEventListener('abort', done)
-  })
-}
+export const delay = systemClock.sleep
 
 /** Whether one of the signals came before the pause was over. */
 export async function interrupted(

@@ -1,4 +1,4 @@
-// The settings of PushPop's own app, from the CDK's context. Hides that they come as text, and what a wrong one is told.
+// The settings of PushPop's own app, from the CDK's context. Hides that they come as text, and how it refuses a wrong one.
 
 import { Duration } from 'aws-cdk-lib/core'
 import type { Node } from 'constructs'

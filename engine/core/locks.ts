@@ -165,7 +165,7 @@ export function earliestExpiryMs(record: QueueRecord): number | undefined {
   return earliest
 }
 
-// What a caller who names a lock is told about it.
+// What we answer a caller who names a lock.
 
 type LockStanding =
   | { readonly kind: 'live'; readonly lock: Lock }

@@ -4,7 +4,6 @@
 // marks tell whether its key may have been among them. Of the inbox, which delivers in order, the record remembers the
 // last message alone.
 
-import type { PutCommandInput } from '@aws-sdk/lib-dynamodb'
 import { decodeReference, encodeTime, isReference, spanOf, TIME_DIGITS, tagOf } from './item.ts'
 import { HASH_CHARACTERS, receiptKey } from './keys.ts'
 import { IDEMPOTENCY_TTL_SECONDS, NOTE_MARKS_KEPT } from './limits.ts'
@@ -318,14 +317,6 @@ export const mayHaveSuccessor = ({ ttl }: Pick<Receipt, 'ttl'>, nowMs: number): 
 /** Until when none of these has one. */
 export const withoutSuccessorUntilMs = (rows: readonly Receipt[]): number =>
   1_000 * (Math.min(...rows.map(({ ttl }) => ttl)) - CLOCKS_APART_SECONDS)
-
-/** The put of such a row. */
-export const putUnlessSucceeded = (row: Receipt): Omit<PutCommandInput, 'TableName'> => ({
-  Item: row,
-  ConditionExpression: 'attribute_not_exists(pk) OR #ttl<=:ttl',
-  ExpressionAttributeNames: { '#ttl': 'ttl' },
-  ExpressionAttributeValues: { ':ttl': row.ttl },
-})
 
 // How far a queue has come with the messages of the inbox, as one text in its record:
 //   <which inbox: 6> <sequence number: 40 digits> <applied at: 8 base-36 digits of ms>

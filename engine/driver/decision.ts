@@ -91,6 +91,20 @@ export const refuse = (error: QueueError, isFinal = false): Decision<never> => (
 
 export const act = <T>(act: () => Promise<Outcome<T>>): Decision<T> => ({ kind: 'act', act })
 
+/** A write that prepares for the verb's own work, and then another attempt on the record that it left. */
+export const writeFirst = (
+  change: FencedChange,
+  landed: () => void = () => {},
+): Decision<never> => ({
+  kind: 'write',
+  change,
+  isExtra: true,
+  landed(after) {
+    landed()
+    return again(asStored(after))
+  },
+})
+
 export const done = <T>(answer: T): Outcome<T> => ({ kind: 'done', answer })
 
 export const asStored = (record: QueueRecord | undefined): Known => ({ record, isCurrent: true })

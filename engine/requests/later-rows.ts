@@ -1,7 +1,7 @@
 // The scheduled entries of a queue: the list in its record, and the rows into which seals copy that list. Pushes add
 // to the end of the list, blindly. A write that takes entries out names their places, which are right if no other
 // write has taken any out or changed a row: each of them raises `tv`, which must be as seen. Rows belong to an era, so
-// a purge takes all of them away by beginning another. Whoever rewrites a row requires that it is still as read. A
+// a purge takes all of them away by beginning another. A write that changes a row requires it to be as read. A
 // read may not yet show the rows of a transaction, so the record names those.
 
 import type { Dynamo, Row } from '../../aws/dynamo.ts'

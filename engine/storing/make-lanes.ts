@@ -1,5 +1,5 @@
-// The record and the lanes that a push, a move or a caller's transaction needs. Any process may make them: who comes
-// second goes on with what is there. A queue has a limited number of lanes, so empty ones make room for others. Only
+// The record and the lanes that a push, a move or a caller's transaction needs. Any process may make them: the second to
+// come goes on with what is there. A queue has a limited number of lanes, so empty ones make room for others. Only
 // housekeeping drops them, so the housekeeping of one record is here as well. It copies, deletes and moves pointers in
 // rounds; if it cannot finish, or others write first too often, it leaves a timer for the sweeper.
 
@@ -232,8 +232,8 @@ export function queueFull(
 
 /**
  * An append starts a timer only if there is none, and cannot know how far away the one that is there may be: an item
- * may be due in a year, and an empty queue of the inbox is kept for two weeks. So whoever appends brings such a timer
- * near with another write, before it or after. If that does not come about, the daily walk does it (`walk-queues.ts`).
+ * may be due in a year, and an empty queue of the inbox is kept for two weeks. So each append brings such a timer near
+ * with another write, before it or after. If that does not come about, the daily walk does it (`walk-queues.ts`).
  */
 export async function remindInTime(engine: Engine, record: QueueRecord): Promise<void> {
   const { queue } = record

@@ -18,7 +18,6 @@ import type { QueueRecord } from '../core/record.ts'
 import {
   hasOldNotes,
   mayHaveSuccessor,
-  putUnlessSucceeded,
   type Receipt,
   receiptRows,
   withoutSuccessorUntilMs,
@@ -192,9 +191,15 @@ async function writeRows(
 /** How often we send one receipt whose answers get lost. */
 const PUTS_MAX = 3
 
+/** Unless the key was pushed anew, and the receipt of that push is there. */
 async function putReceipt({ dynamo }: Engine, row: Receipt): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
-    const written = await dynamo.put(putUnlessSucceeded(row))
+    const written = await dynamo.put({
+      Item: row,
+      ConditionExpression: 'attribute_not_exists(pk) OR #ttl<=:ttl',
+      ExpressionAttributeNames: { '#ttl': 'ttl' },
+      ExpressionAttributeValues: { ':ttl': row.ttl },
+    })
     if (written.kind !== 'unknown') return
     if (attempt === PUTS_MAX) throw unavailable(written.cause)
   }

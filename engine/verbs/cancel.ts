@@ -29,6 +29,7 @@ import {
   type Outcome,
   refuse,
   type View,
+  writeFirst,
 } from '../driver/decision.ts'
 import { changedAllTheSame, changeOf, type Engine, readRecord } from '../driver/engine.ts'
 import type { CancelResult } from '../item-verbs.ts'
@@ -158,7 +159,7 @@ function endFirst(
   const isOver = overWith(named, nowMs)
   if (!hasAny(record, isOver)) return undefined
   const change = changeOf(engine, record, endThose(record, isOver, nowMs), { nowMs })
-  return { kind: 'write', change, landed: (after) => again(asStored(after)), isExtra: true }
+  return writeFirst(change)
 }
 
 /** The guards of a write that takes items out; or what to do instead, if its gaps would make the record too heavy. */
@@ -173,7 +174,5 @@ export function gapsOf(
   if (doneLocks(record) === 0) return { instead: refuse(tooManyGaps(record, draft)) }
   // Acknowledged items weigh on the record until we fold them.
   const change = changeOf(engine, record, foldDone(record, nowMs), { nowMs })
-  return {
-    instead: { kind: 'write', change, landed: (after) => again(asStored(after)), isExtra: true },
-  }
+  return { instead: writeFirst(change) }
 }

@@ -2,8 +2,8 @@
 // first, items that cannot be read stay (rule 4). Where items may expire, one write takes those that have not and
 // passes over those that have; if all that it met have, it writes how far it has come, goes on behind them, and ends
 // after a number of such writes by saying that there may be more. An answer "empty" that acknowledges is one write as
-// well, on condition that nothing has become visible meanwhile. Also what all pops share: how items, locks and counts
-// are told.
+// well, on condition that nothing has become visible meanwhile. Also what all pops share: how an answer shows items,
+// locks and counts.
 
 import { QueueError } from '../../shared/errors.ts'
 import { present } from '../../shared/wire.ts'
@@ -40,7 +40,6 @@ import { isOvertaken, isRetry } from '../core/settling.ts'
 import { leaveDry, leaveDryQuietly } from '../driver/attempts.ts'
 import {
   act,
-  again,
   answer,
   asStored,
   type Decision,
@@ -49,6 +48,7 @@ import {
   lost,
   refuse,
   type View,
+  writeFirst,
 } from '../driver/decision.ts'
 import { changeOf, type Engine } from '../driver/engine.ts'
 import type { PopOutcome, PoppedItem } from '../item-verbs.ts'
@@ -273,15 +273,11 @@ function passAndTake(popping: Popping, { over, kept, entries }: FoundByPop): Dec
   const { nowMs } = view
   // It does not yet acknowledge the caller's lock: if the call still fails, it has changed nothing.
   const draft = passOver(endExpired(record, nowMs), over)
-  return counting(engine, over, {
-    kind: 'write',
-    change: changeOf(engine, record, draft, { nowMs, setsDry: engine.events }),
-    isExtra: true,
-    landed(after) {
-      passing.hasPassed = true
-      return again(asStored(after))
-    },
+  const passed = changeOf(engine, record, draft, { nowMs, setsDry: engine.events })
+  const passFirst = writeFirst(passed, () => {
+    passing.hasPassed = true
   })
+  return counting(engine, over, passFirst)
 }
 
 /** It has come far enough for one call: the next pop goes on from here. */
@@ -338,15 +334,8 @@ export function passRetries(
       })
       if (over.length === 0 || passing.passes === PASSES_MAX) return answer(held)
       passing.passes += 1
-      return {
-        kind: 'write',
-        change: changeOf(engine, record, passOverWaiting(record, over, nowMs), { nowMs }),
-        isExtra: true,
-        landed(after) {
-          engine.onItemsExpired(itemsIn(over))
-          return again(asStored(after))
-        },
-      }
+      const change = changeOf(engine, record, passOverWaiting(record, over, nowMs), { nowMs })
+      return writeFirst(change, () => engine.onItemsExpired(itemsIn(over)))
     },
   }
 }

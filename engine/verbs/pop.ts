@@ -22,6 +22,7 @@ import {
   look,
   refuse,
   type View,
+  writeFirst,
 } from '../driver/decision.ts'
 import { changedAllTheSame, changeOf, type Engine, mayJoin } from '../driver/engine.ts'
 import type { LimitedCall } from '../driver/queue-settings.ts'
@@ -153,7 +154,7 @@ function decideFenced(
     case 'end-expired': {
       // 2,000 items in flight take fewer rounds than the bound.
       const change = changeOf(engine, record, plan.draft, { nowMs })
-      return { kind: 'write', change, landed: (after) => again(asStored(after)), isExtra: true }
+      return writeFirst(change)
     }
     case 'repeat':
       return decideRepeat(engine, record, plan, command, { nowMs, passing })
@@ -192,15 +193,9 @@ function acknowledgeForRoom(
   passing: Passing,
 ): Decision<PopOutcome> | undefined {
   if (draft === undefined || !mayJoin(engine, draft, nowMs)) return undefined
-  return {
-    kind: 'write',
-    change: changeOf(engine, record, draft, { nowMs, setsDry: engine.events }),
-    isExtra: true,
-    landed(after) {
-      passing.itemsAcknowledged = itemsAcknowledged
-      return again(asStored(after))
-    },
-  }
+  return writeFirst(changeOf(engine, record, draft, { nowMs, setsDry: engine.events }), () => {
+    passing.itemsAcknowledged = itemsAcknowledged
+  })
 }
 
 /** An earlier pop with this key still has its lock: return the same items. */

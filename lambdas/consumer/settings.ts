@@ -1,4 +1,4 @@
-// How a consumer is told what to do: the event that wakes it, the one by which it wakes the next run, and its
+// What tells a consumer what to do: the event that wakes it, the one by which it wakes the next run, and its
 // settings, from code and from the construct.
 
 import {

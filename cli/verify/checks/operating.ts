@@ -154,7 +154,7 @@ export const rateLimits: Check = {
   name: 'rate-limits',
   promise: 'A rate limit admits as many calls as it says, and gives the others a place in line',
   steps: {
-    'Two calls may go, and the third is told when to come again': async ({ client, rateKey }) => {
+    'Two calls may go, and the third learns when to come again': async ({ client, rateKey }) => {
       const limit = client.rate(rateKey())
       const kinds: RateDecision['kind'][] = []
       for (const _ of [1, 2, 3]) {

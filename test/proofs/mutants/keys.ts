@@ -153,7 +153,7 @@ export const keyMutants: readonly Mutant[] = [
     [notes, 'isForgotten(ttlOf(note) + CLOCKS_APART_SECONDS, nowMs)', 'isForgotten(ttlOf(note), nowMs)'],
     test(strainTest, 'clock is ahead')),
   mutant('late-receipt-over-its-successor', '0005 a key is remembered for a day',
-    ['engine/core/repeated-pushes.ts', "'attribute_not_exists(pk) OR #ttl<=:ttl'", "'attribute_not_exists(pk) OR #ttl<>:ttl'"],
+    [seal, "'attribute_not_exists(pk) OR #ttl<=:ttl'", "'attribute_not_exists(pk) OR #ttl<>:ttl'"],
     test(strainTest, 'wakes after')),
   mutant('receipt-sent-again-over-its-successor', '0005 a key is remembered for a day',
     [seal, 'engine.dynamo.until(withoutSuccessorUntilMs(others))', 'engine.dynamo'],
