@@ -55,6 +55,26 @@ export function proofsOf(nowMs: number, share: number): readonly Proof[] {
       figures: /Tests /,
     },
     {
+      name: 'announcements',
+      command: [
+        'node_modules/vitest/vitest.mjs',
+        'run',
+        'test/background/announcements/none-missed.test.ts',
+      ],
+      environment: { PUSHPOP_TRANSITIONS: times(100_000) },
+      figures: /Tests /,
+    },
+    {
+      name: 'first-call',
+      command: [
+        'node_modules/vitest/vitest.mjs',
+        'run',
+        'test/foundation/network/first-call.test.ts',
+      ],
+      environment: { PUSHPOP_ROUNDS: times(200) },
+      figures: /Tests /,
+    },
+    {
       name: 'soak',
       command: ['test/proofs/soak/main.ts', '--seconds', times(900)],
       figures: /^seed \d+;|items pushed|lost, doubled/,

@@ -25,7 +25,7 @@ import type { KillQueue, ParticipantSetting, Role } from './participant.ts'
 import { openJournal, readJournals } from './records.ts'
 
 const seed = Number(process.env.PUSHPOP_SEED ?? Math.floor(Math.random() * 1e6))
-const killsMin = Number(process.env.PUSHPOP_KILLS ?? 100)
+const killsMin = Number(process.env.PUSHPOP_KILLS ?? 40)
 const engine =
   process.env.PUSHPOP_ENGINE ?? new URL('../../../engine/queues.ts', import.meta.url).href
 

@@ -26,7 +26,7 @@ import type { RecordedCall } from './recorder.ts'
 import { toDeliveries } from './to-deliveries.ts'
 
 const seed = Number(process.env.PUSHPOP_SEED ?? Math.floor(Math.random() * 1e6))
-const historyCount = Number(process.env.PUSHPOP_HISTORIES ?? 40)
+const historyCount = Number(process.env.PUSHPOP_HISTORIES ?? 20)
 const shortCount = Math.ceil(historyCount / 6)
 const engine =
   process.env.PUSHPOP_ENGINE ?? new URL('../../../engine/queues.ts', import.meta.url).href

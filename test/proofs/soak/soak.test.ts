@@ -3,7 +3,7 @@ import { kindsOfFault } from './fault-proxy.ts'
 import { runSoak } from './run-soak.ts'
 
 /** `npm run soak` goes on for a minute and more. */
-const SECONDS = 4
+const SECONDS = 2
 /** Several times what it takes on a busy machine of two cores. */
 const TIMEOUT_MS = 180_000
 
