@@ -1,3 +1,4 @@
+import { schedulesPartition } from '../../../../engine/core/keys.ts'
 import { definitionOf } from '../../../../engine/core/schedule.ts'
 import type { Missed, ScheduleInput } from '../../../../engine/queues.ts'
 import { timesOf } from '../../../../engine/verbs/push-due.ts'
@@ -26,6 +27,8 @@ export function schedules(joining: Joining): Part {
   const accounts: Account[] = []
   /** Of all that may be there, whether its caller knows or not. */
   const queues = new Set<string>()
+  /** How often each schedule came to be, by the key of its row. */
+  const lives = new Map<string, number>()
   let sweeps = 0
   let endMs = 0
 
@@ -71,14 +74,14 @@ export function schedules(joining: Joining): Part {
     const mayPush = (text: string): void => {
       account.texts.add(text)
       model.ledger.announceSchedule(queue, text, ({ dueMs, pushedAtMs }) => {
-        account.found.push({ dueMs, pushedAtMs, text })
+        const life = lives.get(`${schedulesPartition(queue)} ${name}`) ?? 0
+        account.found.push({ dueMs, pushedAtMs, text, life })
       })
     }
     mayPush(input.text)
     if ((await insist(account, 'putSchedule', input)) === 'too late') {
-      world.history.add('planner', () => `${name} may be there or not`)
       // Nobody knows whether it was put in time to be due.
-      account.deletedMs = 0
+      world.history.add('planner', () => `${name} may be there or not`)
       return
     }
     accounts.push(account)
@@ -110,6 +113,11 @@ export function schedules(joining: Joining): Part {
       const count = random.between(1, 3)
       for (let number = 0; number < count; number += 1) void work(`s${number}`)
       after(SWEEP_EVERY_MS * random.next(), sweep)
+    },
+    observe({ pk, sk, oldItem }) {
+      if (oldItem === undefined && pk.startsWith('schedules#')) {
+        lives.set(`${pk} ${sk}`, (lives.get(`${pk} ${sk}`) ?? 0) + 1)
+      }
     },
     async settle() {
       const well = newWriter('calm')

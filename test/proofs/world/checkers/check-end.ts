@@ -47,9 +47,11 @@ export function checkEnd(model: Model): void {
 function findStrays(model: Model): string[] {
   const { rows, world, batchWriters } = model
   const known = new Set<string>()
-  // The caller's transaction never came: this is documented, and the engine cannot know.
-  for (const [place, { command }] of batchWriters) {
-    if (/^(pushTransactItem|transact)$/.test(command.verb)) known.add(place)
+  for (const [place, { command, outcome }] of batchWriters) {
+    // The caller's transaction never came: this is documented, and the engine cannot know. Nor can a process that has died
+    // delete what it wrote: that happens without any fault as well, where the actor lets it die.
+    const isKnown = /^(pushTransactItem|transact)$/.test(command.verb)
+    if (isKnown || outcome?.kind === 'crashed') known.add(place)
   }
   for (const { queue, current } of model.queues()) {
     const know = (entry: string): void => {
