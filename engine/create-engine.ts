@@ -79,7 +79,6 @@ export function createEngine(options: QueuesOptions): Engine {
     clock,
     random,
     memory: new BoundedCache(REMEMBERED_RECORD_BYTES_MAX),
-    alone: new WeakSet(),
     behind: new WeakSet(),
     limitsSeenMs: new WeakMap(),
     slots: createSlotLimiter({ dynamo, clock, random }),

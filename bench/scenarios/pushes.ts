@@ -114,7 +114,7 @@ export const keyed: Scenario = {
     const withKeys = await simulateProducers({ ...load, keyed: PRODUCERS })
     const units = total(withKeys.reading)
     return [
-      bar('alone: requests a push', alone.requests, atMost(2.3), { aim: atMost(2.1) }),
+      bar('alone: requests a push', alone.requests, atMost(2.4), { aim: atMost(2.1) }),
       bar('alone: WRU a push', alone.writeUnits, atMost(3.4), { aim: atMost(3) }),
       bar('alone: RRU a push', alone.readUnits, atMost(1), { aim: atMost(0.5) }),
       bar('30 processes taking turns: requests a push', thirty.requests, atMost(2.4)),

@@ -11,7 +11,6 @@ import {
   BULK_TAIL_BYTES,
   LANES_MAX,
   LANES_PER_APPEND,
-  LONE_TAIL_BYTES,
   SEALS_BEHIND_MAX,
   TAIL_SOFT_BYTES,
 } from './limits.ts'
@@ -159,19 +158,9 @@ export const tailBytesAllowed = (append: Append, limits: TailLimits): number =>
 
 // Who seals after an append: one alone of those that come at the same time, without an election.
 
-/**
- * Whether a push seals after its append. A lone producer leaves a full tail to its next push, unless the tail
- * is too large for that push to replace.
- */
-export const sealsAfter = (
-  record: QueueRecord,
-  bytes: number,
-  limits: TailLimits,
-  alone: boolean,
-): boolean =>
-  alone
-    ? record.tailBytes >= LONE_TAIL_BYTES
-    : crossesSealLine(record.tailBytes, bytes, limits) || crossesBulkLine(record, bytes)
+/** Whether a push seals after its append. */
+export const sealsAfter = (record: QueueRecord, bytes: number, limits: TailLimits): boolean =>
+  crossesSealLine(record.tailBytes, bytes, limits) || crossesBulkLine(record, bytes)
 
 /**
  * Whether this append is the one to seal: it carried the tail over the soft cap, or over a further
@@ -203,12 +192,6 @@ export function isDeepInBulk({ lanes }: QueueRecord): boolean {
   }
   return isDeep
 }
-
-/** One append and no fenced write separate the two records, so its producer is alone. */
-export const isNext = (before: QueueRecord, after: QueueRecord): boolean =>
-  after.born === before.born &&
-  after.version === before.version &&
-  after.appends === before.appends + 1
 
 // Where the items of an append came to lie: their numbers make their ids.
 

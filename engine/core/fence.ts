@@ -61,8 +61,6 @@ export type Guards = {
   readonly checkAtAfterMs?: number | undefined
   /** Items in flight may not be more than this before the write. */
   readonly inFlightMax?: number | undefined
-  /** Room must be left for so many items. */
-  readonly roomMin?: number | undefined
   /** The tails may not be larger than this before the write, which appends to one. */
   readonly tailBytesMax?: number | undefined
 }
@@ -74,15 +72,12 @@ export type FencedChange = {
   readonly mark: string
   /** The write makes something free that was not, so the flag `dry` goes. */
   readonly bringsBack: boolean
-  /** Lanes whose whole tail is sealed; the new tail holds only the entries that the write brings. */
-  readonly begun?: ReadonlySet<number> | undefined
 }
 
 export type FenceOptions = {
   readonly nowMs: number
   readonly mark: string
   readonly guards?: Guards
-  readonly begun?: ReadonlySet<number> | undefined
   /** Sets `checkAt` anew, even to a later time; needs that no claim came in between. */
   readonly refreshCheckAt?: boolean
   /** A join has just found that nothing due can get its lane. */
@@ -103,7 +98,7 @@ export function fenced(
   draft: QueueRecord,
   options: FenceOptions,
 ): FencedChange {
-  const { nowMs, mark, begun, refreshCheckAt = false, setsDry = false, remindAfterMs } = options
+  const { nowMs, mark, refreshCheckAt = false, setsDry = false, remindAfterMs } = options
   const { isStuck = false, givesRoomBack = false } = options
   const waits = !givesRoomBack && isSomethingJoinable(draft, nowMs, isStuck)
   const roomy = keepingRoom(before, draft, waits)
@@ -142,7 +137,6 @@ export function fenced(
     },
     mark,
     bringsBack,
-    begun,
   }
 }
 

@@ -28,12 +28,6 @@ export const LANES_MAX = 1_000
  */
 export const TAIL_SOFT_BYTES = 1_560
 /**
- * A lone producer leaves that to its next push, which seals before it appends if it would pass this: eight
- * entries of 200 bytes and no more. If that push never comes, the next lone producer seals at its third
- * push, or the append that crosses the next step does.
- */
-export const LONE_TAIL_BYTES = 1_770
-/**
  * Replaces both bounds if sealed items still lie ahead and the tail holds nothing but references to batches: four of
  * 1,000 items each. Sooner or later a seal makes them rows, and until then each pop of the items ahead pays for them.
  */

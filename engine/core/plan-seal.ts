@@ -3,17 +3,10 @@
 // that dies leaves rows that nothing refers to, and one that loses the fence is decided anew. Appends go on meanwhile, at
 // the other end of the tails.
 
-import { type Append, isDeepInBulk } from './append.ts'
+import { isDeepInBulk } from './append.ts'
 import { entryBytes, spanOfAll } from './item.ts'
 import { decodeScheduled, dueOf, isDue, type ScheduledEntry, scheduledBytes } from './later.ts'
-import {
-  BULK_TAIL_BYTES,
-  ENTRIES_PER_SEAL,
-  LONE_TAIL_BYTES,
-  NOTE_MARKS_KEPT,
-  SEALS_BEHIND_MAX,
-  TAIL_SOFT_BYTES,
-} from './limits.ts'
+import { BULK_TAIL_BYTES, ENTRIES_PER_SEAL, SEALS_BEHIND_MAX, TAIL_SOFT_BYTES } from './limits.ts'
 import { isCrowded, WAITING_BYTES_MAX } from './plan-join.ts'
 import type { Lane, QueueRecord, Scheduled } from './record.ts'
 import { noteBytes, withoutNotes } from './repeated-pushes.ts'
@@ -37,12 +30,9 @@ const NOTES_PER_SEAL = 100
  * free. Sealing everything would leave a tiny chunk for each lane. It takes a lane's whole tail, as far as one
  * expression can remove the entries. Undefined if the tail is too small for a seal.
  */
-export function planSeal(
-  record: QueueRecord,
-  capBytes: number = isDeepInBulk(record) ? BULK_TAIL_BYTES : TAIL_SOFT_BYTES,
-  fromBytes: number = capBytes,
-): Seal | undefined {
-  if (record.tailBytes < fromBytes) return undefined
+export function planSeal(record: QueueRecord): Seal | undefined {
+  const capBytes = isDeepInBulk(record) ? BULK_TAIL_BYTES : TAIL_SOFT_BYTES
+  if (record.tailBytes < capBytes) return undefined
   const { notes = [] } = planNotes(record) ?? {}
   const lanes = [...record.lanes.values()]
     .map((lane) => ({ lane, bytes: bytesOf(lane.tail) }))
@@ -69,11 +59,8 @@ export function planNotes(record: QueueRecord): Seal | undefined {
   return notes.length === 0 ? undefined : { tails: [], notes }
 }
 
-/**
- * The record once all rows are written, with exactly that prefix taken off each tail, and without the notes. A lone
- * producer leaves no marks, because no other push is on its way.
- */
-export function sealed(record: QueueRecord, { tails, notes }: Seal, alone: boolean): QueueRecord {
+/** The record once all rows are written, with exactly that prefix taken off each tail, and without the notes. */
+export function sealed(record: QueueRecord, { tails, notes }: Seal): QueueRecord {
   const lanes = new Map(record.lanes)
   let tailBytes = record.tailBytes
   let runsHeld = 0
@@ -87,44 +74,7 @@ export function sealed(record: QueueRecord, { tails, notes }: Seal, alone: boole
     lanes.set(lane.priority, { ...lane, sealed: lane.sealed + span, tail, runs })
     tailBytes -= bytesOf(entries)
   }
-  return withoutNotes({ ...record, lanes, tailBytes }, notes, alone ? 0 : NOTE_MARKS_KEPT)
-}
-
-/**
- * A push that would carry the tail over its cap, and knows of no other producer, seals before
- * it appends: its entries replace the tail that was copied out. Undefined if one of the push's lanes
- * would keep entries in its tail, because one write cannot both take from a list and add to it.
- */
-export function planSealBefore(record: QueueRecord, append: Append): Seal | undefined {
-  const tailBytes = record.tailBytes + append.bytes
-  if (tailBytes < BULK_TAIL_BYTES || record.room < append.items) return undefined
-  const isBulk = isDeepInBulk(record)
-  if (!isBulk && tailBytes < LONE_TAIL_BYTES) return undefined
-  const seal = planSeal(record, isBulk ? BULK_TAIL_BYTES : TAIL_SOFT_BYTES, 0)
-  if (seal === undefined) return undefined
-  const emptied = new Map(
-    seal.tails.map(({ lane, entries }) => [lane.priority, lane.tail.length === entries.length]),
-  )
-  return [...append.lanes.keys()].every((priority) => emptied.get(priority)) ? seal : undefined
-}
-
-/** The record after that seal, with the push's entries as the only ones in its lanes' tails. */
-export function sealedAndAppended(record: QueueRecord, seal: Seal, append: Append): QueueRecord {
-  const draft = sealed(record, seal, true)
-  const lanes = new Map(draft.lanes)
-  for (const [priority, entries] of append.lanes) {
-    lanes.set(priority, { ...(lanes.get(priority) as Lane), tail: entries })
-  }
-  return {
-    ...draft,
-    lanes,
-    notes: new Map([...draft.notes, ...(append.notes ?? [])]),
-    sequence: append.sequence?.last ?? draft.sequence,
-    timed: draft.timed || append.timed === true,
-    tailBytes: draft.tailBytes + append.bytes,
-    appends: draft.appends + 1,
-    room: draft.room - append.items,
-  }
+  return withoutNotes({ ...record, lanes, tailBytes }, notes)
 }
 
 function bytesOf(entries: readonly string[]): number {

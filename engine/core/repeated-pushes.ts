@@ -134,18 +134,14 @@ export function withoutExpired(record: QueueRecord, nowMs: number): QueueRecord 
   if (!hasOldNotes(record, nowMs)) return record
   const expired = [...record.notes].filter(([, note]) => isLongForgotten(decodeNote(note), nowMs))
   const hashes = expired.slice(0, NOTES_PER_WRITE).map(([hash]) => hash)
-  return withoutNotes(record, hashes, NOTE_MARKS_KEPT)
+  return withoutNotes(record, hashes)
 }
 
 /**
  * The record without these notes, whose receipts are written. It keeps the marks of the last notes that have left, so
  * that a push that was on its way meanwhile can tell whether its key was among them. Without a mark it looks again.
  */
-export function withoutNotes(
-  record: QueueRecord,
-  keyHashes: readonly string[],
-  marksMax: number,
-): QueueRecord {
+export function withoutNotes(record: QueueRecord, keyHashes: readonly string[]): QueueRecord {
   if (keyHashes.length === 0) return record
   const notes = new Map(record.notes)
   let tailBytes = record.tailBytes
@@ -154,7 +150,7 @@ export function withoutNotes(
     notes.delete(hash)
   }
   const all = record.moved.marks + keyHashes.map(markOf).join('')
-  const marks = marksMax === 0 ? '' : all.slice(-NOTE_MARK_CHARACTERS * marksMax)
+  const marks = all.slice(-NOTE_MARK_CHARACTERS * NOTE_MARKS_KEPT)
   const forgotten = record.moved.forgotten + (all.length - marks.length) / NOTE_MARK_CHARACTERS
   return { ...record, notes, tailBytes, moved: { forgotten, marks } }
 }

@@ -109,11 +109,6 @@ export const done = <T>(answer: T): Outcome<T> => ({ kind: 'done', answer })
 
 export const asStored = (record: QueueRecord | undefined): Known => ({ record, isCurrent: true })
 
-export const asRemembered = (record: QueueRecord | undefined): Known => ({
-  record,
-  isCurrent: false,
-})
-
 export const again = ({ record, isCurrent }: Known): Outcome<never> => ({
   kind: 'again',
   record,

@@ -41,9 +41,7 @@ export type Engine = {
   readonly random: Random
   /** Records as this engine last saw them. They may only ever lead to a conditional write (rule 7). */
   readonly memory: BoundedCache<QueueRecord>
-  /** Remembered records that one append of this engine made from the record before: nobody else pushes. */
-  readonly alone: WeakSet<QueueRecord>
-  /** The same after a push with a key that could not rely on the record before: too many other keys had passed. */
+  /** Remembered records that a push with a key left whose record before was too old: too many other keys had passed. */
   readonly behind: WeakSet<QueueRecord>
   /** When this engine saw the records of queues with limits: a limit that no longer exists must not deny calls. */
   readonly limitsSeenMs: WeakMap<QueueRecord, number>
@@ -217,7 +215,6 @@ async function settled(
     })
     if (sent.kind === 'done') {
       const record = sent.row && seen(engine, queue, sent.row)
-      stillAlone(engine, change.before, record)
       return { kind: 'committed', record }
     }
     if (sent.kind === 'blocked') {
@@ -291,12 +288,6 @@ function seenInDoubt(engine: Engine, queue: string, row: Row | undefined): Queue
   } catch (error) {
     throw outcomeUnknown(queue, error)
   }
-}
-
-/** A producer may pop as well: our own writes do not count as another producer's. */
-function stillAlone(engine: Engine, before: QueueRecord, after: QueueRecord | undefined): void {
-  if (after === undefined || !engine.alone.has(before)) return
-  if (after.appends === before.appends) engine.alone.add(after)
 }
 
 /**

@@ -22,7 +22,7 @@ import { asScheduled, asScheduledBy, scheduleInRows, takeKeptRoom } from './late
 const FRONTIERS_NAMED = 40
 
 export function fencedUpdate(change: FencedChange): ReturnType<Expression['build']> {
-  const { before, after, guards, begun } = change
+  const { before, after, guards } = change
   const update = recordUpdate()
   update.condition(`v=${update.value(before.version)}`)
   update.condition(`born=${update.value(before.born)}`)
@@ -53,7 +53,7 @@ export function fencedUpdate(change: FencedChange): ReturnType<Expression['build
   for (const [priority, lane] of before.lanes) {
     const next = after.lanes.get(priority)
     if (next === undefined) dropLane(update, lane)
-    else if (next !== lane) changeLane(update, lane, next, begun?.has(priority) === true)
+    else if (next !== lane) changeLane(update, lane, next)
     if (next !== undefined && next.frontier !== lane.frontier) frontiers.push(priority)
   }
   const claims = guards.claims === true || frontiers.length > FRONTIERS_NAMED
@@ -119,18 +119,8 @@ function changeNotes(update: Expression, before: QueueRecord, after: QueueRecord
     if (next === undefined) update.removes.push(update.name(noteName(hash)))
     else if (next !== note) update.set(update.name(noteName(hash)), next)
   }
-  for (const [hash, note] of after.notes) {
-    if (before.notes.has(hash)) continue
-    const name = update.name(noteName(hash))
-    // Another push with this key may have come beside the fence.
-    update.condition(`attribute_not_exists(${name})`)
-    update.set(name, note)
-  }
   const { marks, forgotten } = after.moved
-  if (marks !== before.moved.marks) {
-    if (marks === '') update.removes.push('km')
-    else update.set('km', marks)
-  }
+  if (marks !== before.moved.marks) update.set('km', marks)
   if (forgotten !== before.moved.forgotten) update.set('kx', forgotten)
 }
 
@@ -153,7 +143,7 @@ function dropLane(update: Expression, lane: Lane): void {
   update.condition(`size(${path}.t)=${update.value(lane.tail.length)}`)
 }
 
-function changeLane(update: Expression, before: Lane, after: Lane, begun: boolean): void {
+function changeLane(update: Expression, before: Lane, after: Lane): void {
   // Named when first needed: DynamoDB refuses a name that is not used.
   const path = (key: string): string => `L.${update.name(before.priority)}.${key}`
   const stored = { before: encodeLaneOptions(before), after: encodeLaneOptions(after) }
@@ -169,12 +159,6 @@ function changeLane(update: Expression, before: Lane, after: Lane, begun: boolea
   // A claim that has passed this number has locked the item.
   if (takenOut !== undefined) update.condition(`${path('f')}<=${update.value(takenOut)}`)
   if (after.sealed !== before.sealed) update.set(path('s'), after.sealed)
-  if (begun) {
-    // The same size means that the tail still ends where we saw it end: nobody else has appended.
-    update.condition(`size(${path('t')})=${update.value(before.tail.length)}`)
-    update.set(path('t'), after.tail)
-    return
-  }
   const appended = after.tail.slice(before.tail.length)
   if (appended.length > 0) {
     const t = path('t')
@@ -201,7 +185,6 @@ function addGuards(update: Expression, before: QueueRecord, guards: Guards): voi
   }
   if (guards.lanesMade) update.condition(`n=${update.value(before.lanesMade)}`)
   if (guards.inFlightMax !== undefined) update.condition(`i<=${update.value(guards.inFlightMax)}`)
-  if (guards.roomMin !== undefined) update.condition(`room>=${update.value(guards.roomMin)}`)
   if (guards.tailBytesMax !== undefined) update.condition(`b<=${update.value(guards.tailBytesMax)}`)
   if (guards.checkAtAfterMs !== undefined) {
     update.condition(`checkAt>${update.value(guards.checkAtAfterMs)}`)

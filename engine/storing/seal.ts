@@ -4,16 +4,9 @@
 // time (rule 1), unless the head has passed them by then, because nobody would come for them any more.
 
 import { type Row, unavailable } from '../../aws/dynamo.ts'
-import { type Append, sealsAfter } from '../core/append.ts'
+import { sealsAfter } from '../core/append.ts'
 import { parseChunkSortKey } from '../core/keys.ts'
-import {
-  planNotes,
-  planSeal,
-  planSealBefore,
-  type Seal,
-  sealed,
-  sealedAndAppended,
-} from '../core/plan-seal.ts'
+import { planNotes, planSeal, type Seal, sealed } from '../core/plan-seal.ts'
 import type { QueueRecord } from '../core/record.ts'
 import {
   hasOldNotes,
@@ -74,7 +67,7 @@ async function sealAsPlanned(
       const rows = rowsOf(queue, planned)
       await writeRows(engine, record, planned, rows, receipts)
       const nowMs = engine.clock.nowMs()
-      const draft = sealed(record, planned, engine.alone.has(record))
+      const draft = sealed(record, planned)
       const change = changeOf(engine, record, draft, { nowMs })
       const committed = await commit(engine, change, { eager: true })
       if (committed.kind === 'committed') {
@@ -92,48 +85,9 @@ async function sealAsPlanned(
   })
 }
 
-/**
- * For a lone producer's push that would carry the tail over its cap: one write takes the copied tail off
- * and puts the push's entries in its place. So sealing costs one request on top of the push, not two,
- * and the record never holds more than the cap. Returns the record that it made; undefined if it was
- * too early for a seal, or somebody else wrote meanwhile: then nothing has happened.
- */
-export async function appendSealing(
-  engine: Engine,
-  record: QueueRecord,
-  append: Append,
-): Promise<QueueRecord | undefined> {
-  const { queue } = record
-  const planned = planSealBefore(record, append)
-  if (planned === undefined) return undefined
-  const rows = rowsOf(queue, planned)
-  try {
-    await writeRows(engine, record, planned, rows)
-  } catch (error) {
-    // The push can do without the seal.
-    engine.onBackgroundError(error, { queue, step: 'seal' })
-    return undefined
-  }
-  const change = changeOf(engine, record, sealedAndAppended(record, planned, append), {
-    nowMs: engine.clock.nowMs(),
-    guards: { roomMin: append.items },
-    begun: new Set(append.lanes.keys()),
-  })
-  const committed = await commit(engine, change)
-  if (committed.kind === 'committed') {
-    // If the answer was lost and we read the record instead, others may have pushed since.
-    const { after } = change
-    if (committed.record.appends === after.appends) engine.alone.add(committed.record)
-    return after
-  }
-  await dropLateRows(engine, queue, planned, rows, committed.current)
-  return undefined
-}
-
 /** After an append of so many bytes, which left this record: seals if it is this append's turn, or moves old notes. */
 export async function sealAfter(engine: Engine, record: QueueRecord, bytes: number): Promise<void> {
-  const alone = engine.alone.has(record)
-  if (sealsAfter(record, bytes, tailLimits(engine), alone)) return sealQuietly(engine, record)
+  if (sealsAfter(record, bytes, tailLimits(engine))) return sealQuietly(engine, record)
   if (hasOldNotes(record, engine.clock.nowMs())) await quietly(engine, record, moveNotes)
 }
 

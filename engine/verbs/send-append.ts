@@ -11,7 +11,6 @@ import {
   findNoted,
   goesByRecord,
   isNew,
-  isNext,
   isRepeatable,
   obstacleTo,
   type Placed,
@@ -25,7 +24,6 @@ import { attempts } from '../driver/attempts.ts'
 import {
   act,
   again,
-  asRemembered,
   asStored,
   done,
   doubt,
@@ -49,7 +47,7 @@ import { findAppended, sealLaterAfter, sealLaterQuietly } from '../storing/copy-
 import { makeRecord, makeRoomForLanes, queueFull, remindInTime } from '../storing/make-lanes.ts'
 import { makeRoom } from '../storing/make-room.ts'
 import { buryDead } from '../storing/move-across.ts'
-import { appendSealing, sealAfter, sealQuietly } from '../storing/seal.ts'
+import { sealAfter, sealQuietly } from '../storing/seal.ts'
 import { missingLanes } from '../storing/write-entries.ts'
 
 /** What one append brings, and to which queue. */
@@ -59,8 +57,8 @@ type Appending = {
   readonly addition: Append
   /** For an append with keys or a sequence: the record according to which they are new. */
   readonly newBy?: QueueRecord
-  /** The record that this process remembered before the call. */
-  readonly remembered: QueueRecord | undefined
+  /** The record that this process remembered before such a call. */
+  readonly remembered?: QueueRecord | undefined
   lostAnswers: number
   /** Waits for a full tail so far. */
   waits: number
@@ -87,9 +85,7 @@ export async function append(
   addition: Append,
   limit: LimitedCall,
 ): Promise<Placed> {
-  const remembered = engine.memory.get(queue)
-  const appending = { engine, queue, addition, remembered, lostAnswers: 0, waits: 0 }
-  const appended = await sendUntilIn(appending, limit)
+  const appended = await sendUntilIn({ engine, queue, addition, lostAnswers: 0, waits: 0 }, limit)
   if (appended.kind !== 'placed') throw new Error('An append without keys was not new')
   return appended.placed
 }
@@ -111,15 +107,8 @@ function sendUntilIn(appending: Appending, limit: LimitedCall): Promise<Appended
   const from = newBy === undefined ? 'memory' : knownBy(appending, newBy)
   const course = { from, attemptsMax: ATTEMPTS_MAX, limit } as const
   return attempts<Appended>(engine, queue, course, (view) => {
-    const { record, attempt } = view
     const known = knownOf(appending, view)
-    if (known !== undefined) return act(async () => done(known))
-    const isAlone =
-      attempt === 1 &&
-      addition.later === undefined &&
-      record !== undefined &&
-      engine.alone.has(record)
-    return act(() => (isAlone ? sealFirst(appending, record) : sendBlind(appending, view)))
+    return act(async () => (known === undefined ? sendBlind(appending, view) : done(known)))
   })
 }
 
@@ -144,19 +133,8 @@ const knownBy = ({ remembered }: Appending, newBy: QueueRecord): Known => ({
 const isStillNew = ({ addition, newBy }: Appending, record: QueueRecord): boolean =>
   newBy === undefined || isNew(addition, newBy, record)
 
-/** For a lone producer whose push would fill the tail. If it is too early for a seal, it pushes like any other. */
-async function sealFirst(
-  { engine, queue, addition }: Appending,
-  record: QueueRecord,
-): Promise<Outcome<Appended>> {
-  const sealed = await appendSealing(engine, record, addition)
-  return sealed === undefined
-    ? again(asRemembered(engine.memory.get(queue)))
-    : done(placedIn(addition, sealed))
-}
-
 async function sendBlind(appending: Appending, { record, pass }: View): Promise<Outcome<Appended>> {
-  const { engine, queue, addition, remembered } = appending
+  const { engine, queue, addition } = appending
   // Without a record, we assume that the lanes exist.
   const newLanes = record === undefined ? new Map() : missingLanes(engine, addition, record)
   const update = appendUpdate(addition, tailLimits(engine), {
@@ -170,8 +148,6 @@ async function sendBlind(appending: Appending, { record, pass }: View): Promise<
   if (written.kind === 'unknown') return lookFor(appending, written.cause)
   const after = seen(engine, queue, written.row)
   if (written.kind === 'failed' || after === undefined) return clearTheWay(appending, after)
-  // Use only a record remembered from before: by one read for this push, every producer would seem to be alone.
-  if (remembered !== undefined && isNext(remembered, after)) engine.alone.add(after)
   return landed(appending, after)
 }
 

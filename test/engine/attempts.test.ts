@@ -4,7 +4,6 @@ import { attempts } from '../../engine/driver/attempts.ts'
 import {
   act,
   again,
-  asRemembered,
   asStored,
   type Decision,
   lost,
@@ -60,7 +59,7 @@ it.each([
   const { run, views } = await remembering()
   await run<number>((view) =>
     view.attempt === 1
-      ? act(async () => handOn(asRemembered(view.record)))
+      ? act(async () => handOn({ record: view.record, isCurrent: false }))
       : { kind: 'answer', answer: 1 },
   )
   const seen = views.map(({ isCurrent, record }) => [isCurrent, record?.appends])

@@ -249,13 +249,6 @@ describe('An append that is frozen on its way', () => {
       },
     ],
     [
-      'has become a receipt by a producer that left no mark',
-      async (stage, queue) => {
-        await pushOneByOne(stage.engine(), queue, filling)
-        expect((await stage.record(queue)).moved).toMatchObject({ marks: '' })
-      },
-    ],
-    [
       'outlived its queue, which is made again',
       async (stage, queue) => {
         await drain(stage.engine(), queue)
@@ -343,21 +336,6 @@ it('A push is a repetition where its priority is gone, and as many others have i
   expect(await slow).toEqual({ ...first, repeated: true })
 })
 
-it('A lone producer that seals first does not push over another push with its key.', async () => {
-  const [stage, queue] = [openSimulated(), 'queue']
-  const lone = stage.engine()
-  await pushOneByOne(lone, queue, filling.slice(0, 7))
-  const frozen = freezeAtUpdate()
-  lone.wire.steering = frozen
-  const slow = lone.push(queue, { items: filling.slice(7, 8), idempotencyKey: 'key' })
-  await frozen.reached
-  expect(lone.wire.sent.at(-1)?.input.ConditionExpression).toContain('v=')
-  await once(stage, queue, named('a', 1, 3))
-  frozen.thaw()
-  await expectCode(slow, 'IDEMPOTENCY_CONFLICT')
-  expect(await drain(stage.engine(), queue)).toHaveLength(8)
-})
-
 it('A producer that has remembered the record for long does not overwrite a younger receipt.', async () => {
   const [stage, queue] = [openSimulated(), 'queue']
   const engine = () => stage.engine({ idempotencyTtlSeconds: 60 })
@@ -368,7 +346,6 @@ it('A producer that has remembered the record for long does not overwrite a youn
   const second = await engine().push(queue, { items: named('b', 1), idempotencyKey: 'key' })
   await engine().housekeep(queue)
   expect(await stage.rows(queue, 'i')).toHaveLength(1)
-  // It takes itself to be alone, and would seal what it remembers.
   await pushOneByOne(lone, queue, filling.slice(7))
   const again = engine().push(queue, { items: named('b', 1), idempotencyKey: 'key' })
   expect(await again).toEqual({ ...second, repeated: true })

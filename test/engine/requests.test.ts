@@ -92,12 +92,15 @@ describe('Few more:', () => {
     expect(await cold.wire.during(() => cold.pop(queue))).toEqual(['GetCommand'])
   })
 
-  it('pushes of 200 bytes seal so seldom that they take 1.25 requests each, and the first one more.', async () => {
-    const { queue, queues } = onSimulated()
+  it('pushes of 200 bytes seal so seldom that they take 1.25 requests each, and the first two more; the record stays within 2 KB.', async () => {
+    const { stage, queue, queues } = onSimulated()
+    let bytes = 0
     for (let item = 0; item < 1_000; item += 1) {
       await push(queues, queue, [{ text: bulky(`n${item}`, 200) }])
+      bytes = Math.max(bytes, await stage.recordBytes(queue))
     }
-    expect(queues.wire.sent.length).toBeLessThanOrEqual(1_251)
+    expect(queues.wire.sent.length).toBeLessThanOrEqual(1_252)
+    expect(bytes).toBeLessThanOrEqual(2_048)
   })
 
   it('a bulk push takes one more than its batch, and a pop of 100 from it reads it once.', async () => {

@@ -60,18 +60,15 @@ describe('Notes that leave', () => {
       ttlSeconds: 1,
       places: new Map(),
     })
-    const leave = fc.record({
-      keys: fc.array(hashes, { minLength: 1, maxLength: 6 }),
-      marks: fc.integer({ min: 0, max: 8 }),
-    })
+    const leave = fc.array(hashes, { minLength: 1, maxLength: 25 })
     fc.assert(
       fc.property(fc.array(leave, { maxLength: 8 }), hashes, fc.nat(), (rounds, other, from) => {
         const records = [aRecord({})]
         const left: string[][] = []
-        for (const { keys, marks } of rounds) {
+        for (const keys of rounds) {
           const notes = new Map(keys.map((key) => [key, note]))
           const before = { ...(records.at(-1) ?? aRecord({})), notes }
-          records.push(withoutNotes(before, [...notes.keys()], marks))
+          records.push(withoutNotes(before, [...notes.keys()]))
           left.push([...notes.keys()])
         }
         const at = from % records.length

@@ -125,7 +125,7 @@ it('The runs of a record take less than a kilobyte, however many lanes it has an
   let record = aRecord(Array.from({ length: LANES_MAX }, () => aLane()))
   for (const lane of record.lanes.values()) {
     const tails = [{ lane: { ...lane, tail }, entries: tail }]
-    record = sealed(record, { tails, notes: [] }, true)
+    record = sealed(record, { tails, notes: [] })
   }
   let held = 0
   let bytes = 0

@@ -327,16 +327,16 @@ describe('In the worst case an expression stays within DynamoDB’s limits:', ()
     (lanes, entries) => {
       const record = noted(wide(lanes, entries))
       const seal = planSeal(record) as Seal
-      const after = fenced(record, sealed(record, seal, false), { nowMs, mark }).after
+      const after = fenced(record, sealed(record, seal), { nowMs, mark }).after
       expect(after.notes.size).toBe(record.notes.size - seal.notes.length)
-      expectWithinLimits(updateOf(record, sealed(record, seal, false)))
+      expectWithinLimits(updateOf(record, sealed(record, seal)))
     },
   )
 
   it.each(shapes)('a seal of %i lanes of %i entries.', (lanes, entries) => {
     const record = wide(lanes, entries)
     const seal = planSeal(record) as Seal
-    expectWithinLimits(updateOf(record, sealed(record, seal, false)))
+    expectWithinLimits(updateOf(record, sealed(record, seal)))
   })
 
   it.each(shapes)(

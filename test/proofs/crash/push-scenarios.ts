@@ -11,18 +11,11 @@ export const pushScenarios: readonly Scenario[] = [
   // Texts that do not compress: so many of them are too large for rows.
   warm('a push by a batch in S3', [push()], push(300, 68), 2),
   cold('a push seals the tail it carries over the cap', repeat(4, push(1, 300)), push(1, 300), 3),
-  warm('a push of a producer that is alone seals first', repeat(5, push(1, 300)), push(1, 300), 2),
   cold(
     'a push seals several lanes',
     [push(1, 450, 0), push(1, 450, 3)],
     pushToLanes([0, 3], 1, 300),
     3,
-  ),
-  warm(
-    'a push of a producer that is alone seals several lanes first',
-    [push(2, 400, 0), push(2, 300, 3), push(1, 100, 3)],
-    pushToLanes([0, 3], 1, 300),
-    2,
   ),
   cold('a push with a key', [push()], pushWithKey('once', '"keyed"'), 3),
   cold('a push with a key makes the record', [], pushWithKey('once', '"keyed"'), 5),
@@ -31,12 +24,6 @@ export const pushScenarios: readonly Scenario[] = [
     [push(1, 300), pushWithKey('a', '"a"'), pushWithKey('b', '"b"'), push(1, 600)],
     pushWithKey('once', `"${'keyed'.repeat(120)}"`),
     5,
-  ),
-  warm(
-    'a push with a key of a producer that is alone seals first',
-    [...repeat(4, push(1, 300)), pushWithKey('a', '"a"')],
-    pushWithKey('once', `"${'keyed'.repeat(80)}"`),
-    3,
   ),
   cold(
     'a push with a key is repeated',

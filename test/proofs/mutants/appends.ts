@@ -54,7 +54,7 @@ export const appendMutants: readonly Mutant[] = [
     test('test/engine/clock.test.ts', 'with fractions')),
   mutant('full-by-memory', 'rule 7: refusals come from ALL_OLD or a strong read',
     ['engine/verbs/send-append.ts',
-     'const isAlone = attempt === 1',
-     `if (record !== undefined && record.room < addition.items) throw queueFull(record, addition.items)
-const isAlone = attempt === 1`], test(capacityTest, 'Room returns')),
+     'return act(async () => (known === undefined ?',
+     `if (view.record !== undefined && view.record.room < addition.items) throw queueFull(view.record, addition.items)
+return act(async () => (known === undefined ?`], test(capacityTest, 'Room returns')),
 ]

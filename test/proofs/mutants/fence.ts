@@ -18,7 +18,7 @@ export const fenceMutants: readonly Mutant[] = [
     [fence, 'version: before.version + 1,', 'version: before.version,'], simulation(300)),
   mutant('fenced-write-puts-the-whole-lane', 'rule 2: never puts a whole lane',
     [fencedUpdate,
-     'else if (next !== lane) changeLane(update, lane, next, begun?.has(priority) === true)',
+     'else if (next !== lane) changeLane(update, lane, next)',
      'else if (next !== lane) update.set(`L.${update.name(priority)}`, { e: next.epoch, z: next.segmentSize, h: next.head, f: next.frontier, s: next.sealed, t: [...next.tail], ...encodeLaneOptions(next) })'],
     simulation(300)),
   mutant('absolute-byte-counter', 'rule 2: shared counters only by adding',

@@ -2,7 +2,6 @@
 import { type Mutant, mutant, simulation, test } from './mutant.ts'
 
 const appendUpdate = 'engine/requests/append-update.ts'
-const fencedUpdate = 'engine/requests/fenced-update.ts'
 const append = 'engine/core/append.ts'
 const findAppend = 'engine/core/append.ts'
 const notes = 'engine/core/repeated-pushes.ts'
@@ -64,9 +63,6 @@ export const keyMutants: readonly Mutant[] = [
   mutant('notes-forgotten-with-their-queue', rule,
     [[forget, 'await keepReceipts(engine, queue)', ''],
      [forget, 'record.notes.size > 0 ||', '']], simulation(600)),
-  mutant('note-sealed-in-over-another', rule,
-    [fencedUpdate, 'update.condition(`attribute_not_exists(${name})`)', ''],
-    test(keyTest, 'lone producer')),
   mutant('push-in-doubt-called-a-repetition', 'a push whose answer was lost may itself have had the effect',
     [findAppend, 'if (note === undefined || !isSameNote(note, sent)) continue', 'if (note === undefined || sent !== undefined) continue'],
     test(keyTest, 'answer lost')),
@@ -134,9 +130,6 @@ export const keyMutants: readonly Mutant[] = [
   mutant('wide-keyed-push-refused-from-memory', 'rule 7: memory leads to a write that checks it',
     ['engine/verbs/send-append.ts', 'isCurrent: newBy !== remembered', 'isCurrent: true'],
     test(strainTest, 'only remembers')),
-  mutant('alone-by-a-record-read-for-the-push', rule,
-    [appendOperation, 'remembered !== undefined && isNext(remembered, after)', 'record !== undefined && isNext(record, after)'],
-    test(strainTest, 'in turn')),
   mutant('fallen-behind-and-not-looking', rule,
     [pushes, 'remembered && engine.behind.has(remembered) ? undefined : remembered', 'remembered'],
     test(strainTest, 'in turn')),
