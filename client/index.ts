@@ -22,8 +22,8 @@ import { pushCalls, pusherOf } from './pushing.ts'
 import type { CallOptions, ClientOptions, Consumed, Json, PeekOptions, Queue } from './queue.ts'
 import {
   idsOf,
-  pathOf,
   type QueuePatternVerbs,
+  queueAt,
   queueCalls,
   queuePatternsOf,
 } from './queue-calls.ts'
@@ -178,7 +178,7 @@ export function createClient(options: ClientOptions): Client {
   const client: Client = {
     url: String(base),
     queue: <T = Json>(id: string) => {
-      const schedules = refusingUnknown(schedulesOf<T>(send, pathOf(id)), scheduleRules)
+      const schedules = refusingUnknown(schedulesOf<T>(send, queueAt(id)), scheduleRules)
       const verbs = { ...queueCalls<T>(send, id), ...pushCalls<T>(pusher, id), schedules }
       return wholeQueue<T>(refusingUnknown(verbs, queueRules))
     },
@@ -195,7 +195,7 @@ export function createClient(options: ClientOptions): Client {
     ...queuePatternsOf(send),
     ...ratePatternsOf(send),
     async health({ signal } = {}) {
-      const { body } = await send({ verb: 'health', method: 'GET', path: '/healthz', signal })
+      const { body } = await send({ verb: 'health', signal })
       return body as HealthAnswer
     },
   }
@@ -231,7 +231,7 @@ async function* allQueues(send: Send, options: QueuesOptions): AsyncGenerator<Qu
     const query = { prefix, ids, detail, limit: ids === undefined ? limit : undefined, cursor }
     let page: ListAnswer
     try {
-      const answer = await send({ verb: 'queues', method: 'GET', path: '/queues', query, signal })
+      const answer = await send({ verb: 'list', query, signal })
       page = answer.body as ListAnswer
     } catch (error) {
       // A page that always fails must not hide the queues behind it. One queue alone is listed without its count.

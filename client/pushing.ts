@@ -16,12 +16,12 @@ import type { PushAnswer } from './api-types.ts'
 import { PushPopError } from './errors.ts'
 import { secondsOf, textOf } from './json.ts'
 import type { AsyncOptions, CallOptions, KeyOptions, PushItem, Queue } from './queue.ts'
-import { newKey, pathOf } from './queue-calls.ts'
+import { newKey, queueAt } from './queue-calls.ts'
 import { aborted, delay, type Send } from './transport.ts'
 
 type PushCall = {
   /** Pushes one item, or a list, which may hold only one. */
-  readonly verb: 'push' | 'pushMany'
+  readonly form: 'one' | 'many'
   readonly items: readonly PushItem<unknown>[]
   readonly options: KeyOptions & AsyncOptions & CallOptions
 }
@@ -35,25 +35,25 @@ type PushedItems = {
 }
 
 type Pusher = {
-  push(path: string, call: PushCall): Promise<PushedItems>
+  push(id: string, call: PushCall): Promise<PushedItems>
   flush(): Promise<void>
 }
 
 /** The verbs of a queue that push. */
 export function pushCalls<T>(pusher: Pusher, id: string): Pick<Queue<T>, 'push' | 'pushMany'> {
-  const path = pathOf(id)
+  const queue = queueAt(id)
   return {
     async push(item, options = {}) {
       const { priority, expiresInSeconds, expiresAt, delaySeconds, deliverAt } = options
       const items = [{ item, priority, expiresInSeconds, expiresAt, delaySeconds, deliverAt }]
-      const call = { verb: 'push', items, options } as const
-      const { ids, isReplay, inInbox } = await pusher.push(path, call)
+      const call = { form: 'one', items, options } as const
+      const { ids, isReplay, inInbox } = await pusher.push(queue.id, call)
       if (inInbox !== undefined) return { messageId: inInbox.messageId }
       return present({ id: ids[0], repeated: isReplay || undefined })
     },
     async pushMany(items, options = {}) {
-      const call = { verb: 'pushMany', items, options } as const
-      const { ids, isReplay, inInbox } = await pusher.push(path, call)
+      const call = { form: 'many', items, options } as const
+      const { ids, isReplay, inInbox } = await pusher.push(queue.id, call)
       if (inInbox !== undefined) return { itemsPushed: 0, ids, ...inInbox }
       return present({ itemsPushed: items.length, ids, repeated: isReplay || undefined })
     },
@@ -62,8 +62,8 @@ export function pushCalls<T>(pusher: Pusher, id: string): Pick<Queue<T>, 'push' 
 
 export function pusherOf(send: Send, batching: Batching | undefined): Pusher {
   if (batching === undefined) {
-    const push = async (path: string, call: PushCall) => {
-      const [pushed] = await sendPushes(send, path, [asText(call)], { signal: call.options.signal })
+    const push = async (id: string, call: PushCall) => {
+      const [pushed] = await sendPushes(send, id, [asText(call)], { signal: call.options.signal })
       return pushed as PushedItems
     }
     return { push, flush: async () => {} }
@@ -71,8 +71,8 @@ export function pusherOf(send: Send, batching: Batching | undefined): Pusher {
   const lingering = new Lingering<TextCall, PushedItems>(batching, {
     nowMs: () => performance.now(),
     sleep: delay,
-    async send(path, calls, sending) {
-      const pushed = await sendPushes(send, path, calls, sending)
+    async send(id, calls, sending) {
+      const pushed = await sendPushes(send, id, calls, sending)
       return pushed.map((answer) => ({ kind: 'answer', answer }))
     },
     blame: (error) => (error instanceof PushPopError ? blameOf(error) : 'all'),
@@ -81,27 +81,27 @@ export function pusherOf(send: Send, batching: Batching | undefined): Pusher {
     tooMany: (message: string) => new PushPopError('BUSY', message, { retryable: true }),
   })
   return {
-    async push(path, call) {
+    async push(id, call) {
       const text = asText(call)
-      return lingering.push(path, text, loadOf(text, call), call.options.signal)
+      return lingering.push(id, text, loadOf(text, call), call.options.signal)
     },
     flush: () => lingering.flush(),
   }
 }
 
 type TextCall = {
-  readonly verb: PushCall['verb']
+  readonly form: PushCall['form']
   readonly texts: readonly string[]
   readonly idempotent: boolean
   readonly key: string | undefined
   readonly respondAsync: boolean
 }
 
-function asText({ verb, items, options }: PushCall): TextCall {
+function asText({ form, items, options }: PushCall): TextCall {
   const { idempotent = false, idempotencyKey: key, respondAsync = false } = options
-  const at = (index: number) => (verb === 'push' ? '' : `items[${index}].`)
+  const at = (index: number) => (form === 'one' ? '' : `items[${index}].`)
   const texts = items.map((item, index) => pushText(item, at(index)))
-  return { verb, texts, idempotent, key, respondAsync }
+  return { form, texts, idempotent, key, respondAsync }
 }
 
 function pushText({ item, ...options }: PushItem<unknown>, at: string): string {
@@ -118,7 +118,7 @@ function pushText({ item, ...options }: PushItem<unknown>, at: string): string {
 /** One request for all of these calls. */
 async function sendPushes(
   send: Send,
-  path: string,
+  id: string,
   calls: readonly TextCall[],
   { signal, isPatient = true }: { signal: AbortSignal | undefined; isPatient?: boolean },
 ): Promise<readonly PushedItems[]> {
@@ -129,10 +129,9 @@ async function sendPushes(
   // did not ask for one.
   const key = first.key ?? (calls.some(({ idempotent }) => idempotent) ? newKey() : undefined)
   const { body, isReplay } = await send({
-    verb: isLone ? first.verb : 'pushMany',
-    method: 'POST',
-    path: `${path}/push`,
-    body: isLone && first.verb === 'push' ? texts[0] : `{"items":[${texts.join(',')}]}`,
+    verb: 'push',
+    at: { id },
+    body: isLone && first.form === 'one' ? texts[0] : `{"items":[${texts.join(',')}]}`,
     headers: {
       ...(key !== undefined && { 'idempotency-key': key }),
       ...(first.respondAsync && { prefer: 'respond-async' }),

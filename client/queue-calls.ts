@@ -2,6 +2,7 @@
 // queues without their own.
 
 import { ID_RULE } from '../shared/bounds.ts'
+import type { Verb } from '../shared/verbs.ts'
 import { camelCased, present, snakeCased } from '../shared/wire.ts'
 import type {
   AcknowledgeAnswer,
@@ -25,7 +26,6 @@ import type {
 import { isQueueLocked, PushPopError } from './errors.ts'
 import { secondsOf } from './json.ts'
 import type { CallOptions, KeyOptions, MatchOptions, Queue } from './queue.ts'
-import type { Verb } from './retry.ts'
 import { type Answered, type Call, interrupted, type Send } from './transport.ts'
 import {
   type ConfigurationChange,
@@ -42,7 +42,7 @@ import {
   viewOf,
 } from './views.ts'
 
-type Request = Omit<Call, 'verb' | 'method' | 'path'>
+type Request = Omit<Call, 'verb' | 'at'>
 
 type Pushes = 'push' | 'pushMany'
 
@@ -51,15 +51,12 @@ export function queueCalls<T>(
   send: Send,
   id: string,
 ): Omit<Queue<T>, 'consume' | 'items' | 'schedules' | Pushes> {
-  const path = pathOf(id)
-  const post = (verb: Verb, action: string, request: Request) =>
-    send({ verb, method: 'POST', path: `${path}/${action}`, ...request })
-  const get = (verb: Verb, below: string, query: Call['query'] & {}, options: CallOptions) =>
-    send({ verb, method: 'GET', path: `${path}${below}`, query, signal: options.signal })
-  const settle = async <Body>(verb: Verb, action: string, fields: object, options: CallOptions) => {
-    const body = JSON.stringify(fields)
-    return (await post(verb, action, { body, signal: options.signal })).body as Body
-  }
+  const at = queueAt(id)
+  const ask = (verb: Verb, request: Request) => send({ verb, at, ...request })
+  const get = (verb: Verb, query: Call['query'] & {}, { signal }: CallOptions) =>
+    ask(verb, { query, signal })
+  const post = async <Body>(verb: Verb, fields: object, { signal }: CallOptions) =>
+    (await ask(verb, { body: JSON.stringify(fields), signal })).body as Body
 
   return {
     id,
@@ -67,9 +64,9 @@ export function queueCalls<T>(
       const { count, ack, requireAck = ack, ttlSeconds, competing, acknowledge } = options
       const { waitForLockMs, waitSeconds, hurry } = options
       const key = keyOf(options)
-      const ask = async (wait_seconds: number | undefined, isFirst = true): Promise<Asked<T>> => {
+      const once = async (wait_seconds: number | undefined, isFirst = true): Promise<Asked<T>> => {
         const settles = isFirst && acknowledge !== undefined
-        const { body, text, retryAfterMs } = await post('pop', 'pop', {
+        const { body, text, retryAfterMs } = await ask('pop', {
           query: {
             count,
             require_ack: requireAck,
@@ -86,47 +83,42 @@ export function queueCalls<T>(
         })
         return { popped: poppedOf<T>(body as PopAnswer, text), retryAfterMs }
       }
-      if (waitSeconds === undefined) return (await ask(undefined)).popped
-      return waitForItems({ waitSeconds, signal: options.signal, hurry }, ask)
+      if (waitSeconds === undefined) return (await once(undefined)).popped
+      return waitForItems({ waitSeconds, signal: options.signal, hurry }, once)
     },
     async acknowledge(lock_id, { ids, ...options } = {}) {
-      const body = await settle<AcknowledgeAnswer>(
-        'acknowledge',
-        'acknowledge',
-        { lock_id, ids },
-        options,
-      )
+      const body = await post<AcknowledgeAnswer>('acknowledge', { lock_id, ids }, options)
       return { itemsAcknowledged: body.items_acknowledged }
     },
     async acknowledgeMany(lock_ids, options = {}) {
-      return resultsOf(await settle('acknowledgeMany', 'acknowledge', { lock_ids }, options))
+      return resultsOf(await post('acknowledgeMany', { lock_ids }, options))
     },
     async extend(lock_id, ttl_seconds, options = {}) {
       const request = { lock_id, ttl_seconds }
-      const body = await settle<ExtendLockAnswer>('extend', 'extend-lock', request, options)
+      const body = await post<ExtendLockAnswer>('extend', request, options)
       const { id: lockId, ...life } = lockOf(body)
       return { lockId, ...life }
     },
     async release(lock_id, { ids, delaySeconds: delay_seconds, overtake, ...options } = {}) {
       const request = { lock_id, ids, delay_seconds, overtake }
-      const body = await settle<ReleaseAnswer>('release', 'release', request, options)
+      const body = await post<ReleaseAnswer>('release', request, options)
       return { itemsReleased: body.items_released }
     },
     async deadLetter(lock_id, { ids, reason, ...options } = {}) {
       const request = { lock_id, ids, reason }
-      const body = await settle<DeadLetterAnswer>('deadLetter', 'dead-letter', request, options)
+      const body = await post<DeadLetterAnswer>('deadLetter', request, options)
       return {
         itemsDeadLettered: body.items_dead_lettered,
         deadLetterQueue: body.dead_letter_queue,
       }
     },
     async inspect({ consistent, oldest, ...options } = {}) {
-      const { body, etag } = await get('inspect', '', { consistent, oldest }, options)
+      const { body, etag } = await get('inspect', { consistent, oldest }, options)
       return stateOf(body as InspectAnswer, etag)
     },
     async peek({ priority, limit, cursor, from, order, ...options } = {}) {
       const query = { priority, limit, cursor, from, order }
-      const { body, text } = await get('peek', '/items', query, options)
+      const { body, text } = await get('browse', query, options)
       return pageOf<T>(body as BrowseAnswer, text)
     },
     async scheduled({ limit, cursor, from, to, ...options } = {}) {
@@ -135,47 +127,39 @@ export function queueCalls<T>(
         return seconds === undefined ? undefined : Math.round(seconds)
       }
       const query = { limit, cursor, from: second('from', from), to: second('to', to) }
-      const { body, text } = await get('scheduled', '/scheduled', query, options)
+      const { body, text } = await get('scheduled', query, options)
       return scheduledOf<T>(body as ScheduledAnswer, text)
     },
     async configuration(options = {}) {
-      const { body, etag } = await get('configuration', '/config', {}, options)
+      const { body, etag } = await get('configuration', {}, options)
       return configurationOf(body as ConfigurationAnswer, etag)
     },
     async configure(change, options = {}) {
-      const { body, etag } = await send({
-        verb: 'configure',
-        method: 'PUT',
-        path: `${path}/config`,
+      const { body, etag } = await ask('configure', {
         body: JSON.stringify(configureBodyOf(change)),
         ...matchOf(options),
       })
       return configurationOf(body as ConfigureAnswer, etag)
     },
     async unconfigure(options = {}) {
-      const { body, etag } = await send({
-        verb: 'unconfigure',
-        method: 'DELETE',
-        path: `${path}/config`,
-        ...matchOf(options),
-      })
+      const { body, etag } = await ask('unconfigure', matchOf(options))
       return configurationOf(body as UnconfigureAnswer, etag)
     },
     async cancel(ids, options = {}) {
-      return (await settle<CancelAnswer>('cancel', 'cancel', { ids }, options)).results
+      return (await post<CancelAnswer>('cancel', { ids }, options)).results
     },
     async move(ids, { priority, queue, deliverAt, ...options }) {
       const deliver_at = secondsOf('deliverAt', deliverAt)
       const request = { ids, priority, queue, deliver_at }
-      const body = await settle<MoveAnswer>('move', 'move', request, options)
+      const body = await post<MoveAnswer>('move', request, options)
       return camelCased(body.results)
     },
     async purge({ priority, ids, ...options } = {}) {
-      const body = await settle<PurgeAnswer>('purge', 'purge', { priority, ids }, options)
+      const body = await post<PurgeAnswer>('purge', { priority, ids }, options)
       return { itemsPurged: body.items_purged }
     },
     async redrive({ limit, ids, ...options } = {}) {
-      const body = await settle<RedriveAnswer>('redrive', 'redrive', { limit, ids }, options)
+      const body = await post<RedriveAnswer>('redrive', { limit, ids }, options)
       return { itemsRedriven: body.items_redriven, itemsLeft: body.items_left }
     },
   }
@@ -228,8 +212,8 @@ async function waitForItems<T>(
 }
 
 /** The service checks ids. We refuse only those that would not reach it, because they change the address. */
-export function pathOf(id: string): string {
-  if (isSegment(id)) return `/queue/${encodeURIComponent(id)}`
+export function queueAt(id: string): { readonly id: string } {
+  if (isSegment(id)) return { id }
   throw noQueueId(id, 'id')
 }
 
@@ -303,17 +287,10 @@ export interface QueuePatternVerbs {
 /** The answers have the API's own names. The command line prints these. */
 export const queuePatternRequests = (send: Send) => ({
   patterns: (options: CallOptions = {}) =>
-    send({
-      verb: 'queuePatterns',
-      method: 'GET',
-      path: '/queue-config',
-      signal: options.signal,
-    }) as Promise<Answered<QueuePatternsAnswer>>,
+    send({ verb: 'patterns', signal: options.signal }) as Promise<Answered<QueuePatternsAnswer>>,
   configurePatterns: (patterns: readonly unknown[], options: MatchOptions = {}) =>
     send({
-      verb: 'configureQueuePatterns',
-      method: 'PUT',
-      path: '/queue-config',
+      verb: 'configurePatterns',
       body: JSON.stringify({ patterns }),
       ...matchOf(options),
     }) as Promise<Answered<ConfigureQueuePatternsAnswer>>,

@@ -6,6 +6,7 @@
 //                           └──aborted──▶ its place is given up in the background
 
 import { ID_RULE } from '../shared/bounds.ts'
+import type { Verb } from '../shared/verbs.ts'
 import { present, snakeCased } from '../shared/wire.ts'
 import type {
   ConfigureRateAnswer,
@@ -22,7 +23,6 @@ import type {
 import { PushPopError } from './errors.ts'
 import type { CallOptions, MatchOptions } from './queue.ts'
 import { isSegment, matchOf, patternBodies, shown } from './queue-calls.ts'
-import type { Verb } from './retry.ts'
 import { type Answered, type Call, delay, type Send } from './transport.ts'
 import { ms, type View, viewOf } from './views.ts'
 
@@ -284,11 +284,15 @@ const HELD_MS = 10_000
 
 /** Their answers have the API's own names. The command line prints these. */
 export function rateRequests(send: Send, key: string) {
-  const path = pathOf(key)
-  const config = `${path}/config`
-  const ticketPath = (ticket: string) => `${path}/tickets/${ticketSegment(ticket)}`
-  const get = <Body>(verb: Verb, path: string, options: CallOptions) =>
-    ask<Body>(send, { verb, method: 'GET', path, signal: options.signal })
+  const at = { key: checkedKey(key) }
+  const get =
+    <Body>(verb: Verb) =>
+    ({ signal }: CallOptions = {}) =>
+      ask<Body>(send, { verb, at, signal })
+  const ofTicket =
+    <Body>(verb: Verb) =>
+    async (ticket: string, { signal }: CallOptions = {}) =>
+      ask<Body>(send, { verb, at: { ...at, ticket: checkedTicket(ticket) }, signal })
   return {
     decide: (
       query: DecideRequest,
@@ -296,58 +300,36 @@ export function rateRequests(send: Send, key: string) {
     ) =>
       ask<DecideRateAnswer | DenialBody>(send, {
         verb: 'decideRate',
-        method: 'POST',
-        path,
+        at,
         query,
         heldMs: query.canWait ? (query.maxWaitMs ?? HELD_MS) : 0,
         denialIsAnswer: true,
         isRepeatable: repeatLost,
         signal: options.signal,
       }),
-    state: (options: CallOptions = {}) => get<RateStateAnswer>('rateState', path, options),
-    verify: async (ticket: string, options: CallOptions = {}) =>
-      get<VerifyTicketAnswer>('verifyTicket', ticketPath(ticket), options),
-    giveUp: async (ticket: string, options: CallOptions = {}) =>
-      ask<GiveUpTicketAnswer>(send, {
-        verb: 'giveUpTicket',
-        method: 'DELETE',
-        path: ticketPath(ticket),
-        signal: options.signal,
-      }),
-    configuration: (options: CallOptions = {}) =>
-      get<RateConfigurationAnswer>('rateConfiguration', config, options),
+    state: get<RateStateAnswer>('rateState'),
+    verify: ofTicket<VerifyTicketAnswer>('verifyTicket'),
+    giveUp: ofTicket<GiveUpTicketAnswer>('giveUpTicket'),
+    configuration: get<RateConfigurationAnswer>('rateConfiguration'),
     /** Its body as it stands: the service judges it. */
     configure: (body: object, options: MatchOptions = {}) =>
       ask<ConfigureRateAnswer>(send, {
         verb: 'configureRate',
-        method: 'PUT',
-        path: config,
+        at,
         body: JSON.stringify(body),
         ...matchOf(options),
       }),
     unconfigure: (options: MatchOptions = {}) =>
-      ask<UnconfigureRateAnswer>(send, {
-        verb: 'unconfigureRate',
-        method: 'DELETE',
-        path: config,
-        ...matchOf(options),
-      }),
+      ask<UnconfigureRateAnswer>(send, { verb: 'unconfigureRate', at, ...matchOf(options) }),
   }
 }
 
 export const patternRequests = (send: Send) => ({
-  patterns: (options: CallOptions = {}) =>
-    ask<RatePatternsAnswer>(send, {
-      verb: 'ratePatterns',
-      method: 'GET',
-      path: '/rate-config',
-      signal: options.signal,
-    }),
+  patterns: ({ signal }: CallOptions = {}) =>
+    ask<RatePatternsAnswer>(send, { verb: 'ratePatterns', signal }),
   configurePatterns: (patterns: readonly unknown[], options: MatchOptions = {}) =>
     ask<ConfigureRatePatternsAnswer>(send, {
       verb: 'configureRatePatterns',
-      method: 'PUT',
-      path: '/rate-config',
       body: JSON.stringify({ patterns }),
       ...matchOf(options),
     }),
@@ -356,8 +338,8 @@ export const patternRequests = (send: Send) => ({
 const ask = <Body>(send: Send, call: Call) => send(call) as Promise<Answered<Body>>
 
 /** The service checks keys and tickets. We refuse only those that would not reach it. */
-function pathOf(key: string): string {
-  if (isSegment(key)) return `/rate/${encodeURIComponent(key)}`
+function checkedKey(key: string): string {
+  if (isSegment(key)) return key
   throw new PushPopError(
     'INVALID_PARAMETER',
     `A rate limit's key must be ${ID_RULE}, and this one is ${shown(key)}`,
@@ -365,8 +347,8 @@ function pathOf(key: string): string {
   )
 }
 
-function ticketSegment(ticket: string): string {
-  if (isSegment(ticket)) return encodeURIComponent(ticket)
+function checkedTicket(ticket: string): string {
+  if (isSegment(ticket)) return ticket
   throw new PushPopError(
     'TICKET_NOT_FOUND',
     `A ticket of a rate limit is text, and this one is ${shown(ticket)}`,

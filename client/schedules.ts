@@ -1,5 +1,6 @@
 // Schedules, by which PushPop pushes to a queue by the clock.
 
+import type { Verb } from '../shared/verbs.ts'
 import type {
   DeleteScheduleAnswer,
   PauseScheduleAnswer,
@@ -11,54 +12,40 @@ import { PushPopError } from './errors.ts'
 import { secondsOf, textOf } from './json.ts'
 import type { CallOptions, MatchOptions, Schedule, ScheduleInput, Schedules } from './queue.ts'
 import { isSegment, matchOf, shown } from './queue-calls.ts'
-import type { Answered, Send } from './transport.ts'
+import type { Answered, Call, Send } from './transport.ts'
 import { viewOf } from './views.ts'
 
 /** The answers have the API's own names. The command line prints these. */
-export function scheduleRequests(send: Send, queuePath: string) {
-  const all = `${queuePath}/schedules`
-  const pathOf = (name: string): string => {
-    if (isSegment(name)) return `${all}/${encodeURIComponent(name)}`
-    throw new PushPopError('INVALID_PARAMETER', `A schedule cannot be called ${shown(name)}`, {
-      field: 'name',
-    })
-  }
-  const read = <B>(verb: 'schedules' | 'schedule', path: string, options: CallOptions) =>
-    send({ verb, method: 'GET', path, signal: options.signal }) as Promise<Answered<B>>
-  const act =
-    <B>(action: 'run' | 'pause' | 'resume') =>
-    (name: string, options: CallOptions = {}) => {
-      const path = `${pathOf(name)}/${action}`
-      const verb = `${action}Schedule` as const
-      return send({ verb, method: 'POST', path, signal: options.signal }) as Promise<Answered<B>>
-    }
+export function scheduleRequests(send: Send, queue: { readonly id: string }) {
+  const ask = <B>(verb: Verb, name: string, request: Omit<Call, 'verb' | 'at'>) =>
+    send({ verb, at: { ...queue, name: checked(name) }, ...request }) as Promise<Answered<B>>
+  const plain =
+    <B>(verb: Verb) =>
+    async (name: string, { signal }: CallOptions = {}) =>
+      ask<B>(verb, name, { signal })
   return {
-    list: (options: CallOptions = {}) => read<SchedulesAnswer>('schedules', all, options),
-    get: (name: string, options: CallOptions = {}) =>
-      read<ScheduleAnswer>('schedule', pathOf(name), options),
-    put: (name: string, body: string, options: MatchOptions = {}) =>
-      send({
-        verb: 'putSchedule',
-        method: 'PUT',
-        path: pathOf(name),
-        body,
-        ...matchOf(options),
-      }) as Promise<Answered<ScheduleAnswer>>,
-    delete: (name: string, options: MatchOptions = {}) =>
-      send({
-        verb: 'deleteSchedule',
-        method: 'DELETE',
-        path: pathOf(name),
-        ...matchOf(options),
-      }) as Promise<Answered<DeleteScheduleAnswer>>,
-    run: act<RunScheduleAnswer>('run'),
-    pause: act<PauseScheduleAnswer>('pause'),
-    resume: act<PauseScheduleAnswer>('resume'),
+    list: ({ signal }: CallOptions = {}) =>
+      send({ verb: 'schedules', at: queue, signal }) as Promise<Answered<SchedulesAnswer>>,
+    get: plain<ScheduleAnswer>('schedule'),
+    put: async (name: string, body: string, options: MatchOptions = {}) =>
+      ask<ScheduleAnswer>('putSchedule', name, { body, ...matchOf(options) }),
+    delete: async (name: string, options: MatchOptions = {}) =>
+      ask<DeleteScheduleAnswer>('deleteSchedule', name, matchOf(options)),
+    run: plain<RunScheduleAnswer>('runSchedule'),
+    pause: plain<PauseScheduleAnswer>('pauseSchedule'),
+    resume: plain<PauseScheduleAnswer>('resumeSchedule'),
   }
 }
 
-export function schedulesOf<T>(send: Send, queuePath: string): Schedules<T> {
-  const requests = scheduleRequests(send, queuePath)
+function checked(name: string): string {
+  if (isSegment(name)) return name
+  throw new PushPopError('INVALID_PARAMETER', `A schedule cannot be called ${shown(name)}`, {
+    field: 'name',
+  })
+}
+
+export function schedulesOf<T>(send: Send, queue: { readonly id: string }): Schedules<T> {
+  const requests = scheduleRequests(send, queue)
   return {
     list: async (options) => (await requests.list(options)).body.schedules.map(viewOf),
     get: async (name, options) => whole(await requests.get(name, options)),

@@ -8,6 +8,7 @@
 // Once an answer was lost, a later refusal no longer means that nothing was changed, and we say so.
 
 import { systemClock } from '../shared/system.ts'
+import { routes, type Verb } from '../shared/verbs.ts'
 import { isUnsent, present } from '../shared/wire.ts'
 import type { ErrorBody } from './api-types.ts'
 import type { Authorise } from './auth.ts'
@@ -19,13 +20,14 @@ import {
   mayRepeat,
   pauseMs,
   type RetryPolicy,
-  type Verb,
 } from './retry.ts'
 
 export type Call = {
   readonly verb: Verb
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
-  readonly path: string
+  /** What its path names: the queue's id, a schedule's name. */
+  readonly at?: Readonly<Record<string, string>>
+  /** Instead of the verb's own: an address that may be none of PushPop's. */
+  readonly address?: { readonly method: string; readonly path: string }
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>
   readonly headers?: Readonly<Record<string, string>> | undefined
   readonly body?: string | undefined
@@ -95,7 +97,7 @@ async function send(transport: Transport, call: Call): Promise<Answer> {
     const { error } = result
     if (result.kind === 'refused' && lost) tellOfDoubt(error)
     // Only a call that changes something can have an unknown outcome.
-    if (result.kind === 'lost' && call.method !== 'GET') lost = true
+    if (result.kind === 'lost' && addressOf(call).method !== 'GET') lost = true
     if (error.code === 'ABORTED') throw told(error, sent, lost)
 
     const elapsedMs = performance.now() - startedAtMs
@@ -143,9 +145,10 @@ async function sendOnce(
   call: Call,
   lost: boolean,
 ): Promise<Answer | Failure> {
-  const { verb, method, body, signal, denialIsAnswer } = call
+  const { verb, body, signal, denialIsAnswer } = call
+  const { method, path } = addressOf(call)
   const timeoutMs = answerMs(transport, call)
-  const url = urlOf(transport.base, call)
+  const url = urlOf(transport.base, path, call)
   let headers: Readonly<Record<string, string>> = {
     ...(body !== undefined && { 'content-type': 'application/json' }),
     ...call.headers,
@@ -195,7 +198,13 @@ async function sendOnce(
 const answerMs = ({ timeoutMs }: Transport, { heldMs = 0 }: Call): number =>
   Math.max(timeoutMs, Math.min(timeoutMs + heldMs, TIMEOUT_MS))
 
-function urlOf(base: URL, { path, query = {} }: Call): URL {
+function addressOf({ verb, at = {}, address }: Call): { method: string; path: string } {
+  const [method, path] = routes[verb]
+  const filled = path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(at[name] as string))
+  return address ?? { method, path: filled }
+}
+
+function urlOf(base: URL, path: string, { query = {} }: Call): URL {
   const url = new URL(base)
   url.pathname = base.pathname.replace(/\/$/, '') + path
   for (const [name, value] of Object.entries(query)) {

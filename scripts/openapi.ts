@@ -13,20 +13,14 @@ import * as answers from '../lambdas/http/schemas/answers.ts'
 import { described } from '../lambdas/http/schemas/fields.ts'
 import * as moreAnswers from '../lambdas/http/schemas/more-answers.ts'
 import { limitAnswer, limitInput, sourceAnswer } from '../lambdas/http/schemas/settings.ts'
-import {
-  type Accepted,
-  commonErrors,
-  type Operation,
-  type OperationId,
-  operations,
-} from './openapi/operations.ts'
+import { type Accepted, commonErrors, type Operation, operations } from './openapi/operations.ts'
 import { printJson, writeOrCheck } from './written-file.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
 export function openApiDocument(): Json {
   const paths: Record<string, Record<string, Json>> = {}
-  for (const route of routes as readonly Route[]) {
+  for (const route of routes) {
     paths[route.path] ??= {}
     const methods = paths[route.path] as Record<string, Json>
     methods[route.method.toLowerCase()] = operationOf(route)
@@ -138,7 +132,7 @@ const scheduleName = {
 }
 
 function operationOf({ path, duty, operationId }: Route): Json {
-  const operation = operations[operationId as OperationId]
+  const operation = operations[operationId]
   const { tag, summary, description, call } = operation
   const parameters = [
     ...(path.includes('{id}') ? [{ $ref: '#/components/parameters/QueueId' }] : []),

@@ -9,7 +9,7 @@ import type {
 } from '../../client/api-types.ts'
 import { type RawJson, rawJson } from '../../client/json.ts'
 import type { ScheduleInput as Input } from '../../client/queue.ts'
-import { pathOf } from '../../client/queue-calls.ts'
+import { queueAt } from '../../client/queue-calls.ts'
 import { scheduleBodyOf, scheduleRequests } from '../../client/schedules.ts'
 import { EVERY_SECONDS_MAX, EVERY_SECONDS_MIN, PRIORITY_MAX } from '../../engine/core/limits.ts'
 import { present } from '../../shared/wire.ts'
@@ -213,7 +213,7 @@ function overHttp(
   queue: string,
 ): SchedulesTarget {
   const { send } = connectTo(place, awsOf(given), env.PUSHPOP_TOKEN, interrupt)
-  const requests = scheduleRequests(send, pathOf(queue))
+  const requests = scheduleRequests(send, queueAt(queue))
   return {
     ...requests,
     put: (name, input, tag) => requests.put(name, scheduleBodyOf(input), quoted(tag)),

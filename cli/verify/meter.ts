@@ -2,7 +2,7 @@
 // calls took, and about what they cost on AWS: published prices, and the units that the benchmark measured for a call
 // on a short queue, rounded up.
 
-import { routes } from '../../lambdas/http/routes.ts'
+import { type OperationId, routes } from '../../lambdas/http/routes.ts'
 import { functionSettings } from '../../lib/constructs/function-settings.ts'
 import { prices } from '../../lib/prices.ts'
 
@@ -47,7 +47,7 @@ export const meteredFetch =
     })
 
 /** A route's name in docs/openapi.json; `other` for an address that is not a route. */
-type Operation = (typeof routes)[number]['operationId'] | 'other'
+type Operation = OperationId | 'other'
 
 /** `path` below the endpoint. */
 export function operationOf(method: string, path: string): Operation {

@@ -78,7 +78,7 @@ const listOf =
   (send: Send): List =>
   async ({ ids, ...request }) => {
     const query = { ...request, ids: ids?.join(','), detail: true }
-    const { body } = await send({ verb: 'queues', method: 'GET', path: '/queues', query })
+    const { body } = await send({ verb: 'list', query })
     const { queues, cursor } = body as ListAnswer
     return {
       queues: queues.map((it) => ({

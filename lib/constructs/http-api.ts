@@ -15,8 +15,9 @@ import type { IFunction } from 'aws-cdk-lib/aws-lambda'
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs'
 import { Annotations, Duration, Stack } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
-import { type Duty, type Route, routes } from '../../lambdas/http/routes.ts'
+import { routes } from '../../lambdas/http/routes.ts'
 import type { FunctionName } from '../../lambdas/runtime/names.ts'
+import type { Duty } from '../../shared/verbs.ts'
 import { acceptFindings, kept } from './every-resource.ts'
 import { grantsNothing } from './property-checks.ts'
 
@@ -75,7 +76,7 @@ export class HttpApi extends Construct {
         ...rights,
       })
     }
-    for (const { method, path, function: name, duty, operationId } of routes as readonly Route[]) {
+    for (const { method, path, function: name, duty, operationId } of routes) {
       const rights = duty === undefined ? open : rightsFor(duty)
       const route = addRoute(capitalised(operationId), `${method} ${path}`, name, rights)
       if (duty === undefined) {
@@ -119,7 +120,7 @@ export class HttpApi extends Construct {
     if (reason !== undefined) throw new Error(`Cannot grant "${duty}" because ${reason}`)
     const { apiId } = this.api
     const variable = duty === 'rate' ? '{key}' : '{id}'
-    const paths = (routes as readonly Route[])
+    const paths = routes
       .filter((route) => route.duty === duty)
       .filter(({ path }) => ids === undefined || path.includes(variable))
       .flatMap(({ method, path }) =>

@@ -27,7 +27,7 @@ import {
 } from '../../lambdas/http/manage.ts'
 import { popCall } from '../../lambdas/http/pop.ts'
 import { pushCall } from '../../lambdas/http/push.ts'
-import type { routes } from '../../lambdas/http/routes.ts'
+import type { OperationId } from '../../lambdas/http/routes.ts'
 import * as answers from '../../lambdas/http/schemas/answers.ts'
 import * as moreAnswers from '../../lambdas/http/schemas/more-answers.ts'
 import {
@@ -37,8 +37,6 @@ import {
   releaseCall,
 } from '../../lambdas/http/settle.ts'
 import { rateOperations, store } from './rate-operations.ts'
-
-export type OperationId = (typeof routes)[number]['operationId']
 
 export type Accepted = {
   readonly says: string

@@ -2,7 +2,8 @@
 
 import { describe, expect, test, vi } from 'vitest'
 import { type Client, type ClientOptions, PushPopError } from '../../client/index.ts'
-import { afterLostAnswer, lockPauseMs, pauseMs, type Verb } from '../../client/retry.ts'
+import { lockPauseMs, pauseMs } from '../../client/retry.ts'
+import { afterLostAnswer, type Verb } from '../../shared/verbs.ts'
 import {
   answers,
   breaks,
@@ -26,14 +27,11 @@ async function all(list: AsyncIterable<unknown>) {
   for await (const _ of list);
 }
 
-/** By hand, and not from the table in client/retry.ts: two who say the same. */
+/** By hand, and not from the table of verbs: two who say the same. */
 const repeatedWhateverFails: Record<string, Row> = {
   'push, idempotent': ['push', (c) => queue(c).push(1, { idempotent: true })],
   'push with a key': ['push', (c) => queue(c).push(1, { idempotencyKey: 'k' })],
-  'pushMany, idempotent': [
-    'pushMany',
-    (c) => queue(c).pushMany([{ item: 1 }], { idempotent: true }),
-  ],
+  'pushMany, idempotent': ['push', (c) => queue(c).pushMany([{ item: 1 }], { idempotent: true })],
   'pop with a lock, idempotent': ['pop', (c) => queue(c).pop({ ack: true, idempotent: true })],
   acknowledge: ['acknowledge', (c) => queue(c).acknowledge(lock)],
   'acknowledge of some': ['acknowledge', (c) => queue(c).acknowledge(lock, { ids: ['i1'] })],
@@ -49,9 +47,9 @@ const repeatedWhateverFails: Record<string, Row> = {
     'unconfigure',
     (c) => queue(c).unconfigure({ ifMatch: '"1"' }),
   ],
-  queuePatterns: ['queuePatterns', (c) => c.queuePatterns()],
+  queuePatterns: ['patterns', (c) => c.queuePatterns()],
   'configureQueuePatterns with ifMatch': [
-    'configureQueuePatterns',
+    'configurePatterns',
     (c) => c.configureQueuePatterns([], { ifMatch: '"1"' }),
   ],
   'put of a schedule with ifMatch': [
@@ -65,11 +63,11 @@ const repeatedWhateverFails: Record<string, Row> = {
   'schedules, listed': ['schedules', (c) => queue(c).schedules.list()],
   'a schedule': ['schedule', (c) => queue(c).schedules.get('s')],
   inspect: ['inspect', (c) => queue(c).inspect()],
-  peek: ['peek', (c) => queue(c).peek()],
+  peek: ['browse', (c) => queue(c).peek()],
   scheduled: ['scheduled', (c) => queue(c).scheduled()],
-  items: ['peek', (c) => all(queue(c).items())],
+  items: ['browse', (c) => all(queue(c).items())],
   configuration: ['configuration', (c) => queue(c).configuration()],
-  queues: ['queues', (c) => all(c.queues())],
+  queues: ['list', (c) => all(c.queues())],
   health: ['health', (c) => c.health()],
   decide: ['decideRate', (c) => limit(c).decide({ canWait: true })],
   wait: ['decideRate', (c) => limit(c).wait()],
@@ -90,13 +88,13 @@ const repeatedWhateverFails: Record<string, Row> = {
 
 const repeatedIfRefused: Record<string, Row> = {
   push: ['push', (c) => queue(c).push(1)],
-  pushMany: ['pushMany', (c) => queue(c).pushMany([{ item: 1 }])],
+  pushMany: ['push', (c) => queue(c).pushMany([{ item: 1 }])],
   pop: ['pop', (c) => queue(c).pop()],
   'pop with a lock': ['pop', (c) => queue(c).pop({ ack: true })],
   'pop that acknowledges': ['pop', (c) => queue(c).pop({ ack: true, acknowledge: lock })],
   configure: ['configure', (c) => queue(c).configure({ capacity: 1 })],
   'unconfigure of a queue': ['unconfigure', (c) => queue(c).unconfigure()],
-  configureQueuePatterns: ['configureQueuePatterns', (c) => c.configureQueuePatterns([])],
+  configureQueuePatterns: ['configurePatterns', (c) => c.configureQueuePatterns([])],
   cancel: ['cancel', (c) => queue(c).cancel(['AAAAAAAA-0-0'])],
   move: ['move', (c) => queue(c).move(['AAAAAAAA-0-0'], { priority: 1 })],
   purge: ['purge', (c) => queue(c).purge()],
@@ -121,10 +119,10 @@ const reads: readonly Verb[] = [
   'configuration',
   'health',
   'inspect',
-  'peek',
+  'browse',
   'scheduled',
-  'queuePatterns',
-  'queues',
+  'patterns',
+  'list',
   'rateConfiguration',
   'ratePatterns',
   'rateState',

@@ -4,9 +4,9 @@
 import assert from 'node:assert/strict'
 import * as v from 'valibot'
 import { errorTable, type HttpErrorCode } from '../../lambdas/http/answer.ts'
-import { type Route, routes } from '../../lambdas/http/routes.ts'
+import { type OperationId, routes } from '../../lambdas/http/routes.ts'
 import { error as errorSchema } from '../../lambdas/http/schemas/answers.ts'
-import { type Operation, type OperationId, operations } from '../../scripts/openapi/operations.ts'
+import { type Operation, operations } from '../../scripts/openapi/operations.ts'
 import { errorsOf } from '../../scripts/openapi.ts'
 import type { Call, HttpAnswer } from './call.ts'
 
@@ -91,7 +91,7 @@ function checkShape(schema: v.GenericSchema, body: unknown, told: string): void 
 
 export function operationOf(method: string, path: string): OperationId | undefined {
   const parts = path.split('/')
-  const found = (routes as readonly Route[]).find((route) => {
+  const found = routes.find((route) => {
     const wanted = route.path.split('/')
     return (
       route.method === method &&
@@ -99,5 +99,5 @@ export function operationOf(method: string, path: string): OperationId | undefin
       wanted.every((part, i) => (part.startsWith('{') ? parts[i] !== '' : part === parts[i]))
     )
   })
-  return found?.operationId as OperationId | undefined
+  return found?.operationId
 }

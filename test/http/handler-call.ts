@@ -1,5 +1,5 @@
 import type { Context } from 'aws-lambda'
-import { type Route, routes } from '../../lambdas/http/routes.ts'
+import { routes } from '../../lambdas/http/routes.ts'
 import type { HttpEvent, HttpHandler } from '../../lambdas/http/stack.ts'
 import type { FunctionName } from '../../lambdas/runtime/names.ts'
 import { newRequestId, RouteTable, requestEvent } from '../../local/gateway/requests.ts'
@@ -10,7 +10,7 @@ export type Handlers = Readonly<Record<HttpFunctionName, HttpHandler>>
 export type HttpFunctionName = Exclude<FunctionName, 'ReturnExpiredLocks' | 'Housekeep'>
 
 const functionOf = new Map<string, HttpFunctionName>([
-  ...(routes as readonly Route[]).map(
+  ...routes.map(
     ({ method, path, function: name }) => [`${method} ${path}`, name as HttpFunctionName] as const,
   ),
   ['$default', 'Health'],

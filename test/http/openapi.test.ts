@@ -6,7 +6,7 @@ import { errorTable } from '../../lambdas/http/answer.ts'
 import type { Endpoint } from '../../lambdas/http/endpoint.ts'
 import { type Route, routes } from '../../lambdas/http/routes.ts'
 import type { RateLimits } from '../../rate/rate-limits.ts'
-import { type OperationId, operations } from '../../scripts/openapi/operations.ts'
+import { operations } from '../../scripts/openapi/operations.ts'
 import { errorsOf, openApiDocument } from '../../scripts/openapi.ts'
 import { printJson } from '../../scripts/written-file.ts'
 import { endpointsOn } from './service.ts'
@@ -30,7 +30,7 @@ function objectsIn(value: unknown): string[] {
   return fields.length === 0 ? inside : [JSON.stringify(schema), ...inside]
 }
 
-const all = routes as readonly Route[]
+const all = routes
 const operationOf = ({ path, method }: Route) => paths[path]?.[method.toLowerCase()]
 
 describe('docs/openapi.json', () => {
@@ -52,7 +52,7 @@ describe('docs/openapi.json', () => {
     for (const { operationId, function: name } of all) {
       const endpoint = endpointsOf[name]?.[operationId]
       expect(endpoint, operationId).toBeDefined()
-      expect(endpoint?.call, operationId).toEqual(operations[operationId as OperationId].call)
+      expect(endpoint?.call, operationId).toEqual(operations[operationId].call)
     }
     const handled = Object.values(endpointsOf).flatMap((endpoints) => Object.keys(endpoints))
     const routed = [...all.map(({ operationId }) => operationId), 'preflight']
@@ -61,7 +61,7 @@ describe('docs/openapi.json', () => {
 
   it('has the statuses of the error table for each operation.', () => {
     for (const route of all) {
-      const operation = operations[route.operationId as OperationId]
+      const operation = operations[route.operationId]
       const good = operation.accepted === undefined ? [200] : [200, 202]
       const refused = errorsOf(operation).map((code) => errorTable[code].status)
       const statuses = new Set([...good, ...refused])

@@ -3,7 +3,7 @@ import { type Route, routes } from '../../lambdas/http/routes.ts'
 import { nameOf } from './rights.ts'
 import { type Synthesised, synthesised } from './synthesised.ts'
 
-const planned = routes as readonly Route[]
+const planned = routes
 const tokens = { auth: 'jwt', issuer: 'https://login.example/', audience: 'queues, others' }
 
 /** `POST /queue/{id}/push → Push`, and what it asks of its caller. */

@@ -313,14 +313,14 @@ export const authorisation: Check = {
     'An address that is none is refused as well': (stage) => isRefused(stage, '/nothing/here'),
     'GET /healthz is open to everybody': async ({ signs, sendUnsigned }) => {
       mustSign(signs)
-      await sendUnsigned({ verb: 'health', method: 'GET', path: '/healthz' })
+      await sendUnsigned({ verb: 'health' })
     },
   },
 }
 
 async function isRefused({ signs, sendUnsigned }: Stage, path: string): Promise<void> {
   mustSign(signs)
-  const call: Call = { verb: 'inspect', method: 'GET', path }
+  const call: Call = { verb: 'inspect', address: { method: 'GET', path } }
   const error = await sendUnsigned(call).then(
     () => undefined,
     (error: unknown) => error,

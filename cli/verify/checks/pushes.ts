@@ -149,7 +149,7 @@ export const bounds: Check = {
   },
 }
 
-type Request = Pick<Call, 'method' | 'path'> & Partial<Call>
+type Request = NonNullable<Call['address']> & Pick<Call, 'query' | 'headers' | 'body'>
 
 /** Each is wrong in one way. A path of one word is that action of an empty queue. */
 const wrong: Readonly<Record<string, readonly [Request, Refusal]>> = {
@@ -227,12 +227,16 @@ function push(body: string): Request {
   return { method: 'POST', path: '/push', body }
 }
 
-async function isRefused(stage: Stage, request: Request, refusal: Refusal): Promise<void> {
+async function isRefused(
+  stage: Stage,
+  { method, path: wanted, ...request }: Request,
+  refusal: Refusal,
+): Promise<void> {
   const it = stage.queue()
-  const isBelow = /^\/[a-z]+$/.test(request.path)
-  const path = isBelow ? `/queue/${it.id}${request.path}` : request.path
+  const isBelow = /^\/[a-z]+$/.test(wanted)
+  const address = { method, path: isBelow ? `/queue/${it.id}${wanted}` : wanted }
   // `verb` decides about retries, and there are none here.
-  const error = await refused(stage.send({ verb: 'push', ...request, path }), refusal)
+  const error = await refused(stage.send({ verb: 'push', ...request, address }), refusal)
   // Without our route, the gateway would answer an unknown address in its own words.
   if (refusal.status === 404) same('the words', error.message.slice(0, NOWHERE.length), NOWHERE)
   same('the count', (await it.inspect({ consistent: true })).count, 0)
