@@ -114,7 +114,4 @@ export const sweepMutants: readonly Mutant[] = [
     [onceUpdate,
      'size(u)<${update.value(TOKENS_MAX)}',
      'size(u)<${update.value(TOKENS_MAX * 100)}'], test(transactItemTest, 'before any is used')),
-  mutant('transaction-entries-forgotten-in-one-update', 'expressions ≤ 4 KB',
-    ['engine/core/limits.ts', 'TOKENS_PER_UPDATE = 200', 'TOKENS_PER_UPDATE = 20_000'],
-    test(transactItemTest, 'an older version')),
 ]
