@@ -97,7 +97,7 @@ export type ItemDetails = {
   readonly due_at?: number
   /** Why it was dead-lettered. */
   readonly reason?: string
-  /** When it came to this dead-letter queue; absent if an older version moved it. Epoch seconds with a fraction. */
+  /** When it came to this dead-letter queue. Epoch seconds with a fraction. */
   readonly dead_lettered_at?: number
   /** How often it had been delivered when it was dead-lettered. */
   readonly prior_deliveries?: number

@@ -48,7 +48,6 @@ const push: Second<'push'> = { ...item, ...pushMany }
 const pop: First<'pop'> = {
   count: 0,
   requireAck: 0,
-  ack: 0,
   ttlSeconds: 0,
   competing: 0,
   waitSeconds: 0,

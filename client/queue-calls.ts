@@ -61,7 +61,7 @@ export function queueCalls<T>(
   return {
     id,
     async pop(options = {}) {
-      const { count, ack, requireAck = ack, ttlSeconds, competing, acknowledge } = options
+      const { count, requireAck, ttlSeconds, competing, acknowledge } = options
       const { waitForLockMs, waitSeconds, hurry } = options
       const key = keyOf(options)
       const once = async (wait_seconds: number | undefined, isFirst = true): Promise<Asked<T>> => {

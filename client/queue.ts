@@ -42,10 +42,6 @@ export type ConsumeOptions<T = unknown> = {
   readonly batchSize?: number | undefined
   /** How long a lock lives if this process dies. We extend it while handlers work. Default 30. */
   readonly lockTtlSeconds?: number | undefined
-  /** @deprecated An older name of `batchSize`. */
-  readonly batch?: number | undefined
-  /** @deprecated An older name of `lockTtlSeconds`. */
-  readonly ttlSeconds?: number | undefined
   /** Release failed items with a delay. Default: at once, with pauses between failures. */
   readonly retry?: AgainOptions | undefined
   /** Share the queue with other consumers. Default: true if `concurrency` is more than one. */
@@ -142,8 +138,6 @@ export type PopOptions = CallOptions &
     readonly count?: number | undefined
     /** Lock the items until you acknowledge them. Without this, they are gone once the service answers. */
     readonly requireAck?: boolean | undefined
-    /** @deprecated An older name of `requireAck`. */
-    readonly ack?: boolean | undefined
     /** How long the lock lives: 1–300, default 30. */
     readonly ttlSeconds?: number | undefined
     /** Take free items beside live locks. */

@@ -94,7 +94,7 @@ export const peek = command({
   },
 })
 
-/** Empty cells if nobody knows, because the item was pushed there by hand, or moved by an older engine. */
+/** Empty cells if the item was pushed there by hand. */
 function deathOf({ reason = '', deadLetteredAtMs, priorDeliveries }: PoppedItem): string[] {
   const died = deadLetteredAtMs === undefined ? '' : age(Date.now() - deadLetteredAtMs)
   const shown = reason.length > REASON_SHOWN ? `${reason.slice(0, REASON_SHOWN - 1)}…` : reason

@@ -117,9 +117,9 @@ function* wrongFlags(record: QueueRecord): Generator<string> {
     yield 'it is marked as dry, and has something to pop: the next push makes no new event'
   }
   if (record.timed) return
-  for (const [priority, { holes, frontier, tail }] of record.lanes) {
-    if (holes.some(({ to }) => to > frontier) || tail.some(isTimed)) {
-      yield `priority ${priority} needs format 2, and the record says 1: an older engine would misread it`
+  for (const [priority, { tail }] of record.lanes) {
+    if (tail.some(isTimed)) {
+      yield `an item of priority ${priority} has times of its own, and the record says that none has: pops would return it after it has expired`
     }
   }
 }

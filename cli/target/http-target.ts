@@ -41,7 +41,7 @@ export function openHttpTarget(
       try {
         const popped = await queueOf(queue).pop({
           ...request,
-          ack: requireAck,
+          requireAck: requireAck,
           // A lock whose id was lost on the way would hold the queue until it expires: with a key
           // the client asks again, and gets it.
           idempotent: requireAck,

@@ -104,7 +104,7 @@ type Locked<T> = Popped<T> & { readonly lockId: string }
 
 /** Pops under a lock; broken if the service gives none. */
 export async function lock<T>(queue: Queue<T>, options: PopOptions = {}): Promise<Locked<T>> {
-  const popped = await queue.pop({ ack: true, ...options })
+  const popped = await queue.pop({ requireAck: true, ...options })
   holds(popped.lock !== undefined, 'a pop with require_ack of a queue with items gave no lock')
   return { ...popped, lockId: popped.lock.id }
 }

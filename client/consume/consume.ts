@@ -28,8 +28,6 @@ const names: Names<ConsumeOptions> = {
   concurrency: 0,
   batchSize: 0,
   lockTtlSeconds: 0,
-  batch: 0,
-  ttlSeconds: 0,
   retry: 0,
   competing: 0,
   graceMs: 0,
@@ -53,8 +51,8 @@ export async function consume<T>(
   checkHandler(handler)
   checkOptions(options, names)
   const { concurrency = 1, signal, graceMs } = options
-  const batch = options.batchSize ?? options.batch ?? 1
-  const ttlSeconds = options.lockTtlSeconds ?? options.ttlSeconds ?? LOCK_TTL_SECONDS_DEFAULT
+  const batch = options.batchSize ?? 1
+  const ttlSeconds = options.lockTtlSeconds ?? LOCK_TTL_SECONDS_DEFAULT
   const { competing = concurrency > 1, onError = toConsole, idleMsMax = IDLE_MS_MAX } = options
   check(concurrency, competing)
 

@@ -2,7 +2,7 @@
 //   i <pushed at: 8 base-36 digits of ms> <tag: 4 random characters> <text>
 //   m … as above … <length of reason: 2 base-36 digits> <reason> <text>      (moved: dead-lettered)
 //   m … where the tag begins with a dot, the reason ends with a sentence that tells the item's death, and its times
-//   x … as above … <length of times: 2 base-36 digits> <times> <text>        (format 2: has times of its own)
+//   x … as above … <length of times: 2 base-36 digits> <times> <text>        (has times of its own)
 // and a tail or chunk may hold, for n items at once, a reference to a batch:
 //   b <r: rows | s: S3> <batch id: 8> <n>.<items a part>.<byte lengths of parts in S3, …>
 // The tag tells a push that lost its answer whether the entry it finds is its own. An entry never changes.
@@ -16,7 +16,6 @@ export type Item = {
   /** Present on items that were moved here, not pushed by hand. */
   readonly moved?: {
     readonly reason: string
-    /** Absent on items that an older engine moved. */
     readonly death?: Death | undefined
   }
 } & ItemTimes
@@ -37,7 +36,7 @@ export type ItemTimes = {
 export type DeadLetter = {
   /** Why it was dead-lettered. */
   readonly reason?: string
-  /** When it came to this queue, and how often it had been delivered before; older engines did not note that. */
+  /** When it came to this queue, and how often it had been delivered before. */
   readonly deadLetteredAtMs?: number
   readonly priorDeliveries?: number
 }
@@ -95,7 +94,7 @@ export const pushedAtMsOf = (entry: string): number =>
 
 export const tagOf = (entry: string): string => entry.slice(1 + TIME_DIGITS, TEXT_AT)
 
-/** An engine that knows only format 1 must never meet such an entry. */
+/** The record must say so (`timed`), or no pop looks whether the item has expired. */
 export const isTimed = (entry: string): boolean => entry.startsWith('x')
 
 /** Readers count the digits: with one more, or a fraction, they would take a part of the time for the text behind it. */
@@ -133,7 +132,6 @@ function decodeTimes(text: string): ItemTimes {
 /** No tag contains this character. */
 const DEATH_TOLD = '.'
 
-/** A sentence in words, because older engines show it as part of the reason. */
 function sentenceOf({ atMs, deliveries }: Death, times: string): string {
   const told = `delivered ${deliveries} times, dead-lettered ${new Date(atMs).toISOString()}`
   return times === '' ? ` (${told})` : ` (${told}, times ${times})`

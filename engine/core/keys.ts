@@ -19,6 +19,8 @@ export function hashOf(...parts: readonly string[]): string {
 export const recordKey = (queue: string): Key => ({ pk: `q#${queue}`, sk: 'queue' })
 export const recordPrefix = (idPrefix: string): string => `q#${idPrefix}`
 export const queueOfRecordKey = (pk: string): string => pk.slice(2)
+export const isRecordKey = ({ pk, sk }: Key): boolean =>
+  sk === 'queue' && pk.startsWith(recordPrefix(''))
 
 /** Twelve digits hold 10^12 items a lane: a thousand a second for thirty years. */
 const width = 12

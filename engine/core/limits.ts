@@ -139,8 +139,6 @@ export const REMEMBERED_AHEAD_BYTES_MAX = 1024 * 1024
 export const TOKENS_KEPT_MAX = 64
 export const TOKENS_KEPT_MIN = 32
 export const TOKENS_MAX = 256
-/** Tokens that one update forgets: eight bytes of expression each, of 4 KB. */
-export const TOKENS_PER_UPDATE = 200
 
 /** Schedules of one queue: a listing is one page, and if all are due at once, pushing them takes about a second. */
 export const SCHEDULES_MAX = 100

@@ -184,8 +184,7 @@ export function takeOut(
     to > (record.lanes.get(priority) as Lane).frontier
   const settled = settle(outOfLocks(record, stretches, nowMs), stretches)
   if (!stretches.some(isAhead)) return settled
-  const timed = record.timed || [...settled.lanes.values()].some(hasGapAhead)
-  return { ...settled, timed, returns: settled.returns + 1 }
+  return { ...settled, returns: settled.returns + 1 }
 }
 
 /** Items that leave the queue, or die, leave the locks that hold them. */
@@ -216,9 +215,6 @@ function keptFor(
   if (lock === undefined || rest.length === 0) return endLock(record, lockId, 'purged', nowMs)
   return { ...record, locks: new Map(record.locks).set(lockId, { ...lock, stretches: rest }) }
 }
-
-/** Engines of format 1 claim neighbouring numbers up to the end of a lane: they must leave such a record alone. */
-const hasGapAhead = ({ holes, frontier }: Lane): boolean => holes.some(({ to }) => to > frontier)
 
 /**
  * How heavy the record may be before a write that makes it heavier; undefined if it is too heavy already. A hole

@@ -51,8 +51,8 @@ export type QueueRecord = {
   /** The last inbox message that was applied; undefined if the inbox never pushed to this queue. */
   readonly sequence: string | undefined
   /**
-   * The record has format 2: some or all of its items have, or had, their own times, or a call took one out by its id
-   * ahead of the frontier. Engines that do not know of these must leave the record alone.
+   * Some or all items have, or had, times of their own, or the queue gives them some: pops look whether items have
+   * expired before they hand them out. It stays until the record is forgotten.
    */
   readonly timed: boolean
   /** Items whose time has not come: they are in no lane. */
@@ -103,7 +103,7 @@ export type Dead = Range & { readonly reason: string }
 export type Stretch = Range & { readonly priority: number }
 
 /**
- * Answers leave two kinds out. `unknown`: an older engine sealed the run and did not note where, or it was joined
+ * Answers leave two kinds out. `unknown`: the record had no room to note where a seal put the run, or it was joined
  * and is worth offloading. `batches`: a joined run that is better left in place: some of it lies in batches in S3,
  * or most of it in batches.
  */
@@ -167,8 +167,6 @@ export type Scheduled = {
   readonly purged: readonly string[]
 }
 
-/** Records that hold, or held, items with their own times or gaps ahead of a frontier. Without `fm` the format is 1. */
-export const TIMED_FORMAT = 2
 export const MARK_CHARACTERS = 6
 export const EPOCH_CHARACTERS = 8
 
@@ -200,7 +198,6 @@ export function newLane(
 export const reconfigured = (record: QueueRecord, configuration: Configuration): QueueRecord => ({
   ...record,
   configuration,
-  // An engine that does not know this setting would hand out what has expired.
   timed: record.timed || configuration.itemTtlSeconds !== undefined,
   room: record.room + roomOf(configuration) - roomOf(record.configuration),
 })
@@ -319,7 +316,7 @@ export const isExpired = (lock: Lock, nowMs: number): boolean =>
 // A record has one timer, `checkAt`. If a consumer may wait for it (a lock that ends), it is *prompt*, and `Wake`
 // comes for it within a second or so. If no consumer waits (a reminder, an empty queue that can go), it is *patient*:
 // Wake does not stay awake for it, and the sweep that runs each minute comes for it. Times are whole milliseconds, so
-// half a millisecond can say which kind it is: in the index, without another attribute, and to engines of any age.
+// half a millisecond can say which kind it is: in the index's own key, without another attribute.
 
 /**
  * The stream must announce a prompt timer that ends sooner than this. The sweep looks this far ahead and comes

@@ -186,10 +186,7 @@ export const hasLostCount = (seen: QueueRecord, now: QueueRecord): boolean =>
 
 // Where the items of a noted push are: its note gives their places, so that a repetition gets the same ids.
 
-/**
- * Where the push's items are. A lane is missing if an older engine, which knows no notes, took its entries off the
- * tail: then nobody can tell any more.
- */
+/** Where the push's items are: no write takes an entry off a tail without its number in the note (`withNumbers`). */
 export function placesOf(record: QueueRecord, { places, pushedAtMs }: Note): Places {
   const found = new Map<number, Place>()
   for (const [priority, place] of places) {
@@ -258,15 +255,12 @@ export type Receipt = {
   readonly sk: string
   /** Hash of the body: the same key with another body is a conflict. */
   readonly hash: string
-  /** The append's tag; receipts of older engines have none. */
-  readonly tag?: string
+  /** The append's tag. */
+  readonly tag: string
   /** Seconds; DynamoDB deletes it some time after, and until then it counts as gone. */
   readonly ttl: number
-  /**
-   * [priority, epoch, first sequence number] of each lane; empty if nobody can ever know them. Receipts of older
-   * engines may lack the field.
-   */
-  readonly places?: readonly (readonly [number, string, number])[]
+  /** [priority, epoch, first sequence number] of each lane. */
+  readonly places: readonly (readonly [number, string, number])[]
   /** For a push that scheduled items: its time, and how many seals it knew of. */
   readonly later?: readonly [number, number]
 }
@@ -293,11 +287,7 @@ export function receiptRows(
       tag: note.tag,
       ttl,
       ...(note.seals !== undefined && { later: [note.pushedAtMs, note.seals] as const }),
-      // With only some of its lanes, nobody can make the ids of the push.
-      places:
-        places.length < note.places.size
-          ? []
-          : places.map(([priority, { epoch, start }]) => [priority, epoch, start] as const),
+      places: places.map(([priority, { epoch, start }]) => [priority, epoch, start] as const),
     })
   }
   return rows

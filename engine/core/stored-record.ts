@@ -19,7 +19,6 @@ import {
   type Run,
   type Scheduled,
   type Stretch,
-  TIMED_FORMAT,
 } from './record.ts'
 import { noneMoved } from './repeated-pushes.ts'
 import { decodeConfiguration, defaultConfiguration, type StoredConfiguration } from './settings.ts'
@@ -76,10 +75,10 @@ export type StoredRecord = {
   dry?: string
   ev?: string
   hold?: number
+  /** Some items have, or had, times of their own. */
+  tm?: string
   /** The format, from 2 on. */
   fm?: number
-  /** Present from format 3 on. */
-  fn?: number
   /** Notes, by the hash of the key. */
   [note: NoteName]: string
 }
@@ -89,8 +88,7 @@ export const noteName = (keyHash: string): NoteName => `.${keyHash}`
 
 export function decodeRecord(stored: StoredRecord): QueueRecord {
   const queue = queueOfRecordKey(stored.pk)
-  const { fm: format = 1 } = stored
-  if (format > TIMED_FORMAT || stored.fn !== undefined) throw unknownFormat(queue, format)
+  if (stored.fm !== undefined) throw unknownFormat(queue, stored.fm)
   const lanes = new Map<number, Lane>()
   for (const [priority, lane] of Object.entries(stored.L)) {
     lanes.set(Number(priority), decodeLane(Number(priority), lane))
@@ -125,7 +123,7 @@ export function decodeRecord(stored: StoredRecord): QueueRecord {
         ? noneMoved
         : { marks: stored.km ?? '', forgotten: stored.kx ?? 0 },
     sequence: stored.sn,
-    timed: format === TIMED_FORMAT,
+    timed: stored.tm !== undefined,
     scheduled: decodeScheduledPart(stored),
     checkAtMs: stored.checkAt,
     near: stored.wk !== undefined,
@@ -140,7 +138,7 @@ export function decodeRecord(stored: StoredRecord): QueueRecord {
 const unknownFormat = (queue: string, format: number): QueueError =>
   new QueueError(
     'FORMAT_UNKNOWN',
-    `Cannot use queue "${queue}" because a newer PushPop has written it (format ${format}) and this one knows format ${TIMED_FORMAT}: deploy the newer version here as well`,
+    `Cannot use queue "${queue}" because a newer PushPop has written it (format ${format}) and this one knows format 1: deploy the newer version here as well`,
   )
 
 function decodeNotes(stored: StoredRecord): QueueRecord['notes'] {

@@ -9,7 +9,7 @@ import { type Append, type TailLimits, tailBytesAllowed } from '../core/append.t
 import { recordKey, shardOf } from '../core/keys.ts'
 import { isUntidy, type Later } from '../core/later.ts'
 import { LANES_MAX, TIDY_SCHEDULED_MS } from '../core/limits.ts'
-import { type Lane, type QueueRecord, TIMED_FORMAT } from '../core/record.ts'
+import type { Lane, QueueRecord } from '../core/record.ts'
 import { markOf, movedSoFar } from '../core/repeated-pushes.ts'
 import {
   type Configuration,
@@ -171,7 +171,7 @@ function setGuards(update: Expression, { notes, sequence }: Append): void {
 }
 
 function count(update: Expression, append: Append, roomTaken = append.items): void {
-  if (append.timed) update.set('fm', TIMED_FORMAT)
+  if (append.timed) update.set('tm', 'y')
   update.add('b', append.bytes)
   update.add('a', 1)
   update.add('room', -roomTaken)
@@ -259,7 +259,7 @@ export function newRecord(
     room: roomOf(configuration) - append.items,
   }
   for (const [priority, lane] of lanes) stored.L[priority] = encodeLane(lane)
-  if (append.timed || configuration.itemTtlSeconds !== undefined) stored.fm = TIMED_FORMAT
+  if (append.timed || configuration.itemTtlSeconds !== undefined) stored.tm = 'y'
   if (append.items === 0) stored.dry = 'y'
   // The stream has no earlier image to compare it with, so the record itself says that it is an event.
   else stored.ev = 'y'

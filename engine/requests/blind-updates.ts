@@ -23,12 +23,8 @@ export function recordUpdate(seen?: QueueRecord): Expression {
   return update
 }
 
-/**
- * Records of format 2 have the attribute `fm`, which stops engines that know only format 1. Records of a later format
- * must have `fn` as well, which stops this engine. Checking for a name uses up no value of the expression, which has
- * few to spare.
- */
-export const KNOWN_FORMAT = 'attribute_not_exists(fn)'
+/** Checking for a name uses up no value of the expression, which has few to spare. */
+export const KNOWN_FORMAT = 'attribute_not_exists(fm)'
 /** A hold that ends later than this was set by a clock far ahead of ours: do not wait for it. */
 const HOLD_TRUSTED_MS = 2 * HOLD_MS
 

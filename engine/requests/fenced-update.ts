@@ -6,7 +6,7 @@
 import type { Expression } from '../../aws/table.ts'
 import type { FencedChange, Guards } from '../core/fence.ts'
 import { subtract } from '../core/ranges.ts'
-import { type Lane, type QueueRecord, TIMED_FORMAT } from '../core/record.ts'
+import type { Lane, QueueRecord } from '../core/record.ts'
 import { encodeConfiguration } from '../core/settings.ts'
 import {
   encodeEnded,
@@ -41,7 +41,7 @@ export function fencedUpdate(change: FencedChange): ReturnType<Expression['build
   if (after.scheduled !== before.scheduled) {
     scheduleInRows(update, before.scheduled, after.scheduled)
   }
-  if (after.timed && !before.timed) update.set('fm', TIMED_FORMAT)
+  if (after.timed && !before.timed) update.set('tm', 'y')
   update.add('room', after.room - before.room)
   changeKeptRoom(update, after.keptRoom - before.keptRoom)
   update.add('g', after.returns - before.returns)

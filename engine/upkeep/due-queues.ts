@@ -1,11 +1,11 @@
 // Which timers of the table have come, shard by shard, and what their rows say now. We read the index eventually
 // consistently: it may be behind, show a timer that has moved, or show it twice. So each row comes as the table has
 // it, read strongly, and whoever visits it looks at its own timer again. What cannot be read is reported, and holds up
-// no others.
+// no others. Rows of kinds that we do not know are a newer engine's, and nobody reads them here.
 
 import { BATCH_GET_KEYS_MAX, type Row } from '../../aws/dynamo.ts'
 import { CHECK_INDEX, type Key } from '../../aws/table.ts'
-import { patternsWalkKey, queueOfRecordKey, queueOfSchedules } from '../core/keys.ts'
+import { isRecordKey, patternsWalkKey, queueOfRecordKey, queueOfSchedules } from '../core/keys.ts'
 import { isPatient, NEAR_MS } from '../core/record.ts'
 import type { Engine } from '../driver/engine.ts'
 
@@ -75,11 +75,10 @@ export async function* dueQueues(
         const nowMs = engine.clock.nowMs()
         const { rows, next } = await duePage(engine, shard, untilMs, from)
         const due = rows.filter(({ dueMs }) => dueMs <= nowMs)
-        const queues = due.filter(({ pk }) => pk !== patternsWalkKey.pk)
-        if (queues.length < due.length) yield { kind: 'patterns' }
+        if (due.some(({ pk }) => pk === patternsWalkKey.pk)) yield { kind: 'patterns' }
         const atMs = nextIn(rows.slice(due.length), next !== undefined)
         if (atMs !== undefined) yield { kind: 'next', atMs }
-        yield* await readPage(engine, queues.filter(isWanted))
+        yield* await readPage(engine, due.filter(isOfQueue).filter(isWanted))
         // Timers are in order: once one is in the future, so are all behind it.
         from = due.length === rows.length ? next : undefined
       } catch (error) {
@@ -116,7 +115,7 @@ const timerOf = ({ pk, sk, checkAt }: Row): Timer => ({
 
 /** The first prompt timer of those ahead. We read no further page: if this page is cut, its last timer counts. */
 function nextIn(ahead: readonly Timer[], isCut: boolean): number | undefined {
-  const prompt = ahead.find(({ pk, dueMs }) => pk !== patternsWalkKey.pk && !isPatient(dueMs))
+  const prompt = ahead.find((timer) => isOfQueue(timer) && !isPatient(timer.dueMs))
   return (prompt ?? (isCut ? ahead.at(-1) : undefined))?.dueMs
 }
 
@@ -145,6 +144,9 @@ async function readPage(
   )
   return [...visits, ...grouped]
 }
+
+const isOfQueue = (timer: Timer): boolean =>
+  isRecordKey(timer) || queueOfSchedules(timer.pk) !== undefined
 
 const queueOf = ({ pk, dueMs }: Timer) => ({
   queue: queueOfSchedules(pk) ?? queueOfRecordKey(pk),

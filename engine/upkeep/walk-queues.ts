@@ -120,10 +120,9 @@ const START_ATTEMPTS_MAX = 4
 /** We note the place after this many pages, so that little is repeated after a run was cut off. */
 const PAGES_PER_NOTE = 10
 /**
- * A consumer bundles the engine, and an old engine's first push starts no timer for as long as nobody
- * deploys that consumer again. So the walk is repeated. A page of 100 queues is one query and one read of
- * 100 records, some 100 read units: 50,000 queues once a day cost about $0.20 a month, 1,000 less
- * than a cent.
+ * A process may die at any time before it has brought a timer near, so the walk is repeated. A page of 100 queues is
+ * one query and one read of 100 records, some 100 read units: 50,000 queues once a day cost about $0.20 a month, 1,000
+ * less than a cent.
  */
 const WALK_EVERY_MS = 86_400_000
 /**
@@ -146,8 +145,8 @@ type StoredWalk = {
 
 /**
  * Waiting items have a timer, because every push sees to it. But items that were pushed while events were
- * off, or by an engine older than such timers, have none; and a process may have died before it brought a timer near
- * that was too far away. So the sweeper goes through all queues once events are turned on, and then once a day; a row
+ * off, or by a process that has no events, have none; and a process may have died before it brought a timer near that
+ * was too far away. So the sweeper goes through all queues once events are turned on, and then once a day; a row
  * of the table remembers how far it has come, and when the next walk begins. If events are off, we delete that row.
  */
 export async function startTimers(

@@ -22,7 +22,7 @@ import { INLINE_BYTES_MAX, SEALS_BEHIND_MAX } from '../core/limits.ts'
 import { itemFor, itemPutOff, type Removal } from '../core/moved-items.ts'
 import type { NamedItem } from '../core/named-items.ts'
 import { mustSealBefore, placesAlong } from '../core/plan-seal.ts'
-import { type QueueRecord, TIMED_FORMAT } from '../core/record.ts'
+import type { QueueRecord } from '../core/record.ts'
 import { busy, changeOf, commitBeside, type Engine, pause, readRecord } from '../driver/engine.ts'
 import { BATCHES_AT_ONCE, writeBatch } from '../requests/batches.ts'
 import {
@@ -377,7 +377,7 @@ export function targetOf({ target }: Placing, placement: Placement) {
     Key: recordKey(target.queue),
     ...takeUpdate(target, taken, (update) => {
       beside(update)
-      update.set('fm', TIMED_FORMAT)
+      update.set('tm', 'y')
       update.add('a', 1)
     }),
   }

@@ -269,13 +269,13 @@ async function receiptsOf(
   return receipts
 }
 
-const placesIn = ({ places = [] }: Receipt): Places =>
+const placesIn = ({ places }: Receipt): Places =>
   new Map(places.map(([priority, epoch, start]) => [priority, { epoch, start }]))
 
 /** What we remember of the first push, from a note or a receipt. */
 type First = Pick<Note, 'bodyHash' | 'pushedAtMs' | 'tag' | 'seals'>
 
-function firstOf({ hash, tag = '', later }: Receipt): First {
+function firstOf({ hash, tag, later }: Receipt): First {
   const [pushedAtMs = 0, seals] = later ?? []
   return { bodyHash: hash, tag, pushedAtMs, seals }
 }
@@ -289,19 +289,13 @@ function scheduledBy(
   return laterIds(planLater(items, { pushedAtMs, tag, seals }, keyHash), seals)
 }
 
-/** If an older engine, which knows no notes, took the items off the tail, nobody can name the ids. */
 function answerAgain(call: Call, first: First, places: Places): void {
   const { items } = call.push
   if (first.bodyHash !== call.bodyHash) {
     call.outcome = { kind: 'failed', error: conflict() }
     return
   }
-  const scheduled = scheduledBy(call, first)
-  const isKnown = items.every(
-    ({ priority = 0 }, index) => scheduled.has(index) || places.has(priority),
-  )
-  const ids = isKnown ? idsOf(items, places, scheduled) : []
-  call.outcome = { kind: 'repeated', ids }
+  call.outcome = { kind: 'repeated', ids: idsOf(items, places, scheduledBy(call, first)) }
 }
 
 const conflict = (): QueueError =>

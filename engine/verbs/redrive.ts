@@ -32,12 +32,10 @@ import {
   type Lane,
   lanesInOrder,
   type QueueRecord,
-  type Stretch,
   stretchesIn,
   stretchesOf,
   unsettledIn,
 } from '../core/record.ts'
-import { passFrontier, settle } from '../core/settling.ts'
 import { leaveDryQuietly } from '../driver/attempts.ts'
 import { changedAllTheSame, changeOf, type Engine } from '../driver/engine.ts'
 import type { RedriveRequest } from '../item-verbs.ts'
@@ -90,7 +88,6 @@ function moveBack(
 ): Promise<LanesMoved> {
   // Items that stay, by lane, so that each is read once.
   const staying = new Map<number, Ranges>()
-  const isNamed = named !== undefined
   return moveLanes(engine, queue, {
     to: originOf(queue),
     movesMax: MOVES_MAX,
@@ -107,7 +104,7 @@ function moveBack(
         if (isStuck(priority, lane, picks)) continue
         return {
           priority,
-          run: () => moveSome(engine, record, { priority, picks, staying, isNamed }),
+          run: () => moveSome(engine, record, { priority, picks, staying }),
         }
       }
       return undefined
@@ -130,16 +127,10 @@ type Some = {
   readonly priority: number
   readonly picks: Ranges
   readonly staying: Map<number, Ranges>
-  /** The caller named the items by their ids, so we do not pass over anything before them. */
-  readonly isNamed: boolean
 }
 
 /** Moves those picks that came from the queue; notes the others as staying. */
-async function moveSome(
-  engine: Engine,
-  record: QueueRecord,
-  { priority, picks, staying, isNamed }: Some,
-) {
+async function moveSome(engine: Engine, record: QueueRecord, { priority, picks, staying }: Some) {
   const read = await engine.items.read(record, stretchesOf(priority, picks), PUSH_BYTES_MAX)
   if (read.kind === 'missing') return undefined
   const moving: Range[] = []
@@ -163,16 +154,9 @@ async function moveSome(
   )
   const stretches = stretchesOf(priority, normalised(moving))
   const nowMs = engine.clock.nowMs()
-  const draft = isNamed ? takeOut(record, stretches, nowMs) : takeFirst(record, stretches)
-  const change = changeOf(engine, record, draft, { nowMs })
+  const change = changeOf(engine, record, takeOut(record, stretches, nowMs), { nowMs })
   const committed = await move(engine, change, originOf(record.queue), priority, entries)
   return committed.kind === 'committed'
     ? { moved: entries.length, record: committed.record }
     : undefined
-}
-
-/** Takes the first items, apart from those that stay. Claims that have not seen this must fail. */
-function takeFirst(record: QueueRecord, stretches: readonly Stretch[]): QueueRecord {
-  const settled = settle(passFrontier(record, stretches), stretches)
-  return { ...settled, returns: settled.returns + 1 }
 }

@@ -25,13 +25,7 @@ import {
 } from '../core/check-requests.ts'
 import { recordKey } from '../core/keys.ts'
 import type { Later } from '../core/later.ts'
-import {
-  LANES_PER_APPEND,
-  TOKENS_KEPT_MAX,
-  TOKENS_KEPT_MIN,
-  TOKENS_MAX,
-  TOKENS_PER_UPDATE,
-} from '../core/limits.ts'
+import { LANES_PER_APPEND, TOKENS_KEPT_MAX, TOKENS_KEPT_MIN, TOKENS_MAX } from '../core/limits.ts'
 import { asPrompt, type QueueRecord } from '../core/record.ts'
 import {
   busy,
@@ -278,13 +272,10 @@ const tooManyPriorities = (count: number): QueueError =>
   )
 
 const TOKEN_CHARACTERS = 6
-/** Enough for 4,800 tokens, or for as many races lost to others that forget some. */
+/** Updates that forget tokens: as many races may be lost to others that forget some. */
 const FORGETTING_UPDATES_MAX = 24
 
-/**
- * Forgets as many tokens as keep the record from growing; entries handed out lately stay good. An older
- * version let a record keep any number: if there are too many for one update, several forget them.
- */
+/** Forgets as many tokens as keep the record from growing; entries handed out lately stay good. */
 async function forgetTokens(
   engine: Engine,
   seenFirst: QueueRecord,
@@ -294,8 +285,8 @@ async function forgetTokens(
   for (let update = 1; update <= FORGETTING_UPDATES_MAX && record !== undefined; update += 1) {
     const { kept } = record.tokens
     if (kept < TOKENS_KEPT_MAX) return record
-    const tokens = Math.min(kept - TOKENS_KEPT_MIN, TOKENS_PER_UPDATE)
-    const written = await engine.dynamo.update(recordKey(queue), forgetTokensUpdate(record, tokens))
+    const forgotten = forgetTokensUpdate(record, kept - TOKENS_KEPT_MIN)
+    const written = await engine.dynamo.update(recordKey(queue), forgotten)
     // Whether we have forgotten them, or another process, or nobody: go by the record as it is now.
     record =
       written.kind === 'unknown'

@@ -189,7 +189,7 @@ function imagesOf({ eventID, eventName, dynamodb }: DynamoDBRecord): Images {
 function decode(queue: string, image: object | undefined): QueueRecord {
   const stored: unknown = fromAttributes(image as object)
   // Check this first: a record of another format may have any form.
-  if (isMap(stored) && stored.fn !== undefined) return decodeRecord(stored as StoredRecord)
+  if (isMap(stored) && stored.fm !== undefined) return decodeRecord(stored as StoredRecord)
   if (isStoredRecord(stored)) return decodeRecord(stored)
   throw new Error(`Cannot announce a write to ${queue} because its record is of an unknown form`)
 }

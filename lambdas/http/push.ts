@@ -106,8 +106,7 @@ export const pushEndpoints = (queues: Pick<Queues, 'push'>, inbox?: Inbox) => ({
       tally.count('ItemsPushed', items.length)
       tally.count('ItemsScheduled', ids.filter(isScheduledId).length)
     }
-    // A repeated push whose items are long gone has no ids any more, but it did happen. A header marks a
-    // repetition, because its body is that of the first answer.
+    // A header marks a repetition, because its body is that of the first answer.
     const headers = repeated ? { 'idempotency-replayed': 'true' } : {}
     return ok({ success: true, items_pushed: items.length, ids }, headers)
   }),

@@ -122,7 +122,6 @@ export class Events extends Construct {
 }
 
 const exists = { S: FilterRule.exists() }
-const isMissing = { S: FilterRule.notExists() }
 /** Every record of a queue has it, and no other row of the table has. */
 const isRecord = { born: exists }
 
@@ -140,7 +139,4 @@ const transitionFilters = [
   // acknowledging, items died, or the queue is announced again. By an attribute: the stream's own
   // `eventName` is not among what Lambda documents for a filter.
   FilterCriteria.filter({ dynamodb: { NewImage: { ev: exists } } }),
-  // A queue was made by an engine from before that flag; a consumer bundles the engine, and keeps it
-  // until somebody deploys it again. A leaf also counts as missing where no image is above it.
-  FilterCriteria.filter({ dynamodb: { NewImage: isRecord, OldImage: { born: isMissing } } }),
 ]

@@ -80,7 +80,7 @@ describe.skipIf(file === undefined)(
       const result = await inPage(`
       const queue = client.queue('locked')
       await queue.push(1)
-      await queue.pop({ ack: true, ttlSeconds: 60 })
+      await queue.pop({ requireAck: true, ttlSeconds: 60 })
       const error = await queue.pop().catch((it) => it)
       return [error.code, error.retryAfterMs >= 50_000, isPushPopError(error, 'QUEUE_LOCKED')]`)
       expect(result).toEqual(['QUEUE_LOCKED', true, true])
@@ -95,7 +95,7 @@ describe.skipIf(file === undefined)(
       const counts = await queue.consume(({ value }) => {
         seen.push(value)
         if (seen.length === 20) stop.abort()
-      }, { signal: stop.signal, batch: 3 })
+      }, { signal: stop.signal, batchSize: 3 })
       return [seen, counts, (await queue.inspect({ consistent: true })).count]`)
       const all = Array.from({ length: 20 }, (_, i) => i)
       expect(result).toEqual([all, { acknowledged: 20, released: 0, deadLettered: 0 }, 0])

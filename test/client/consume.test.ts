@@ -86,7 +86,7 @@ describe('the loop', () => {
   test('works a batch in order under one lock', async () => {
     const queue = fakeQueue('a', 'b', 'c')
     const seen: string[] = []
-    const run = start(queue, ({ value }) => seen.push(value), { batch: 2 })
+    const run = start(queue, ({ value }) => seen.push(value), { batchSize: 2 })
     await pass(10)
     expect(seen).toEqual(['a', 'b', 'c'])
     expect(callsOf(queue, 'pop')).toHaveLength(3)
@@ -150,7 +150,7 @@ describe('an empty queue', () => {
       seen.push(value)
       await wait(60_000)
     }
-    const run = start(queue, handler, { concurrency: 8, ttlSeconds: 300 })
+    const run = start(queue, handler, { concurrency: 8, lockTtlSeconds: 300 })
     await pass(60_000)
     expect(callsOf(queue, 'pop').length).toBeLessThan(8 + 35)
     for (const value of ['a', 'b', 'c', 'd']) await queue.push(value)
@@ -208,7 +208,7 @@ test('a handler that throws what nobody can look at fails its item, and the work
 describe('a lock', () => {
   test('is extended before half of its life is over, for as long as the handler works', async () => {
     const queue = fakeQueue('a')
-    const run = start(queue, () => wait(99_000), { ttlSeconds: 10 })
+    const run = start(queue, () => wait(99_000), { lockTtlSeconds: 10 })
     await pass(99_000)
     const extended = callsOf(queue, 'extend').map(({ atMs }) => atMs)
     expect(extended.length).toBeGreaterThanOrEqual(20)
@@ -227,7 +227,7 @@ describe('a lock', () => {
   test('survives an extension that failed', async () => {
     const queue = fakeQueue('a')
     queue.failNext('extend', lostAnswer())
-    const run = start(queue, () => wait(30_000), { ttlSeconds: 10 })
+    const run = start(queue, () => wait(30_000), { lockTtlSeconds: 10 })
     await pass(30_100)
     expect(await run.end()).toMatchObject({ acknowledged: 1 })
     expect(run.failures.map(({ kind }) => kind)).toEqual(['request'])
@@ -240,7 +240,7 @@ describe('a lock', () => {
       signals.push(signal)
       if (signals.length === 1) await wait(20_000)
     }
-    const run = start(queue, handler, { ttlSeconds: 10 })
+    const run = start(queue, handler, { lockTtlSeconds: 10 })
     await pass(100)
     queue.locks.clear()
     await pass(5_000)
@@ -351,7 +351,7 @@ describe('a handler that fails', () => {
       failed = true
       throw new Error('no')
     }
-    const run = start(queue, handler, { batch: 5 })
+    const run = start(queue, handler, { batchSize: 5 })
     await pass(1_000)
     expect(await run.end()).toEqual(counts(3, 1, 2))
     expect(queue.acknowledged).toEqual(['a', 'c', 'b'])
@@ -368,7 +368,7 @@ describe('a handler that fails', () => {
     const handler: Handler<string> = ({ value }, { deadLetter }) => {
       if (value !== 'a') deadLetter(`${value} is dead`)
     }
-    const run = start(queue, handler, { batch: 3 })
+    const run = start(queue, handler, { batchSize: 3 })
     await pass(10)
     expect(await run.end()).toEqual(counts(1, 0, 2))
     expect(queue.dead).toEqual([
@@ -383,7 +383,7 @@ describe('a handler that fails', () => {
   test('takes no reason of another item, though its own dead-lettering failed', async () => {
     const queue = fakeQueue('a', 'b')
     queue.failNext('deadLetter', new PushPopError('BUSY', 'busy', { status: 503 }))
-    const run = start(queue, ({ value }, { deadLetter }) => deadLetter(value), { batch: 2 })
+    const run = start(queue, ({ value }, { deadLetter }) => deadLetter(value), { batchSize: 2 })
     await pass(10)
     await run.end()
     expect(queue.dead.map(({ value, reason }) => [value, reason])).toEqual([
@@ -410,7 +410,7 @@ describe('a handler that fails', () => {
 describe('a stop', () => {
   test('in the middle of a handler lets it finish, and acknowledges', async () => {
     const queue = fakeQueue('a', 'b')
-    const run = start(queue, () => wait(50_000), { ttlSeconds: 10 })
+    const run = start(queue, () => wait(50_000), { lockTtlSeconds: 10 })
     await pass(1_000)
     run.stop()
     await pass(48_000)
@@ -423,7 +423,7 @@ describe('a stop', () => {
 
   test('gives back what was not begun of a batch', async () => {
     const queue = fakeQueue('a', 'b', 'c')
-    const run = start(queue, () => wait(100), { batch: 3 })
+    const run = start(queue, () => wait(100), { batchSize: 3 })
     await pass(150)
     run.stop()
     await pass(100)
@@ -496,7 +496,7 @@ describe('a request that fails', () => {
     queue.failNext('pop', lostAnswer(), 'after')
     queue.failNext('pop', new PushPopError('BUSY', 'busy', { retryable: true }))
     const seen: string[] = []
-    const run = start(queue, ({ value }) => seen.push(value), { ttlSeconds: 300 })
+    const run = start(queue, ({ value }) => seen.push(value), { lockTtlSeconds: 300 })
     await pass(20_000)
     expect(seen).toEqual(['a'])
     await run.end()
@@ -514,7 +514,7 @@ describe('a request that fails', () => {
         throw lostAnswer()
       },
     })
-    const run = start(queue, () => wait(1_000), { ttlSeconds: 10 })
+    const run = start(queue, () => wait(1_000), { lockTtlSeconds: 10 })
     await pass(7_500)
     expect(callsOf(queue, 'extend')).toHaveLength(1)
     await pass(2_000)
@@ -600,7 +600,7 @@ test('a listener that throws ends the work gracefully', async () => {
 test('a fault ends the work with its error, once the held items are settled, and keeps no lock alive', async () => {
   const queue = fakeQueue('a', 'b')
   const fault = new TypeError('An answer of 200 from something else')
-  const run = start(queue, () => queue.failNext('pop', fault), { ttlSeconds: 10 })
+  const run = start(queue, () => queue.failNext('pop', fault), { lockTtlSeconds: 10 })
   await pass(10)
   expect(await run.over).toBe(fault)
   expect(queue.acknowledged).toEqual(['a'])

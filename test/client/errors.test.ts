@@ -81,7 +81,13 @@ describe('a request', () => {
   test('is what the contract says', async () => {
     const { queue, asked } = once(succeeds)
     await queue.push({ a: 1 }, { priority: 5 })
-    await queue.pop({ count: 2, ack: true, ttlSeconds: 9, competing: true, acknowledge: 'L' })
+    await queue.pop({
+      count: 2,
+      requireAck: true,
+      ttlSeconds: 9,
+      competing: true,
+      acknowledge: 'L',
+    })
     await queue.peek()
     expect(asked.map(({ method, url, body }) => [method, url.pathname + url.search, body])).toEqual(
       [
@@ -136,7 +142,7 @@ describe('a request', () => {
 test('times are whole milliseconds', async () => {
   expect(ms(1.001)).toBe(1001)
   const lock = { locked: true, lock_id: 'L', lock_expires_at: 1709139275.123, ttl_seconds: 30 }
-  const popped = await once(pops('1', lock)).queue.pop({ ack: true })
+  const popped = await once(pops('1', lock)).queue.pop({ requireAck: true })
   expect(popped).toEqual({
     items: [
       { value: 1, text: '1', id: 'i1', priority: 0, pushedAtMs: 1709139275123, deliveries: 1 },

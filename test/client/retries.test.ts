@@ -32,7 +32,10 @@ const repeatedWhateverFails: Record<string, Row> = {
   'push, idempotent': ['push', (c) => queue(c).push(1, { idempotent: true })],
   'push with a key': ['push', (c) => queue(c).push(1, { idempotencyKey: 'k' })],
   'pushMany, idempotent': ['push', (c) => queue(c).pushMany([{ item: 1 }], { idempotent: true })],
-  'pop with a lock, idempotent': ['pop', (c) => queue(c).pop({ ack: true, idempotent: true })],
+  'pop with a lock, idempotent': [
+    'pop',
+    (c) => queue(c).pop({ requireAck: true, idempotent: true }),
+  ],
   acknowledge: ['acknowledge', (c) => queue(c).acknowledge(lock)],
   'acknowledge of some': ['acknowledge', (c) => queue(c).acknowledge(lock, { ids: ['i1'] })],
   acknowledgeMany: ['acknowledgeMany', (c) => queue(c).acknowledgeMany([lock])],
@@ -90,8 +93,8 @@ const repeatedIfRefused: Record<string, Row> = {
   push: ['push', (c) => queue(c).push(1)],
   pushMany: ['push', (c) => queue(c).pushMany([{ item: 1 }])],
   pop: ['pop', (c) => queue(c).pop()],
-  'pop with a lock': ['pop', (c) => queue(c).pop({ ack: true })],
-  'pop that acknowledges': ['pop', (c) => queue(c).pop({ ack: true, acknowledge: lock })],
+  'pop with a lock': ['pop', (c) => queue(c).pop({ requireAck: true })],
+  'pop that acknowledges': ['pop', (c) => queue(c).pop({ requireAck: true, acknowledge: lock })],
   configure: ['configure', (c) => queue(c).configure({ capacity: 1 })],
   'unconfigure of a queue': ['unconfigure', (c) => queue(c).unconfigure()],
   configureQueuePatterns: ['configurePatterns', (c) => c.configureQueuePatterns([])],
@@ -355,7 +358,7 @@ describe('a hurry, as a consumer has it when it stops', () => {
   const hurried = async (options: object, ...replies: Reply[]) => {
     const hurry = new AbortController()
     const { queue, asked } = clientOf(replies)
-    const pop = queue.pop({ ack: true, hurry: hurry.signal, ...options })
+    const pop = queue.pop({ requireAck: true, hurry: hurry.signal, ...options })
     const outcome = pop.catch((error: unknown) => error)
     await vi.advanceTimersByTimeAsync(5)
     hurry.abort()

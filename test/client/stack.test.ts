@@ -40,13 +40,13 @@ describe('the verbs', () => {
     const { id } = await queue.push({ n: 1 }, { priority: 5 })
     const pushed = await queue.pushMany([{ item: { n: 2 } }, { item: { n: 3 }, priority: 1 }])
     expect(pushed).toEqual({ itemsPushed: 2, ids: [expect.any(String), expect.any(String)] })
-    const first = await queue.pop({ count: 2, ack: true, ttlSeconds: 60 })
+    const first = await queue.pop({ count: 2, requireAck: true, ttlSeconds: 60 })
     expect(first.items.map(({ value }) => value)).toEqual([{ n: 2 }, { n: 3 }])
     expect(first.lock).toMatchObject({ ttlSeconds: 60 })
     const left = (first.lock?.expiresAtMs ?? 0) - Date.now()
     expect(left).toBeGreaterThan(50_000)
     expect(left).toBeLessThan(61_000)
-    const second = await queue.pop({ ack: true, acknowledge: first.lock?.id ?? '' })
+    const second = await queue.pop({ requireAck: true, acknowledge: first.lock?.id ?? '' })
     expect(second).toMatchObject({
       itemsAcknowledged: 2,
       items: [{ id, priority: 5, deliveries: 1 }],
@@ -54,7 +54,7 @@ describe('the verbs', () => {
     const lockId = second.lock?.id ?? ''
     expect(await queue.acknowledge(lockId)).toEqual({ itemsAcknowledged: 1 })
     expect(await queue.acknowledge(lockId)).toEqual({ itemsAcknowledged: 1 })
-    expect(await queue.pop({ ack: true })).toEqual({ items: [], more: false })
+    expect(await queue.pop({ requireAck: true })).toEqual({ items: [], more: false })
   })
 
   test('text comes back byte for byte', async () => {
@@ -77,7 +77,7 @@ describe('the verbs', () => {
   test('extend, release, dead-letter and redrive', async () => {
     const queue = newQueue<string>()
     await queue.pushMany(['a', 'b', 'c'].map((item) => ({ item })))
-    const { lock, items } = await queue.pop({ count: 3, ack: true })
+    const { lock, items } = await queue.pop({ count: 3, requireAck: true })
     const lockId = lock?.id ?? ''
     const [a, b] = items.map(({ id }) => id) as [string, string]
     const extended = await queue.extend(lockId, 120)
@@ -114,7 +114,7 @@ describe('the verbs', () => {
       queue.configure({ capacity: null }, { ifMatch: before.etag ?? '' }),
     ).rejects.toMatchObject({ code: 'VERSION_MISMATCH', status: 412, outcome: undefined })
     expect(await queue.configure({ capacity: null })).not.toHaveProperty('capacity')
-    const { lock } = await queue.pop({ ack: true })
+    const { lock } = await queue.pop({ requireAck: true })
     const state = await queue.inspect({ consistent: true })
     expect(state).toMatchObject({
       id: queue.id,
@@ -152,8 +152,8 @@ describe('the verbs', () => {
   test('acknowledgeMany tells of each lock', async () => {
     const queue = newQueue<number>()
     await queue.pushMany([{ item: 1 }, { item: 2 }])
-    const one = await queue.pop({ ack: true, competing: true })
-    const two = await queue.pop({ ack: true, competing: true })
+    const one = await queue.pop({ requireAck: true, competing: true })
+    const two = await queue.pop({ requireAck: true, competing: true })
     const ids = [one.lock?.id ?? '', 'AAAAAAAAAAA', two.lock?.id ?? '']
     expect(await queue.acknowledgeMany(ids)).toEqual([
       { lockId: ids[0], kind: 'acknowledged', itemsAcknowledged: 1 },
@@ -178,7 +178,7 @@ describe('the verbs', () => {
       code: 'IDEMPOTENCY_CONFLICT',
       field: 'Idempotency-Key',
     })
-    const options = { ack: true, idempotencyKey: 'p' }
+    const options = { requireAck: true, idempotencyKey: 'p' }
     const popped = await queue.pop(options)
     expect(await queue.pop(options)).toEqual(popped)
   })
@@ -186,7 +186,7 @@ describe('the verbs', () => {
   test('a locked queue is waited for', async () => {
     const queue = newQueue<number>()
     await queue.pushMany([{ item: 1 }, { item: 2 }])
-    const { lock } = await queue.pop({ ack: true })
+    const { lock } = await queue.pop({ requireAck: true })
     await expect(queue.pop()).rejects.toMatchObject({
       code: 'QUEUE_LOCKED',
       status: 423,
@@ -202,7 +202,7 @@ describe('the verbs', () => {
     ['INVALID_QUEUE_ID', () => client.queue('a b').push(1)],
     ['INVALID_PRIORITY', () => newQueue().push(1, { priority: -1 })],
     ['INVALID_COUNT', () => newQueue().pop({ count: 0 })],
-    ['INVALID_TTL', () => newQueue().pop({ ack: true, ttlSeconds: 1.5 })],
+    ['INVALID_TTL', () => newQueue().pop({ requireAck: true, ttlSeconds: 1.5 })],
     ['INVALID_PARAMETER', () => newQueue().pop({ idempotent: true })],
     ['ITEM_TOO_LARGE', () => newQueue().push('x'.repeat(300_000))],
     ['LOCK_NOT_FOUND', () => newQueue().acknowledge('AAAAAAAAAAA')],
@@ -360,7 +360,7 @@ describe('consume', () => {
         seen.add(value)
         if (seen.size === 100) stop.abort()
       }
-      const options = { concurrency, ttlSeconds: 2, signal: stop.signal, onError: () => {} }
+      const options = { concurrency, lockTtlSeconds: 2, signal: stop.signal, onError: () => {} }
       const counts = await queue.consume(handler, options)
       expect(lost).toBeGreaterThan(5)
       expect(seen.size).toBe(100)

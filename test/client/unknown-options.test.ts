@@ -183,14 +183,6 @@ test.each([
   )
 })
 
-test('Older names of options are still accepted', async () => {
-  const { queue, asked } = clientOf([succeeds])
-  await queue.pop({ ack: true })
-  expect(asked[0]?.url.searchParams.get('require_ack')).toBe('true')
-  const over = AbortSignal.abort()
-  await queue.consume(() => {}, { batch: 2, ttlSeconds: 20, signal: over })
-})
-
 test.each(['purgeQueues', 'redriveQueues'])(
   '%s without a prefix touches no queue',
   async (name) => {

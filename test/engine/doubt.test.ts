@@ -58,7 +58,7 @@ it.each(settlings)(
         if (name !== 'UpdateCommand') return
         sent += 1
         if (sent === 1) throw timedOut()
-        await stage.plant({ ...stored, fm: 3, fn: 3 })
+        await stage.plant({ ...stored, fm: 2 })
       },
     }
     const refused = settle(queues, lock.id)

@@ -414,7 +414,7 @@ describe('An item that comes back from the dead letters', () => {
     it(`by ${way} leaves no mark if nothing expires.`, async () => {
       const { stage, queue, back } = await deadFor(how)
       await back()
-      expect(await stage.stored(queue)).not.toHaveProperty('fm')
+      expect(await stage.stored(queue)).not.toHaveProperty('tm')
     })
   }
 })
@@ -426,7 +426,7 @@ describe('An item that is moved by its id', () => {
     const { ids } = await push(queues, queue, short(named('a', 2)))
     await queues.move(queue, { ids: ids.slice(0, 1), queue: other })
     await queues.move(queue, { ids: ids.slice(1), priority: 3 })
-    expect(await stage.stored(other)).toMatchObject({ fm: 2 })
+    expect(await stage.stored(other)).toMatchObject({ tm: 'y' })
     stage.clock.pass(10_000)
     expect(await queues.pop(other)).toEqual({ kind: 'empty' })
     expect(await queues.pop(queue)).toEqual({ kind: 'empty' })
@@ -479,12 +479,12 @@ describe('A queue whose items expire', () => {
     expect(await stage.engine().pop('short.a')).toEqual({ kind: 'empty' })
   })
 
-  it('marks its record, so that an engine which does not know of this leaves it alone.', async () => {
+  it('marks its record, so that pops look whether items have expired.', async () => {
     const { stage, queues, queue } = onSimulated()
     await push(queues, queue, named('a', 1))
-    expect(await stage.stored(queue)).not.toHaveProperty('fm')
+    expect(await stage.stored(queue)).not.toHaveProperty('tm')
     await queues.configure(queue, { itemTtlSeconds: 10 })
-    expect(await stage.stored(queue)).toMatchObject({ fm: 2 })
+    expect(await stage.stored(queue)).toMatchObject({ tm: 'y' })
   })
 
   it('tells a claim so that went by older settings.', async () => {
@@ -590,7 +590,7 @@ describe('If nothing has expired,', () => {
 
   it('a record whose items have none holds not a byte for it.', async () => {
     const { stage, queue } = await sentBy(named('a', 10))
-    expect(await stage.stored(queue)).not.toHaveProperty('fm')
+    expect(await stage.stored(queue)).not.toHaveProperty('tm')
     expect((await stage.stored(queue))?.L['0']?.t.every((entry) => entry.startsWith('i'))).toBe(
       true,
     )

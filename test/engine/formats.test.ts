@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { PopRequest, Queues } from '../../engine/queues.ts'
 import { openSimulated } from './stage.ts'
-import { expectCode, lockItems, named, push, pushOneByOne } from './traffic.ts'
+import { expectCode, lockItems, named, push } from './traffic.ts'
 
 // Engines of different ages share a table: a consumer's is as old as its last deployment.
 
@@ -50,7 +50,7 @@ async function newerRecord() {
   const stored = await stage.stored(QUEUE)
   if (stored === undefined) throw new Error('unreachable')
   // What the warm engine remembers is of the format that it knows.
-  await stage.plant({ ...stored, fm: 3, fn: 3 })
+  await stage.plant({ ...stored, fm: 2 })
   return { stage, warm, lockId: lock.id }
 }
 
@@ -101,53 +101,5 @@ describe('A record of a format that this engine does not know', () => {
     await expectCode(queues.browse(QUEUE), 'FORMAT_UNKNOWN')
     await expectCode(queues.configuration(QUEUE), 'FORMAT_UNKNOWN')
     await expect(queues.inspect(QUEUE)).rejects.toThrow('format 2')
-  })
-})
-
-describe('A gap ahead of the frontier', () => {
-  async function formatAfter(act: (queues: Queues, ids: string[]) => Promise<unknown>) {
-    const stage = openSimulated()
-    const queues = stage.engine()
-    const ids = await pushOneByOne(queues, QUEUE, named('a', 6))
-    await lockItems(queues, QUEUE, { ...competing, count: 2 })
-    await act(queues, ids)
-    return (await stage.stored(QUEUE))?.fm
-  }
-
-  it('makes the format 2, because older engines would claim what was taken out.', async () => {
-    expect(await formatAfter((queues, [, , , , id]) => queues.cancel(QUEUE, [id as string]))).toBe(
-      2,
-    )
-    expect(
-      await formatAfter((queues, [, , , id]) =>
-        queues.move(QUEUE, { ids: [id as string], queue: 'other' }),
-      ),
-    ).toBe(2)
-  })
-
-  it('is made by no pop, no acknowledgement and no purge, and by no cancel behind it.', async () => {
-    for (const act of [
-      (queues: Queues) => queues.pop(QUEUE),
-      (queues: Queues) => queues.purge(QUEUE),
-      (queues: Queues, ids: string[]) => queues.purge(QUEUE, { ids: ids.slice(1, 2) }),
-      (queues: Queues, ids: string[]) => queues.cancel(QUEUE, ids.slice(0, 1)),
-    ]) {
-      expect(await formatAfter(act)).toBeUndefined()
-    }
-  })
-
-  it('is made by no redrive that passes over items pushed by hand.', async () => {
-    const stage = openSimulated()
-    const queues = stage.engine()
-    const dead = `${QUEUE}-deadletter`
-    await push(queues, dead, named('hand', 2))
-    await push(queues, QUEUE, named('a', 2))
-    const { lock } = await lockItems(queues, QUEUE, { count: 2 })
-    await queues.deadLetter(QUEUE, { lockId: lock.id })
-    await lockItems(queues, dead, competing)
-    expect(await queues.redrive(dead)).toEqual({ itemsRedriven: 2, itemsLeft: 2 })
-    expect((await stage.stored(dead))?.fm).toBeUndefined()
-    const next = await lockItems(queues, dead, { ...competing, count: 4, ttlSeconds: 120 })
-    expect(next.items).toHaveLength(1)
   })
 })

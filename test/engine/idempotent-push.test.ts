@@ -1,7 +1,6 @@
-import { PutCommand } from '@aws-sdk/lib-dynamodb'
 import { describe, expect, it } from 'vitest'
 import { EMPTY_LANES_KEPT } from '../../engine/core/housekeeping.ts'
-import { hashOf, receiptKey } from '../../engine/core/keys.ts'
+import { hashOf } from '../../engine/core/keys.ts'
 import { FORGET_AFTER_MS, LANES_MAX } from '../../engine/core/limits.ts'
 import { markOf } from '../../engine/core/repeated-pushes.ts'
 import type { PushItem } from '../../engine/queues.ts'
@@ -349,31 +348,6 @@ it('A producer that has remembered the record for long does not overwrite a youn
   await pushOneByOne(lone, queue, filling.slice(7))
   const again = engine().push(queue, { items: named('b', 1), idempotencyKey: 'key' })
   expect(await again).toEqual({ ...second, repeated: true })
-})
-
-describe('A receipt of an older engine', () => {
-  const receipt = (stage: Stage, more: object) => ({
-    ...receiptKey('queue', hashOf('queue', 'key')),
-    hash: hashOf('"a0"', '0'),
-    ttl: stage.clock.nowMs() / 1000 + 60,
-    ...more,
-  })
-  it.each([
-    ['with places answers with its ids', { places: [[0, 'epoch_00', 35]] }, ['epoch_00-0-z']],
-    [
-      'that has no places answers without ids',
-      { search: [[0, 'epoch_00', 0, 'i00000000tag1']] },
-      [],
-    ],
-    ['that found its items gone answers without ids', { places: [] }, []],
-  ])('%s.', async (_, more, ids) => {
-    const stage = openSimulated()
-    const Item = receipt(stage, more)
-    const { tableName: TableName, dynamodb } = stage.store
-    await dynamodb.send(new PutCommand({ TableName, Item }) as never)
-    expect(await once(stage, 'queue', named('a', 1))).toEqual({ ids, repeated: true })
-    await expectCode(once(stage, 'queue', named('b', 1)), 'IDEMPOTENCY_CONFLICT')
-  })
 })
 
 it('One that lands after its sender has been replaced by a repetition changes nothing.', async () => {

@@ -157,7 +157,7 @@ function fullestRecord(queue: string, nowMs: number): StoredRecord {
     te: 16_000_000,
     nd: nowMs / 1_000,
     u: Array.from({ length: 256 }, () => 'abcdef'),
-    fm: 2,
+    tm: 'y',
   }
 }
 

@@ -27,7 +27,7 @@ export const locks: Check = {
       const it = queue<string>()
       await pushAll(it, ['a', 'b'])
       const held = await lock(it, { ttlSeconds: 60 })
-      for (const options of [{}, { ack: true }]) {
+      for (const options of [{}, { requireAck: true }]) {
         const error = await refused(once(it).pop(options), LOCKED)
         same('lock_expires_at', error.lockExpiresAtMs, held.lock?.expiresAtMs)
         holds((error.retryAfterMs ?? 0) > 0, 'the refusal had no Retry-After')

@@ -159,7 +159,7 @@ async function consume(
     const acknowledge = last === undefined ? {} : { acknowledge: last }
     const popped = await it.pop({
       count: 3,
-      ack: true,
+      requireAck: true,
       competing: true,
       ttlSeconds: 60,
       ...acknowledge,

@@ -54,7 +54,7 @@ export const idempotency: Check = {
     'A pop that is repeated has the same items and the same lock': async ({ queue }) => {
       const it = queue<string>()
       await pushAll(it, ['a', 'b', 'c'])
-      const options = { ack: true, count: 2, ttlSeconds: 60, idempotencyKey: KEY }
+      const options = { requireAck: true, count: 2, ttlSeconds: 60, idempotencyKey: KEY }
       const first = await it.pop(options)
       same('the second answer', await it.pop(options), first)
     },

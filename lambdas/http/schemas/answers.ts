@@ -36,9 +36,7 @@ const detailEntries = {
   scheduled_id: v.optional(described(v.string(), 'The id of an item for later until it was due.')),
   due_at: v.optional(time('When it was due, if it was for later or a schedule pushed it.')),
   reason: v.optional(described(v.string(), 'Why it was dead-lettered.')),
-  dead_lettered_at: v.optional(
-    time('When it came to this dead-letter queue; absent if an older version moved it.'),
-  ),
+  dead_lettered_at: v.optional(time('When it came to this dead-letter queue.')),
   prior_deliveries: v.optional(count('How often it had been delivered when it was dead-lettered.')),
 }
 export const itemDetails = v.strictObject(detailEntries)

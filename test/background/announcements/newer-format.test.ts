@@ -12,7 +12,7 @@ const full = (queue: string) => ({
   le: nowMs,
 })
 // Whatever the newer form is, and whichever of the two images has it.
-const newer = { ...full('b'), fm: 3, fn: 3, L: [] }
+const newer = { ...full('b'), fm: 2, L: [] }
 const event = {
   Records: [
     streamRecord(1, undefined, full('a'), nowMs),

@@ -33,7 +33,7 @@ describe('A fenced write', () => {
   it('names version and birth, and leaves its mark.', () => {
     const record = aQueue()
     const built = updateOf(record, record)
-    expect(built.ConditionExpression).toMatch(/^attribute_not_exists\(fn\) AND v=:0 AND born=:1/)
+    expect(built.ConditionExpression).toMatch(/^attribute_not_exists\(fm\) AND v=:0 AND born=:1/)
     expect(built.ExpressionAttributeValues).toMatchObject({ ':0': 7, ':1': 'born-000' })
     expect(applied(storedOf(record), built)).toMatchObject({ v: 8, m: 'mark01mark02mark03' })
   })
