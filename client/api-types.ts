@@ -251,7 +251,7 @@ export type ErrorCode = ErrorBody['error_code']
 export type PushBody =
   | ItemToPush
   | {
-      /** Pushes all of them, or none. */
+      /** Pushes all of them, or none; they may have up to 100 priorities. */
       readonly items: readonly ItemToPush[]
     }
 

@@ -6,6 +6,8 @@ export const PRIORITY_MAX = 2_147_483_647
 
 /** A body of 2.5 MiB holds about this many small items. */
 export const ITEMS_PER_PUSH_MAX = 1_000
+/** Priorities in one push: its one write names each, in some 35 bytes of an expression of 4 KB. */
+export const PRIORITIES_PER_PUSH_MAX = 100
 export const ITEM_BYTES_MAX = 256 * 1024
 /** 2.5 MiB: a Lambda takes 6 MB after JSON escaping, which doubles a text full of quotes. */
 export const PUSH_BYTES_MAX = 2.5 * 1024 * 1024

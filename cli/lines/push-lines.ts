@@ -1,7 +1,11 @@
 // What push and import share: lines become batches, pushed one after the other, which is the order in which they will
 // be popped. Whatever goes wrong, the account says up to which line everything was pushed, and of what it is not known.
 
-import { ITEMS_PER_PUSH_MAX, PUSH_BYTES_MAX } from '../../engine/core/limits.ts'
+import {
+  ITEMS_PER_PUSH_MAX,
+  PRIORITIES_PER_PUSH_MAX,
+  PUSH_BYTES_MAX,
+} from '../../engine/core/limits.ts'
 import type { PushItem } from '../../engine/queues.ts'
 import { present } from '../../shared/wire.ts'
 import { codeOf, exitCodeOf, exitCodes, Failure, interrupted, sentenceOf } from '../failure.ts'
@@ -170,6 +174,7 @@ export async function* batchesOf(
   const iterator = items[Symbol.asyncIterator]()
   let batch: LineItem[] = []
   let bytes = 0
+  const priorities = new Set<number | undefined>()
   try {
     for (let next = iterator.next(); ; ) {
       const arrived =
@@ -177,13 +182,16 @@ export async function* batchesOf(
       if (arrived !== 'idle' && arrived.done) break
       const size = arrived === 'idle' ? 0 : sizeOf(arrived.value)
       const isFull = batch.length === ITEMS_PER_PUSH_MAX || bytes + size > BATCH_BYTES_MAX
-      if (batch.length > 0 && (arrived === 'idle' || isFull)) {
+      const isWide = arrived !== 'idle' && isOneTooMany(priorities, arrived.value)
+      if (batch.length > 0 && (arrived === 'idle' || isFull || isWide)) {
         yield batchOf(batch, bytes)
         batch = []
         bytes = 0
+        priorities.clear()
       }
       if (arrived === 'idle') continue
       batch.push(arrived.value)
+      priorities.add(arrived.value.priority)
       bytes += size
       next = iterator.next()
     }
@@ -193,6 +201,9 @@ export async function* batchesOf(
   }
   if (batch.length > 0) yield batchOf(batch, bytes)
 }
+
+const isOneTooMany = (priorities: ReadonlySet<unknown>, { priority }: LineItem): boolean =>
+  priorities.size === PRIORITIES_PER_PUSH_MAX && !priorities.has(priority)
 
 const sizeOf = ({ text, expiresInSeconds, delaySeconds, deliverAtMs }: LineItem): number => {
   const times = [expiresInSeconds, delaySeconds, deliverAtMs].filter((time) => time !== undefined)

@@ -7,13 +7,7 @@ import type { PushItem } from './check-requests.ts'
 import { entryBytes, isReference, isTimed, spanOf, spanOfAll } from './item.ts'
 import { itemId } from './keys.ts'
 import { type Later, scheduledBytesAllowed } from './later.ts'
-import {
-  BULK_TAIL_BYTES,
-  LANES_MAX,
-  LANES_PER_APPEND,
-  SEALS_BEHIND_MAX,
-  TAIL_SOFT_BYTES,
-} from './limits.ts'
+import { BULK_TAIL_BYTES, LANES_MAX, SEALS_BEHIND_MAX, TAIL_SOFT_BYTES } from './limits.ts'
 import { endOf, type Lane, type QueueRecord } from './record.ts'
 import {
   decodeNote,
@@ -127,8 +121,6 @@ type Obstacle =
   /** The record's scheduled entries are being sealed. */
   | { readonly kind: 'scheduled-full' }
   | { readonly kind: 'too-many-lanes' }
-  /** More lanes than one expression can name: the write replaces them all, on condition that none changed. */
-  | { readonly kind: 'too-wide' }
   /** Nothing is left in the way: the append lost a race and may try again. */
   | { readonly kind: 'none' }
 
@@ -145,7 +137,6 @@ export function obstacleTo(
     return { kind: 'tail-full' }
   if (append.later && record.scheduled.bytes > scheduledBytesAllowed(append.later))
     return { kind: 'scheduled-full' }
-  if (append.lanes.size > LANES_PER_APPEND) return { kind: 'too-wide' }
   return missing.length > 0 ? { kind: 'no-lanes', missing } : { kind: 'none' }
 }
 

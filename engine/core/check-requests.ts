@@ -14,6 +14,7 @@ import {
   LOCK_TTL_SECONDS_DEFAULT,
   LOCK_TTL_SECONDS_MAX,
   LOCK_TTL_SECONDS_MIN,
+  PRIORITIES_PER_PUSH_MAX,
   PRIORITY_MAX,
   PUSH_BYTES_MAX,
   WAIT_SECONDS_MAX,
@@ -83,6 +84,7 @@ export function checkPush(items: readonly PushItem[]): void {
     bytes += checkText(item.text, field)
     checkTimes(item, items.length === 1 ? '' : `${field}.`)
   }
+  if (items.length > PRIORITIES_PER_PUSH_MAX) checkPriorities(items)
   if (bytes > PUSH_BYTES_MAX) {
     throw new QueueError(
       'BODY_TOO_LARGE',
@@ -90,6 +92,16 @@ export function checkPush(items: readonly PushItem[]): void {
       { field: 'items' },
     )
   }
+}
+
+function checkPriorities(items: readonly PushItem[]): void {
+  const { size } = new Set(items.map(({ priority = 0 }) => priority))
+  if (size <= PRIORITIES_PER_PUSH_MAX) return
+  throw new QueueError(
+    'INVALID_PRIORITY',
+    `Cannot push to ${size} priorities at once because it takes ${PRIORITIES_PER_PUSH_MAX}; push them in parts`,
+    { field: 'items' },
+  )
 }
 
 /** Refuses unknown names: one may be a misspelt time for which the caller meant the item. */

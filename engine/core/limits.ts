@@ -73,11 +73,6 @@ export const LOCKS_PER_WRITE = 40
 export const LOCK_LANES_PER_WRITE = 50
 /** Lanes ahead that one condition can name; with more, a pop compares the count of appends. */
 export const LANES_AHEAD_NAMED = 40
-/**
- * Lanes one append names in one expression (some 27 bytes of its condition each, of 4 KB, beside those of its
- * keys); with more, it replaces all under a full compare.
- */
-export const LANES_PER_APPEND = 40
 /** Pushes with a key that one append brings: some 60 bytes and five operators of its condition each. */
 export const KEYS_PER_APPEND = 25
 /** A claim of this many items fits an answer whatever their size (512 KiB each once escaped). */

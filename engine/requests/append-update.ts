@@ -104,41 +104,6 @@ export function appendUpdate(
 }
 
 /**
- * Writes all lanes at once, for a push to more lanes than an expression can name. This is safe only because
- * it compares everything that could have touched a lane: the fence, appends, claims, lanes made.
- */
-export function wideAppendUpdate(
-  append: Append,
-  seen: QueueRecord,
-  newLanes: ReadonlyMap<number, Lane>,
-  { remindAtMs, timerAtMs, nowMs }: Pick<AppendOptions, 'remindAtMs' | 'timerAtMs' | 'nowMs'>,
-): ReturnType<Expression['build']> {
-  const update = recordUpdate()
-  update.condition(`v=${update.value(seen.version)}`)
-  update.condition(`born=${update.value(seen.born)}`)
-  update.condition(`a=${update.value(seen.appends)}`)
-  update.condition(`c=${update.value(seen.claims)}`)
-  update.condition(`n=${update.value(seen.lanesMade)}`)
-  if (append.items > 0) update.condition(`room>=${update.value(append.items)}`)
-  const lanes: Record<string, unknown> = {}
-  for (const [priority, lane] of seen.lanes) {
-    const entries = append.lanes.get(priority) ?? []
-    lanes[priority] = encodeLane({ ...lane, tail: [...lane.tail, ...entries] })
-  }
-  for (const [priority, lane] of newLanes) lanes[priority] = encodeLane(lane)
-  takeMarksBack(update, append)
-  if (append.later === undefined) startTimer(update, append, remindAtMs)
-  else scheduleBeside(update, append, append.later, { seen, timerAtMs, remindAtMs, nowMs })
-  // If nothing else has changed, no note has come or left; but an inbox message that brought nothing may have come.
-  if (append.sequence !== undefined) comesAfter(update, append.sequence.first)
-  setGuards(update, append)
-  update.set('L', lanes)
-  update.add('n', newLanes.size)
-  count(update, append)
-  return update.build()
-}
-
-/**
  * A push with a key passes if its key is new. After reading `newBy`, we looked for the receipts of keys whose notes
  * had left the record by then. So the conditions are that the record has no note of the key, and that none has left
  * since. The record shows that by the marks of the last notes that have left, and by the number of notes that no

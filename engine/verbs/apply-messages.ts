@@ -4,7 +4,11 @@
 // however many processes at once, only one of these writes passes. None overtakes another: the first that has to wait
 // (no room yet, the queue's limit, the store) ends the call, and its caller sends it again with all behind it.
 
-import { deadLetterQueueOf, isDeadLetterQueue } from '../../shared/bounds.ts'
+import {
+  deadLetterQueueOf,
+  isDeadLetterQueue,
+  PRIORITIES_PER_PUSH_MAX,
+} from '../../shared/bounds.ts'
 import { checkQueueId, QueueError } from '../../shared/errors.ts'
 import { randomText } from '../../shared/system.ts'
 import { shortenedReason } from '../../shared/wire.ts'
@@ -12,7 +16,6 @@ import type { PushItem } from '../core/check-requests.ts'
 import type { FencedChange } from '../core/fence.ts'
 import { encodeItem } from '../core/item.ts'
 import { isScheduledId, recordKey } from '../core/keys.ts'
-import { LANES_PER_APPEND } from '../core/limits.ts'
 import { appliedAt, isApplied, type Sequence } from '../core/repeated-pushes.ts'
 import { attempts } from '../driver/attempts.ts'
 import { act, again, answer, asStored, done, look, lost } from '../driver/decision.ts'
@@ -269,7 +272,7 @@ async function moveWhereverThereIsALane(
   }
 }
 
-/** One lane for each priority, or all in the best one if there are more than a transaction can name. */
+/** One lane for each priority, or all in the best one if there are more than a push may name. */
 function deadLanes(
   { random }: Engine,
   items: readonly PushItem[],
@@ -277,7 +280,7 @@ function deadLanes(
   nowMs: number,
 ): Map<number, string[]> {
   const priorities = new Set(items.map(({ priority = 0 }) => priority))
-  const only = priorities.size > LANES_PER_APPEND ? Math.min(...priorities) : undefined
+  const only = priorities.size > PRIORITIES_PER_PUSH_MAX ? Math.min(...priorities) : undefined
   const moved = { reason, death: { atMs: nowMs, deliveries: 0 } }
   const lanes = new Map<number, string[]>()
   for (const { text, priority = 0 } of items) {

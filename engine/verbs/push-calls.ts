@@ -19,7 +19,6 @@ import { laterIds, planLater } from '../core/later.ts'
 import {
   ITEMS_PER_PUSH_MAX,
   KEYS_PER_APPEND,
-  LANES_PER_APPEND,
   PUSH_BYTES_MAX,
   SCHEDULED_BYTES_PER_APPEND,
 } from '../core/limits.ts'
@@ -155,6 +154,9 @@ export const isSameAs = ({ push, keyHash, bodyHash }: Call, other: Call | undefi
   other?.keyHash === keyHash &&
   other.bodyHash === bodyHash
 
+/** Lanes of several pushes that go together: beside those of their keys, the conditions of more would be too long. */
+const LANES_PER_GROUP = 40
+
 /**
  * The next calls that fit into one append. None overtakes another, and each key comes once: a second use of it gets
  * the first one's answer. A push that is too large by itself goes alone.
@@ -178,7 +180,7 @@ export function groupOf(calls: readonly Call[], most: number): Call[] {
       items <= ITEMS_PER_PUSH_MAX &&
       bytes <= PUSH_BYTES_MAX &&
       laterBytes <= SCHEDULED_BYTES_PER_APPEND &&
-      lanes.size <= LANES_PER_APPEND &&
+      lanes.size <= LANES_PER_GROUP &&
       !(keyHash !== undefined && (keys.has(keyHash) || keys.size >= KEYS_PER_APPEND))
     if (group.length > 0 && !fits) break
     if (keyHash !== undefined) keys.set(keyHash, call)

@@ -198,7 +198,7 @@ async function appendGroup(
       queue,
       prepared,
       goesByRecord(addition)
-        ? appendNew(engine, queue, addition, { newBy, remembered }, limit)
+        ? appendNew(engine, queue, addition, newBy, limit)
         : append(engine, queue, addition, limit).then((placed) => ({
             kind: 'placed' as const,
             placed,

@@ -1,8 +1,7 @@
 // One append until it is in, or refused. It names no version, so others may append at the same time: it fails only for
 // reasons that the record shows, and DynamoDB returns the record with the failure, so no attempt needs a read. What may
 // be in the way: no record, a missing lane, no room, a full tail or a full list of scheduled items (both wait for their
-// seal), or that its keys are new no longer. Only an append to more lanes than an expression can name is a fenced
-// write. Once an answer is lost, we never send an append without keys again: a second copy could follow the first (rule
+// seal), or that its keys are new no longer. Once an answer is lost, we never send an append without keys again: a second copy could follow the first (rule
 // 5). One with keys, or of inbox messages, passes only while these are new, and once it is in they are not: so it may
 // be sent again.
 
@@ -18,21 +17,9 @@ import {
   startsAfterAppend,
 } from '../core/append.ts'
 import { recordKey } from '../core/keys.ts'
-import { LANES_PER_APPEND } from '../core/limits.ts'
 import type { QueueRecord } from '../core/record.ts'
 import { attempts } from '../driver/attempts.ts'
-import {
-  act,
-  again,
-  asStored,
-  done,
-  doubt,
-  type Known,
-  look,
-  lost,
-  type Outcome,
-  type View,
-} from '../driver/decision.ts'
+import { act, again, asStored, done, doubt, type Outcome, type View } from '../driver/decision.ts'
 import {
   type Engine,
   outcomeUnknown,
@@ -42,7 +29,7 @@ import {
   tailLimits,
 } from '../driver/engine.ts'
 import type { LimitedCall } from '../driver/queue-settings.ts'
-import { appendUpdate, timersOf, wideAppendUpdate } from '../requests/append-update.ts'
+import { appendUpdate, timersOf } from '../requests/append-update.ts'
 import { findAppended, sealLaterAfter, sealLaterQuietly } from '../storing/copy-later.ts'
 import { makeRecord, makeRoomForLanes, queueFull, remindInTime } from '../storing/make-lanes.ts'
 import { makeRoom } from '../storing/make-room.ts'
@@ -57,8 +44,6 @@ type Appending = {
   readonly addition: Append
   /** For an append with keys or a sequence: the record according to which they are new. */
   readonly newBy?: QueueRecord
-  /** The record that this process remembered before such a call. */
-  readonly remembered?: QueueRecord | undefined
   lostAnswers: number
   /** Waits for a full tail so far. */
   waits: number
@@ -95,16 +80,15 @@ export function appendNew(
   engine: Engine,
   queue: string,
   addition: Append,
-  known: { readonly newBy: QueueRecord; readonly remembered: QueueRecord | undefined },
+  newBy: QueueRecord,
   limit: LimitedCall,
 ): Promise<Appended> {
-  return sendUntilIn({ engine, queue, addition, ...known, lostAnswers: 0, waits: 0 }, limit)
+  return sendUntilIn({ engine, queue, addition, newBy, lostAnswers: 0, waits: 0 }, limit)
 }
 
 function sendUntilIn(appending: Appending, limit: LimitedCall): Promise<Appended> {
-  const { engine, queue, addition, newBy } = appending
-  if (addition.lanes.size > LANES_PER_APPEND) return appendWide(appending, limit)
-  const from = newBy === undefined ? 'memory' : knownBy(appending, newBy)
+  const { engine, queue, newBy } = appending
+  const from = newBy === undefined ? 'memory' : { record: newBy, isCurrent: false }
   const course = { from, attemptsMax: ATTEMPTS_MAX, limit } as const
   return attempts<Appended>(engine, queue, course, (view) => {
     const known = knownOf(appending, view)
@@ -123,12 +107,6 @@ function knownOf({ addition, newBy }: Appending, { record, inDoubt }: View): App
     ? undefined
     : { kind: 'look', record, inDoubt }
 }
-
-/** The record by which its keys are new. */
-const knownBy = ({ remembered }: Appending, newBy: QueueRecord): Known => ({
-  record: newBy,
-  isCurrent: newBy !== remembered,
-})
 
 const isStillNew = ({ addition, newBy }: Appending, record: QueueRecord): boolean =>
   newBy === undefined || isNew(addition, newBy, record)
@@ -166,40 +144,6 @@ function placedIn(addition: Append, record: QueueRecord): Appended {
   return { kind: 'placed', placed: placedAt(record, startsAfterAppend(addition, record)) }
 }
 
-/**
- * Appends to more lanes than an expression can name: one write replaces all of them, on condition that nothing
- * at all has changed. That write cannot tell what is in the way, so we look first.
- */
-function appendWide(appending: Appending, limit: LimitedCall): Promise<Appended> {
-  const { engine, queue, addition, newBy } = appending
-  const from = newBy === undefined ? 'memory-or-store' : knownBy(appending, newBy)
-  const course = { from, attemptsMax: ATTEMPTS_MAX, limit } as const
-  return attempts<Appended>(engine, queue, course, (view) => {
-    const { record, isCurrent } = view
-    const known = knownOf(appending, view)
-    if (known !== undefined) return act(async () => done(known))
-    const obstacle = obstacleTo(addition, record, tailLimits(engine))
-    if (record !== undefined && obstacle.kind === 'too-wide') {
-      return act(() => sendWide(appending, record))
-    }
-    return isCurrent ? act(() => clearTheWay(appending, record)) : look
-  })
-}
-
-async function sendWide(appending: Appending, record: QueueRecord): Promise<Outcome<Appended>> {
-  const { engine, queue, addition } = appending
-  const newLanes = missingLanes(engine, addition, record)
-  const update = wideAppendUpdate(addition, record, newLanes, {
-    remindAtMs: remindAtMs(engine),
-    ...timersOf(engine.clock.nowMs(), addition, record),
-  })
-  const written = await engine.dynamo.update(recordKey(queue), update)
-  if (written.kind === 'unknown') return lookFor(appending, written.cause)
-  const after = seen(engine, queue, written.row)
-  if (written.kind === 'failed' || after === undefined) return lost(asStored(after))
-  return landed(appending, after)
-}
-
 /** Prepares the next attempt, going by the record that refused this one; or refuses the push. */
 async function clearTheWay(
   appending: Appending,
@@ -225,8 +169,8 @@ async function clearTheWay(
       return again(asStored(await makeRoomForLanes(engine, record, buryDead)))
     case 'tail-full':
     case 'scheduled-full':
-      return again(asStored(await waitForRoom(appending, record, obstacle.kind)))
-    case 'too-wide':
+      await waitForRoom(appending, record, obstacle.kind)
+      return again(asStored(record))
     case 'no-record':
     case 'no-lanes':
     case 'none':
@@ -243,16 +187,14 @@ async function waitForRoom(
   appending: Appending,
   record: QueueRecord,
   full: 'tail-full' | 'scheduled-full',
-): Promise<QueueRecord | undefined> {
-  const { engine, addition } = appending
+): Promise<void> {
+  const { engine } = appending
   appending.waits += 1
   await engine.clock.sleep(FULL_WAIT_MS * (1 + engine.random()))
   // Still full after a wait: the process that was to seal it may have died.
   if (appending.waits % 2 === 0) {
     await (full === 'tail-full' ? sealQuietly(engine, record) : sealLaterQuietly(engine, record))
   }
-  // The next blind append learns what the record is now; a wide one has to read it.
-  return addition.lanes.size > LANES_PER_APPEND ? readRecord(engine, record.queue) : record
 }
 
 /** Finds the append in the record, or says that nobody can tell. Sends a repeatable append again. */

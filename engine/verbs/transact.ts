@@ -13,7 +13,7 @@ import {
   type Passing,
   patienceFor,
 } from '../../aws/failures.ts'
-import { checkQueueId, QueueError } from '../../shared/errors.ts'
+import { checkQueueId } from '../../shared/errors.ts'
 import { randomText } from '../../shared/system.ts'
 import { type Append, obstacleTo } from '../core/append.ts'
 import {
@@ -25,7 +25,7 @@ import {
 } from '../core/check-requests.ts'
 import { recordKey } from '../core/keys.ts'
 import type { Later } from '../core/later.ts'
-import { LANES_PER_APPEND, TOKENS_KEPT_MAX, TOKENS_KEPT_MIN, TOKENS_MAX } from '../core/limits.ts'
+import { TOKENS_KEPT_MAX, TOKENS_KEPT_MIN, TOKENS_MAX } from '../core/limits.ts'
 import { asPrompt, type QueueRecord } from '../core/record.ts'
 import {
   busy,
@@ -206,7 +206,6 @@ async function makeEntry(
   // Items for later take up no room, and need no lane, until they are due.
   const now = items.filter((item) => dueSecondOf(item, nowMs) === undefined)
   const priorities = new Set(now.map(({ priority = 0 }) => priority))
-  if (priorities.size > LANES_PER_APPEND) throw tooManyPriorities(priorities.size)
   // The remembered record may belong to a queue that was forgotten since.
   engine.memory.delete(queue)
   for (const priority of priorities) await ensureLane(engine, queue, priority)
@@ -263,13 +262,6 @@ async function withLater(
   const { later } = await prepareLater(engine, queue, [{ items, keyHash }], seed)
   return later === undefined ? addition : { ...addition, later, timed: true }
 }
-
-const tooManyPriorities = (count: number): QueueError =>
-  new QueueError(
-    'INVALID_PRIORITY',
-    `Cannot push to ${count} priorities in one transaction because it takes ${LANES_PER_APPEND}`,
-    { field: 'items' },
-  )
 
 const TOKEN_CHARACTERS = 6
 /** Updates that forget tokens: as many races may be lost to others that forget some. */

@@ -65,7 +65,7 @@ export const itemToPush = object(
 const many = object({
   items: described(
     list(itemToPush, 1, ITEMS_PER_PUSH_MAX, 'objects with an item each'),
-    'Pushes all of them, or none.',
+    'Pushes all of them, or none; they may have up to 100 priorities.',
   ),
 })
 

@@ -66,6 +66,14 @@ describe('batches', () => {
     expect(batches[1]).toMatchObject({ firstLine: 1_001, lastLine: 2_000 })
   })
 
+  test('hold a hundred priorities', async () => {
+    async function* wide(): AsyncGenerator<LineItem> {
+      for (let n = 0; n < 450; n += 1) yield { text: '1', priority: n >> 1, line: n + 1, offset: n }
+    }
+    const batches = await listed(batchesOf(wide()))
+    expect(batches.map(({ items }) => items.length)).toEqual([200, 200, 50])
+  })
+
   test('hold 2.5 MiB with what is around the items', async () => {
     const large = JSON.stringify('x'.repeat(256 * 1024 - 2))
     const batches = await listed(batchesOf(itemsOf(...Array.from({ length: 20 }, () => large))))

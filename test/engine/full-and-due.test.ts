@@ -3,7 +3,16 @@ import { isPatient } from '../../engine/core/record.ts'
 import type { PopRequest, PushItem, Queues } from '../../engine/queues.ts'
 import { throttling } from '../../testing/simulated/network.ts'
 import { openSimulated } from './stage.ts'
-import { bulky, expectCode, lockItems, named, popItems, push, textsOf } from './traffic.ts'
+import {
+  bulky,
+  expectCode,
+  lockItems,
+  named,
+  popItems,
+  push,
+  pushWide,
+  textsOf,
+} from './traffic.ts'
 import { losingRaces } from './wire.ts'
 
 // Items are due in a queue that is full: they wait for room, and what becomes free is theirs.
@@ -278,7 +287,7 @@ describe('Room that becomes free while something is due', () => {
     const [queues, queue] = [stage.engine(), stage.queue()]
     await push(queues, queue, [{ text: '"due"', delaySeconds: 10, priority: 5_000 }])
     const lanes = Array.from({ length: 1_000 }, (_, priority) => ({ text: '0', priority }))
-    for (let round = 0; round < 2; round += 1) await push(queues, queue, lanes)
+    for (let round = 0; round < 2; round += 1) await pushWide(queues, queue, lanes)
     await queues.configure(queue, { capacity: 2_000 })
     stage.clock.pass(20_000)
     await popItems(queues, queue)
@@ -290,7 +299,7 @@ describe('Room that becomes free while something is due', () => {
     const stage = openSimulated()
     const [queues, queue] = [stage.engine(), stage.queue()]
     await push(queues, queue, [{ text: '"due"', delaySeconds: 10, priority: 5_000 }])
-    await push(
+    await pushWide(
       queues,
       queue,
       Array.from({ length: 1_000 }, (_, priority) => ({ text: '0', priority })),

@@ -14,6 +14,7 @@ import {
   popItems,
   push,
   pushOneByOne,
+  pushWide,
   textsOf,
   tidy,
 } from './traffic.ts'
@@ -330,7 +331,7 @@ it('A push is a repetition where its priority is gone, and as many others have i
   const first = await stage.engine().push(queue, request)
   await drain(stage.engine(), queue)
   const others = Array.from({ length: LANES_MAX }, (_, n) => ({ text: '1', priority: 1_000 + n }))
-  await push(stage.engine(), queue, others)
+  await pushWide(stage.engine(), queue, others)
   frozen.thaw()
   expect(await slow).toEqual({ ...first, repeated: true })
 })

@@ -15,17 +15,6 @@ import { type Steering, timedOut, Wire } from './wire.ts'
 const DAY_MS = 86_400_000
 const CLOCKS_APART_MS = 60 * 60_000
 
-it('A push with a key to many priorities is not refused by a record that the process only remembers.', async () => {
-  const [stage, queue] = [openSimulated(), 'queue']
-  const engine = stage.engine()
-  await engine.configure(queue, { capacity: 60 })
-  await push(engine, queue, named('a', 50))
-  await drain(stage.engine(), queue)
-  const items = Array.from({ length: 41 }, (_, priority) => ({ text: '1', priority }))
-  const { ids } = await engine.push(queue, { items, idempotencyKey: 'wide' })
-  expect(ids).toHaveLength(41)
-})
-
 /** So many calls in one turn, each with a key. */
 const callTogether = (engine: EngineOnWire, queue: string, calls: number) =>
   Promise.allSettled(

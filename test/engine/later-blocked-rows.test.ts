@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { PushItem } from '../../engine/queues.ts'
 import { openSimulated } from './stage.ts'
-import { bulky, named, push, pushOneByOne } from './traffic.ts'
+import { bulky, named, push, pushOneByOne, pushWide } from './traffic.ts'
 
 // More items for later that can have no lane than the record may keep: their rows wait, and what is due behind does.
 
@@ -29,8 +29,8 @@ async function blocked(): Promise<{ stage: Stage; queue: string; ids: readonly s
   const behind = Array.from({ length: 14 }, () => ({ text: bulky('b', 100), delaySeconds: 120 }))
   await pushOneByOne(queues, queue, behind)
   const lanes = Array.from({ length: LANES }, (_, priority) => ({ text: '0', priority }))
-  await push(queues, queue, lanes)
-  await push(queues, queue, lanes)
+  await pushWide(queues, queue, lanes)
+  await pushWide(queues, queue, lanes)
   // No pop empties a lane.
   await push(queues, queue, named('more', MORE))
   stage.clock.pass(200_000)

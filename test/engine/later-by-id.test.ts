@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { MoveRequest, PushItem, Queues } from '../../engine/queues.ts'
 import { onSimulated } from './stage.ts'
-import { bulky, drain, named, popItems, push, pushOneByOne, textsOf } from './traffic.ts'
+import { bulky, drain, named, popItems, push, pushOneByOne, pushWide, textsOf } from './traffic.ts'
 import { freezeAtTransaction, freezeAtUpdate } from './wire.ts'
 
 // Cancel and move take ids of scheduled items among others, each answered for itself.
@@ -124,7 +124,7 @@ describe('A cancel of an item that can have no lane', () => {
     }))
     const ids = await pushOneByOne(queues, queue, soon)
     const lanes = Array.from({ length: 1_000 }, (_, priority) => ({ text: '0', priority }))
-    await push(queues, queue, lanes)
+    await pushWide(queues, queue, lanes)
     stage.clock.pass(8_000)
     let done = false
     const slow = stage.engine({

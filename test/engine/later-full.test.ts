@@ -2,7 +2,7 @@ import { TransactWriteCommand } from '@aws-sdk/lib-dynamodb'
 import { describe, expect, it } from 'vitest'
 import { QueueError } from '../../shared/errors.ts'
 import { openSimulated } from './stage.ts'
-import { codeOf, expectCode, push } from './traffic.ts'
+import { codeOf, expectCode, push, pushWide } from './traffic.ts'
 
 // Items for later take up no room and no priority of their queue before they are due, however they come.
 
@@ -66,7 +66,7 @@ describe('A queue in which all priorities have items', () => {
     const { queues, queue, transact, scheduled } = await full()
     await queues.configure(queue, { capacity: null })
     const lanes = Array.from({ length: 999 }, (_, n) => ({ text: '0', priority: n + 1 }))
-    await push(queues, queue, lanes)
+    await pushWide(queues, queue, lanes)
     await expectCode(push(queues, queue, [{ text: '1', priority: 5_000 }]), 'TOO_MANY_PRIORITIES')
     await transact(later(1, 5_000))
     expect(await scheduled()).toBe(1)

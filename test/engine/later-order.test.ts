@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { PushItem } from '../../engine/queues.ts'
 import { openSimulated } from './stage.ts'
-import { bulky, drain, push, textsOf } from './traffic.ts'
+import { bulky, drain, push, pushWide, textsOf } from './traffic.ts'
 
 // Items that come due in one second join in the order in which they were scheduled for it, wherever they lie.
 
@@ -105,7 +105,7 @@ describe('While all priorities are in use', () => {
     for (const n of [0, 1]) await id(one(n))
     await seal()
     await id(one(2))
-    await push(queues, queue, lanes)
+    await pushWide(queues, queue, lanes)
     stage.clock.pass(200_000)
     await queues.returnExpiredLocks()
     expect((await stage.record(queue)).scheduled.entries).toHaveLength(3)
@@ -124,7 +124,7 @@ describe('While all priorities are in use', () => {
 
   it('rows of one second stay together, where the record keeps only some of them.', async () => {
     const { stage, queues, queue, atMs, id } = aQueue()
-    await push(queues, queue, lanes)
+    await pushWide(queues, queue, lanes)
     const texts: string[] = []
     while ((await stage.record(queue)).scheduled.seals < 2) {
       const text = `${texts.length}`

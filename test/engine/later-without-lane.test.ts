@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { isSomethingJoinable } from '../../engine/core/plan-join.ts'
 import type { PushItem, Queues } from '../../engine/queues.ts'
 import { openSimulated } from './stage.ts'
-import { bulky, drain, push, textsOf } from './traffic.ts'
+import { bulky, drain, push, pushWide, textsOf } from './traffic.ts'
 
 // Items for later whose priority can have no lane when they are due, because a thousand others have items in them.
 
@@ -15,7 +15,7 @@ async function crowded(soon: readonly PushItem[]): Promise<{ stage: Stage; queue
   const stage = openSimulated()
   const queue = stage.queue()
   for (const item of soon) await push(stage.engine(), queue, [item])
-  await push(stage.engine(), queue, lanesOf(LANES))
+  await pushWide(stage.engine(), queue, lanesOf(LANES))
   return { stage, queue }
 }
 
@@ -144,7 +144,7 @@ describe('An item for later that can have no lane', () => {
     const [queues, queue] = [stage.engine(), stage.queue()]
     const second = Array.from({ length: 60 }, (_, n) => alone(n, 50, 8))
     await push(queues, queue, second)
-    await push(queues, queue, lanesOf(LANES - 2))
+    await pushWide(queues, queue, lanesOf(LANES - 2))
     stage.clock.pass(100_000)
     await stage.engine().returnExpiredLocks()
     expect(await queues.inspect(queue)).toMatchObject({ count: LANES, scheduledCount: 58 })

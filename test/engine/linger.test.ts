@@ -37,6 +37,18 @@ describe('In an engine that lingers', () => {
     expect(many.ids.map((id) => stored.get(id))).toEqual(['"b"', '"c"'])
   })
 
+  test('pushes to more priorities than go together are several appends', async () => {
+    const { stage, queues, queue } = lingering()
+    await queues.push(queue, item('first'))
+    const before = (await stage.record(queue)).appends
+    const wide = (from: number) => ({
+      items: Array.from({ length: 30 }, (_, n) => ({ text: '1', priority: from + n })),
+    })
+    await Promise.all([0, 30, 60].map((from) => queues.push(queue, wide(from))))
+    expect((await stage.record(queue)).appends).toBe(before + 3)
+    expect(await drain(stage.engine(), queue)).toHaveLength(91)
+  })
+
   test('a call that is invalid is refused before it joins, and the others are pushed', async () => {
     const { queues, queue, left } = lingering()
     const answers = await Promise.allSettled([

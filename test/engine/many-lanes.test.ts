@@ -2,7 +2,16 @@ import { describe, expect, it } from 'vitest'
 import { LANES_MAX } from '../../engine/core/limits.ts'
 import type { Queues } from '../../engine/queues.ts'
 import { onSimulated, openSimulated, type Stage } from './stage.ts'
-import { drain, expectCode, type Locked, lockItems, popItems, push, textsOf } from './traffic.ts'
+import {
+  drain,
+  expectCode,
+  type Locked,
+  lockItems,
+  popItems,
+  push,
+  pushWide,
+  textsOf,
+} from './traffic.ts'
 
 /** As wide as a queue may be: no write may need a longer expression than DynamoDB takes. */
 
@@ -13,16 +22,13 @@ async function wideQueue(
 ): Promise<{ queues: Queues; queue: string }> {
   const [queues, queue] = [stage.engine(), stage.queue()]
   for (let round = 0; round < eachLane; round += 1) {
-    for (let from = 0; from < lanes; from += 50) {
-      const items = Array.from({ length: Math.min(50, lanes - from) }, (_, index) => ({
-        text: String(from + index),
-        priority: from + index,
-      }))
-      await push(queues, queue, items)
-    }
+    await pushWide(queues, queue, toLanes(lanes))
   }
   return { queues, queue }
 }
+
+const toLanes = (count: number, from = 0) =>
+  numbers(count, from).map((text) => ({ text, priority: Number(text) }))
 
 const lockMany = async (queues: Queues, queue: string, locks: number, count = 100) => {
   const taken: Locked[] = []
@@ -82,17 +88,13 @@ describe('A queue with 1,000 priorities in use', () => {
     const stage = openSimulated()
     const { queues, queue } = await wideQueue(stage, LANES_MAX)
     expect(await drain(queues, queue)).toHaveLength(LANES_MAX)
-    for (let from = 5_000; from < 6_000; from += 50) {
-      const items = numbers(50, from).map((text) => ({ text, priority: Number(text) }))
-      await push(queues, queue, items)
-    }
+    await pushWide(queues, queue, toLanes(LANES_MAX, 5_000))
     expect(textsOf(await drain(stage.engine(), queue))).toEqual(numbers(LANES_MAX, 5_000))
   })
 
-  it('does not let the next push wait for seconds after a bulk push to all of them.', async () => {
+  it('does not let the next push wait for seconds after bulk pushes to all of them.', async () => {
     const { stage, queue, queues } = onSimulated()
-    const items = numbers(1_000).map((text) => ({ text, priority: Number(text) }))
-    await push(queues, queue, items)
+    await pushWide(queues, queue, toLanes(LANES_MAX))
     const beforeMs = stage.clock.nowMs()
     await push(queues, queue, [{ text: '"next"' }])
     expect(stage.clock.nowMs() - beforeMs).toBeLessThan(2_000)
@@ -178,25 +180,31 @@ it('A loop of pops of 100 lanes each, in one call with the acknowledge, drains 1
 })
 
 it.each([
-  [0, 60],
-  [0, 61],
-  [0, 120],
-  [60, 60],
+  [0, 100],
   [30, 90],
-  [120, 120],
-  [500, 500],
+  [100, 100],
+  [500, 100],
 ])(
-  'With %i lanes there, a push to %i lanes passes, with a key and without.',
+  'With %i lanes there, a push to %i lanes is one append, with a key and without.',
   async (there, lanes) => {
     const stage = openSimulated()
     const { queues, queue } = await wideQueue(stage, there)
-    const items = numbers(lanes).map((text) => ({ text, priority: Number(text) }))
+    const items = toLanes(lanes)
     await push(queues, queue, items)
     await queues.push(queue, { items, idempotencyKey: 'one' })
     await stage.engine().push(queue, { items, idempotencyKey: 'two' })
+    expect((await stage.record(queue)).appends).toBe(Math.ceil(there / 100) + 3)
     expect(await drain(stage.engine(), queue)).toHaveLength(there + 3 * lanes)
   },
 )
+
+it('A push to more than 100 priorities is refused, and brings nothing.', async () => {
+  const { queues, queue } = onSimulated()
+  const refusal = { code: 'INVALID_PRIORITY', field: 'items' }
+  await expect(push(queues, queue, toLanes(101))).rejects.toMatchObject(refusal)
+  const more = [...toLanes(100), ...toLanes(100)]
+  expect((await queues.push(queue, { items: more })).ids).toHaveLength(200)
+})
 
 it('A purge of 100 lanes that all have holes and returned items is one write.', async () => {
   const stage = openSimulated()

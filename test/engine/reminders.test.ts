@@ -114,7 +114,7 @@ describe('Items that nobody takes', () => {
         push(
           queues,
           'orders',
-          Array.from({ length: 200 }, (_, priority) => ({ text: '0', priority })),
+          Array.from({ length: 100 }, (_, priority) => ({ text: '0', priority })),
         ),
     ],
   ])(

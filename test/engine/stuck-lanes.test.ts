@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { IN_FLIGHT_MAX, LANES_MAX } from '../../engine/core/limits.ts'
 import type { PushItem } from '../../engine/queues.ts'
 import { onSimulated, openSimulated } from './stage.ts'
-import { drain, expectCode, lockItems, named, push, textsOf, tidy } from './traffic.ts'
+import { drain, expectCode, lockItems, named, push, pushWide, textsOf, tidy } from './traffic.ts'
 import type { Steering } from './wire.ts'
 
 // A priority whose items cannot move to the other queue must not keep those of all others.
@@ -18,7 +18,7 @@ const onePerLane = Array.from({ length: LANES_MAX }, (_, priority) => ({
 
 async function queueWithFullDeadLetters() {
   const { stage, queues } = onSimulated()
-  await push(queues, DEAD, onePerLane)
+  await pushWide(queues, DEAD, onePerLane)
   const bury = async (priority: number, count = 1, reason = 'broken') => {
     await push(queues, QUEUE, named(`p${priority}-`, count, priority))
     const { lock } = await lockItems(queues, QUEUE, { count })
@@ -246,38 +246,6 @@ describe('If S3 is out of reach', () => {
   })
 })
 
-describe('A push to more priorities than one expression names', () => {
-  const wide = Array.from({ length: 60 }, (_, n) => ({ text: '1', priority: LANES_MAX + n }))
-
-  it('is not refused for priorities that are remembered, and gone since.', async () => {
-    const stage = openSimulated()
-    const [queues, operator] = [stage.engine(), stage.engine()]
-    await push(queues, QUEUE, onePerLane)
-    await operator.purge(QUEUE)
-    await tidy(operator, QUEUE)
-    await push(queues, QUEUE, wide)
-    expect(await operator.inspect(QUEUE, { consistent: true })).toMatchObject({ count: 60 })
-  })
-
-  it('is not refused for items that are remembered, and gone since.', async () => {
-    const stage = openSimulated()
-    const [queues, operator] = [stage.engine(), stage.engine()]
-    await operator.configure(QUEUE, { capacity: 60 })
-    await push(queues, QUEUE, wide)
-    await operator.purge(QUEUE)
-    await push(queues, QUEUE, wide)
-    expect(await operator.inspect(QUEUE, { consistent: true })).toMatchObject({ count: 60 })
-  })
-
-  it('is refused if they are still there.', async () => {
-    const queues = openSimulated().engine()
-    await push(queues, QUEUE, onePerLane)
-    await expectCode(push(queues, QUEUE, wide), 'TOO_MANY_PRIORITIES')
-    await queues.configure(QUEUE, { capacity: LANES_MAX })
-    await expectCode(push(queues, QUEUE, wide), 'QUEUE_FULL')
-  })
-})
-
 it('A redrive moves what it can, and names the priority that it cannot move.', async () => {
   const { stage, queues } = onSimulated()
   // The best priority is the one that is in the way.
@@ -291,7 +259,7 @@ it('A redrive moves what it can, and names the priority that it cannot move.', a
   stage.clock.pass(3_600_000)
   await queues.housekeep(QUEUE)
   await queues.returnExpiredLocks()
-  await push(queues, QUEUE, others)
+  await pushWide(queues, QUEUE, others)
   const redriven = queues.redrive(DEAD)
   await expectCode(redriven, 'TOO_MANY_PRIORITIES')
   await expect(redriven).rejects.toMatchObject({ outcome: 'unknown' })

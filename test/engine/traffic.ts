@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import type { PopOutcome, PoppedItem, PopRequest, PushItem, Queues } from '../../engine/queues.ts'
+import { PRIORITIES_PER_PUSH_MAX } from '../../shared/bounds.ts'
 import { type ErrorCode, QueueError } from '../../shared/errors.ts'
 
 /** What tests push, pop and expect over and over. */
@@ -26,6 +27,17 @@ export function bulky(name: string, bytes: number): string {
 
 export const push = (queues: Queues, queue: string, items: readonly PushItem[]) =>
   queues.push(queue, { items })
+
+/** As few pushes as can bring items of so many priorities. */
+export async function pushWide(
+  queues: Queues,
+  queue: string,
+  items: readonly PushItem[],
+): Promise<void> {
+  for (let at = 0; at < items.length; at += PRIORITIES_PER_PUSH_MAX) {
+    await push(queues, queue, items.slice(at, at + PRIORITIES_PER_PUSH_MAX))
+  }
+}
 
 /** One call an item, so that they come to lie in the tail and its chunks. */
 export async function pushOneByOne(

@@ -238,7 +238,7 @@ describe('A transaction of the caller’s', () => {
     const [queues, queue] = [stage.engine(), stage.queue()]
     const send: Send = async () => expect.unreachable()
     await expect(queues.transact(queue, [], send)).rejects.toMatchObject({ code: 'INVALID_ITEM' })
-    const many = Array.from({ length: 41 }, (_, priority) => ({ text: '1', priority }))
+    const many = Array.from({ length: 101 }, (_, priority) => ({ text: '1', priority }))
     await expect(queues.transact(queue, many, send)).rejects.toMatchObject({
       code: 'INVALID_PRIORITY',
     })

@@ -10,13 +10,7 @@ import {
   tailBytesAllowed,
 } from '../../../engine/core/append.ts'
 import { encodeReference } from '../../../engine/core/item.ts'
-import {
-  LANES_MAX,
-  LANES_PER_APPEND,
-  ROOMY_TAIL,
-  TAIL_SOFT_BYTES,
-  TIGHT_TAIL,
-} from '../../../engine/core/limits.ts'
+import { LANES_MAX, ROOMY_TAIL, TAIL_SOFT_BYTES, TIGHT_TAIL } from '../../../engine/core/limits.ts'
 import { aLane, anEntry, aRecord, tailOf } from './a-record.ts'
 
 const reference = encodeReference({
@@ -58,12 +52,6 @@ describe('What stands in the way of an append is', () => {
     ['too many lanes', 'too-many-lanes', to(LANES_MAX), aRecord(lanes(LANES_MAX))],
     ['nothing for a lane among many', 'none', to(LANES_MAX - 1), aRecord(lanes(LANES_MAX))],
     ['a full tail', 'tail-full', to(0), full],
-    [
-      'more lanes than it can name',
-      'too-wide',
-      to(...Array.from({ length: LANES_PER_APPEND + 1 }, (_, p) => p)),
-      aRecord(lanes(LANES_PER_APPEND + 1)),
-    ],
     ['nothing where it brings nothing', 'none', appendOf(new Map([[0, []]])), { ...full, room: 0 }],
   ]
   it.each(cases)('%s: %s.', (_, kind, append, record) => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { scheduleBody } from '../../../lambdas/http/bodies.ts'
 import { onSimulated } from '../stage.ts'
-import { drain, named, popItems, push } from '../traffic.ts'
+import { drain, named, popItems, push, pushWide } from '../traffic.ts'
 
 // An occurrence that cannot be pushed when it is due.
 
@@ -73,11 +73,8 @@ describe('An occurrence that a full queue keeps waiting', () => {
 describe('An occurrence that its queue refuses', () => {
   it('waits and says why; it holds up no other and counts as no lag of locks.', async () => {
     const { stage, queues } = scene()
-    for (const first of [0, 500]) {
-      await queues.push(QUEUE, {
-        items: Array.from({ length: 500 }, (_, n) => ({ text: '1', priority: first + n })),
-      })
-    }
+    const others = Array.from({ length: 1_000 }, (_, n) => ({ text: '1', priority: n }))
+    await pushWide(queues, QUEUE, others)
     const { nextMs } = await queues.putSchedule(QUEUE, NAME, {
       everySeconds: 3_600,
       text: '"last"',

@@ -2,21 +2,16 @@ import { describe, expect, it } from 'vitest'
 import { appendOf, withGuards } from '../../../engine/core/append.ts'
 import { hashOf } from '../../../engine/core/keys.ts'
 import {
-  KEYS_PER_APPEND,
   LANES_MAX,
-  LANES_PER_APPEND,
   NOTE_MARKS_KEPT,
+  PRIORITIES_PER_PUSH_MAX,
   PRIORITY_MAX,
   ROOMY_TAIL,
 } from '../../../engine/core/limits.ts'
 import { newLane } from '../../../engine/core/record.ts'
 import { markOf } from '../../../engine/core/repeated-pushes.ts'
 import { decodeRecord } from '../../../engine/core/stored-record.ts'
-import {
-  appendUpdate,
-  newRecord,
-  wideAppendUpdate,
-} from '../../../engine/requests/append-update.ts'
+import { appendUpdate, newRecord } from '../../../engine/requests/append-update.ts'
 import { aLane, anEntry, aRecord, later, nowMs, tailOf } from '../core/a-record.ts'
 import { applied, expectPlaceholdersUsed, expectWithinLimits, storedOf } from './an-update.ts'
 
@@ -69,7 +64,7 @@ describe('An append', () => {
   })
 
   it('stays within the limits with as many lanes as it may name.', () => {
-    const many = toAll(LANES_PER_APPEND)
+    const many = toAll(PRIORITIES_PER_PUSH_MAX)
     const newLanes = new Map(
       [...many.lanes].map(([p, tail]) => [
         p,
@@ -85,25 +80,26 @@ describe('An append', () => {
 })
 
 describe('An append of pushes with keys', () => {
-  const hashes = Array.from({ length: KEYS_PER_APPEND }, (_, n) => hashOf('queue', `${n}`))
-  const notes = new Map(hashes.map((hash) => [hash, 'a note']))
   const sequence = { first: '1'.padStart(40, '0'), last: '9'.padStart(40, '0') }
-  it.each([
-    ['no key has left', ''],
-    ['a key with the same mark has left', markOf(hashes[3] as string).repeat(NOTE_MARKS_KEPT)],
-  ])(
-    'stays within the limits with as many lanes and keys as it may have, where %s.',
-    (_, marks) => {
-      const record = aRecord(lanes(LANES_PER_APPEND), { moved: { forgotten: 1_000_000, marks } })
-      const append = withGuards(toAll(LANES_PER_APPEND), notes, sequence)
-      const built = appendUpdate(append, ROOMY_TAIL, { newBy: record, remindAtMs: nowMs })
-      expectWithinLimits(built)
-      expectPlaceholdersUsed(built)
-      const after = decodeRecord(applied(storedOf(record), built))
-      expect(after).toMatchObject({ notes, sequence: sequence.last })
-      expect(() => applied(storedOf(after), built)).toThrow('conditional')
-    },
-  )
+  const cases: readonly [string, { lanes: number; keys: number; isMarked: boolean }][] = [
+    ['one key and as many lanes as a push may have', { lanes: 100, keys: 1, isMarked: false }],
+    ['the same, where its mark has left', { lanes: 100, keys: 1, isMarked: true }],
+    ['as many keys and lanes as go together', { lanes: 40, keys: 25, isMarked: false }],
+    ['the same, where the mark of one has left', { lanes: 40, keys: 25, isMarked: true }],
+  ]
+  it.each(cases)('stays within the limits with %s.', (_, { lanes: count, keys, isMarked }) => {
+    const hashes = Array.from({ length: keys }, (_, n) => hashOf('queue', `${n}`))
+    const notes = new Map(hashes.map((hash) => [hash, 'a note']))
+    const marks = isMarked ? markOf(hashes.at(-1) as string).repeat(NOTE_MARKS_KEPT) : ''
+    const record = aRecord(lanes(count), { moved: { forgotten: 1_000_000, marks } })
+    const append = withGuards(toAll(count), notes, sequence)
+    const built = appendUpdate(append, ROOMY_TAIL, { newBy: record, remindAtMs: nowMs })
+    expectWithinLimits(built)
+    expectPlaceholdersUsed(built)
+    const after = decodeRecord(applied(storedOf(record), built))
+    expect(after).toMatchObject({ notes, sequence: sequence.last })
+    expect(() => applied(storedOf(after), built)).toThrow('conditional')
+  })
 })
 
 describe('The timer of what waits', () => {
@@ -128,38 +124,6 @@ describe('The timer of what waits', () => {
       expect(update.UpdateExpression).not.toContain('checkAt')
     }
   })
-})
-
-describe('An append to more lanes than it can name', () => {
-  const record = aRecord(lanes(70), { lanesMade: 70 })
-  const append = appendOf(new Map([...toAll(70).lanes, [3, [anEntry('"new"')]]]))
-  const built = wideAppendUpdate(
-    append,
-    record,
-    new Map([
-      [3, newLane({ priority: 3, epoch: 'epoch_03', segmentSize: 50 }, [anEntry('"new"')])],
-    ]),
-    { remindAtMs: later(300_000) },
-  )
-
-  it('puts them all, and loses nothing of what was in them.', () => {
-    expectWithinLimits(built)
-    const after = decodeRecord(applied(storedOf(record), built))
-    expect(after.lanes.size).toBe(71)
-    for (const [priority, lane] of record.lanes) {
-      expect(after.lanes.get(priority)?.tail).toEqual([...lane.tail, anEntry()])
-    }
-    expect(after.tailBytes).toBe(record.tailBytes + append.bytes)
-    expect(after.version).toBe(record.version)
-  })
-
-  it.each(['v', 'a', 'c', 'n', 'born'] as const)(
-    'fails when "%s" is not as it was seen.',
-    (name) => {
-      const stored = { ...storedOf(record), [name]: name === 'born' ? 'other_00' : 999 }
-      expect(() => applied(stored, built)).toThrow('conditional')
-    },
-  )
 })
 
 it('A queue’s first record is decoded to what was pushed.', () => {

@@ -4,7 +4,6 @@ const claim = 'engine/core/plan-pop.ts'
 const limits = 'engine/core/limits.ts'
 const settling = 'engine/core/settling.ts'
 const settlingTest = 'test/engine/core/settling.test.ts'
-const append = 'engine/verbs/send-append.ts'
 const lanes = 'engine/storing/make-lanes.ts'
 const largeAnswersTest = 'test/engine/large-answers.test.ts'
 const stuckLanesTest = 'test/engine/stuck-lanes.test.ts'
@@ -74,6 +73,12 @@ export const limitMutants: readonly Mutant[] = [
   mutant('slow-answers-are-no-wait', '0008: a request that transactions refuse is given up in time',
     ['aws/dynamo.ts', 'Math.max(0, Math.min(ANSWER_COUNTS_MS_MAX, tookMs))', '0 * tookMs'],
     test('test/foundation/dynamo.test.ts', 'slow answers')),
+  mutant('push-to-any-number-of-priorities', 'expressions ≤ 4 KB',
+    ['engine/core/check-requests.ts', 'if (items.length > PRIORITIES_PER_PUSH_MAX) checkPriorities(items)', ''],
+    test('test/engine/many-lanes.test.ts', 'is refused, and brings nothing')),
+  mutant('group-of-pushes-to-any-number-of-priorities', 'expressions ≤ 4 KB',
+    ['engine/verbs/push-calls.ts', 'lanes.size <= LANES_PER_GROUP &&', ''],
+    test('test/engine/linger.test.ts', 'priorities')),
   mutant('room-not-made-by-moving-the-dead', 'a push finds room where lanes hold only the dead',
     ['engine/verbs/send-append.ts', 'makeRoomForLanes(engine, record, buryDead)',
      'makeRoomForLanes(engine, record)'],
@@ -81,11 +86,6 @@ export const limitMutants: readonly Mutant[] = [
   mutant('lane-refused-from-memory', 'rule 7: a refusal needs a strong read',
     [lanes, 'if (isTooMany && !isCurrent) return look', 'void isCurrent'],
     test(stuckLanesTest, 'emptied by somebody else')),
-  mutant('wide-push-refused-from-memory', 'rule 7: a refusal needs a strong read',
-    [append,
-     'return isCurrent ? act(() => clearTheWay(appending, record)) : look',
-     'return act(() => clearTheWay(appending, record))'],
-    test(stuckLanesTest, 'gone since')),
   mutant('room-for-lanes-made-by-others-not-seen', 'rule 7: a refusal needs a strong read',
     [lanes, '(left?.lanes.size ?? 0) < record.lanes.size', '(left?.lanes.size ?? 0) < 0'],
     test(stuckLanesTest, 'drops its lanes first')),
