@@ -9,33 +9,14 @@ import {
   type Requests,
   refusingUnknown,
 } from '../shared/options.ts'
-import type { PopRequest, PushRequest } from './core/check-requests.ts'
 import {
   IDEMPOTENCY_TTL_SECONDS_MAX,
   IDEMPOTENCY_TTL_SECONDS_MIN,
   REMIND_AFTER_SECONDS_MAX,
   REMIND_AFTER_SECONDS_MIN,
 } from './core/limits.ts'
-import type { ScheduleInput } from './core/schedule.ts'
 import type { QueuesOptions } from './create-engine.ts'
-import type {
-  BrowseRequest,
-  InspectRequest,
-  ListRequest,
-  MoveRequest,
-  PurgeRequest,
-  RedriveRequest,
-  ReleaseRequest,
-  ScheduledRequest,
-  SettleRequest,
-} from './item-verbs.ts'
 import { createQueues as createTrustingQueues, type Queues } from './queues.ts'
-import type {
-  AnnounceRequest,
-  HousekeepRequest,
-  SweepRequest,
-  WakeRequest,
-} from './upkeep-verbs.ts'
 
 type Given<Verb extends keyof Queues, At extends number> = Names<
   NonNullable<Parameters<Queues[Verb]>[At]>
@@ -58,8 +39,8 @@ const optionNames: Names<QueuesOptions> = {
   onSegmentMoved: 0,
 }
 
-const push: Names<PushRequest> = { items: 0, idempotencyKey: 0, receivedMs: 0 }
-const pop: Names<PopRequest> = {
+const push: Given<'push', 1> = { items: 0, idempotencyKey: 0, receivedMs: 0 }
+const pop: Given<'pop', 1> = {
   count: 0,
   requireAck: 0,
   ttlSeconds: 0,
@@ -71,19 +52,19 @@ const pop: Names<PopRequest> = {
   signal: 0,
   receivedMs: 0,
 }
-const settle: Names<SettleRequest> = { lockId: 0, ids: 0 }
+const settle: Given<'acknowledge', 1> = { lockId: 0, ids: 0 }
 const extend: Given<'extend', 1> = { lockId: 0, ttlSeconds: 0 }
-const release: Names<ReleaseRequest> = { ...settle, delaySeconds: 0, overtake: 0 }
+const release: Given<'release', 1> = { ...settle, delaySeconds: 0, overtake: 0 }
 const deadLetter: Given<'deadLetter', 1> = { ...settle, reason: 0 }
-const inspect: Names<InspectRequest> = { consistent: 0, oldest: 0 }
-const browse: Names<BrowseRequest> = { priority: 0, limit: 0, cursor: 0, from: 0, order: 0 }
-const page: Names<ListRequest> = { prefix: 0, ids: 0, detail: 0, limit: 0, cursor: 0 }
-const scheduled: Names<ScheduledRequest> = { limit: 0, cursor: 0, fromMs: 0, toMs: 0 }
-const move: Names<MoveRequest> = { ids: 0, priority: 0, queue: 0, deliverAtMs: 0 }
-const purge: Names<PurgeRequest> = { priority: 0, ids: 0 }
-const redrive: Names<RedriveRequest> = { limit: 0, ids: 0 }
+const inspect: Given<'inspect', 1> = { consistent: 0, oldest: 0 }
+const browse: Given<'browse', 1> = { priority: 0, limit: 0, cursor: 0, from: 0, order: 0 }
+const page: Given<'list', 0> = { prefix: 0, ids: 0, detail: 0, limit: 0, cursor: 0 }
+const scheduled: Given<'scheduled', 1> = { limit: 0, cursor: 0, fromMs: 0, toMs: 0 }
+const move: Given<'move', 1> = { ids: 0, priority: 0, queue: 0, deliverAtMs: 0 }
+const purge: Given<'purge', 1> = { priority: 0, ids: 0 }
+const redrive: Given<'redrive', 1> = { limit: 0, ids: 0 }
 const match: Given<'configure', 2> = { ifMatch: 0 }
-const schedule: Names<ScheduleInput> = {
+const schedule: Given<'putSchedule', 2> = {
   cron: 0,
   timeZone: 0,
   everySeconds: 0,
@@ -95,16 +76,21 @@ const schedule: Names<ScheduleInput> = {
 }
 const deadline: Given<'startTimers', 0> = { deadlineMs: 0 }
 const apply: Given<'apply', 2> = { ...deadline, giveUp: 0 }
-const sweep: Names<SweepRequest> = {
+const sweep: Given<'returnExpiredLocks', 0> = {
   ...deadline,
   queuesMax: 0,
   tidyUntilMs: 0,
   shards: 0,
   onNext: 0,
 }
-const wake: Names<WakeRequest> = { ...deadline, untilMs: 0, takesOver: 0 }
-const announce: Names<AnnounceRequest> = { ...deadline, consumersAreGone: 0, prefix: 0, cursor: 0 }
-const housekeep: Names<HousekeepRequest> = { leaveStuck: 0 }
+const wake: Given<'wake', 0> = { ...deadline, untilMs: 0, takesOver: 0 }
+const announce: Given<'announceWaiting', 0> = {
+  ...deadline,
+  consumersAreGone: 0,
+  prefix: 0,
+  cursor: 0,
+}
+const housekeep: Given<'housekeep', 1> = { leaveStuck: 0 }
 
 const needed = { isNeeded: true } as const
 const list = { is: 'a list' } as const

@@ -6,6 +6,7 @@
 //   served            the function, and what its caller must be allowed to do         gateway, functions
 //   afterLostAnswer   may the client send it again?                                   client
 //   has               what the client reads of the answer                             client
+//   loaded            with the engine, or by the first call                           engine
 
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
@@ -194,3 +195,48 @@ export const has: Readonly<Record<Verb, readonly string[]>> = {
   configureRatePatterns: ['patterns'],
   health: ['status'],
 }
+
+/**
+ * Of the engine's verbs, those of the API and those that only our own functions call: a push or a pop loads no code at
+ * its start that it never uses.
+ */
+export const loaded = {
+  push: 'at start',
+  flush: 'at start',
+  pushTransactItem: 'by first call',
+  transact: 'by first call',
+  pop: 'at start',
+  acknowledge: 'at start',
+  acknowledgeMany: 'at start',
+  extend: 'at start',
+  release: 'at start',
+  deadLetter: 'at start',
+  inspect: 'by first call',
+  browse: 'by first call',
+  scheduled: 'by first call',
+  configuration: 'by first call',
+  configure: 'by first call',
+  unconfigure: 'by first call',
+  cancel: 'by first call',
+  move: 'by first call',
+  schedules: 'by first call',
+  schedule: 'by first call',
+  putSchedule: 'by first call',
+  deleteSchedule: 'by first call',
+  runSchedule: 'by first call',
+  pauseSchedule: 'by first call',
+  resumeSchedule: 'by first call',
+  deploySchedules: 'by first call',
+  purge: 'by first call',
+  redrive: 'by first call',
+  list: 'by first call',
+  patterns: 'by first call',
+  configurePatterns: 'by first call',
+  deployPatterns: 'by first call',
+  apply: 'by first call',
+  housekeep: 'at start',
+  returnExpiredLocks: 'by first call',
+  wake: 'by first call',
+  announceWaiting: 'by first call',
+  startTimers: 'by first call',
+} as const
