@@ -12,17 +12,15 @@ import type {
 } from './queue.ts'
 import type { QueuePattern, QueuePatternVerbs } from './queue-calls.ts'
 import type { DecideOptions, RateLimit, RatePatternVerbs, WaitOptions } from './rate.ts'
+import { optionsOf, tabledRules } from './tabled-calls.ts'
 
-type First<Verb extends keyof Queue> = Names<NonNullable<Parameters<Queue[Verb] & Call>[0]>>
-type Second<Verb extends keyof Queue> = Names<NonNullable<Parameters<Queue[Verb] & Call>[1]>>
 // biome-ignore lint/suspicious/noExplicitAny: a call may take any parameters.
 type Call = (...given: any) => unknown
+type First<Verb extends keyof Queue> = Names<NonNullable<Parameters<Queue[Verb] & Call>[0]>>
+type Second<Verb extends keyof Queue> = Names<NonNullable<Parameters<Queue[Verb] & Call>[1]>>
 
 export const call: Names<CallOptions> = { signal: 0 }
 const key = { idempotent: 0, idempotencyKey: 0, ...call } as const
-const settle: Second<'acknowledge'> = { ids: 0, ...call }
-const release: Second<'release'> = { delaySeconds: 0, overtake: 0, ...settle }
-
 const match: Names<MatchOptions> = { ifMatch: 0, ...call }
 const schedule: Names<ScheduleInput<unknown>> = {
   item: 0,
@@ -46,24 +44,13 @@ const item: Names<ItemOptions> = {
 const pushItem: Names<PushItem<unknown>> = { item: 0, ...item }
 const push: Second<'push'> = { ...item, ...pushMany }
 const pop: First<'pop'> = {
-  count: 0,
-  requireAck: 0,
-  ttlSeconds: 0,
-  competing: 0,
-  waitSeconds: 0,
-  acknowledge: 0,
+  ...optionsOf('pop'),
   waitForLockMs: 0,
   hurry: 0,
   ...key,
 }
 const pattern: Names<QueuePattern> = { prefix: 0, settings: 0 }
-const deadLetter: Second<'deadLetter'> = { reason: 0, ...settle }
-const inspect: First<'inspect'> = { consistent: 0, oldest: 0, ...call }
-export const peek: First<'peek'> = { priority: 0, limit: 0, cursor: 0, from: 0, order: 0, ...call }
-const move: Second<'move'> = { priority: 0, queue: 0, deliverAt: 0, ...call }
-const purge: First<'purge'> = { priority: 0, ids: 0, ...call }
-const redrive: First<'redrive'> = { limit: 0, ids: 0, ...call }
-const scheduled: First<'scheduled'> = { limit: 0, cursor: 0, from: 0, to: 0, ...call }
+export const peek = optionsOf('browse')
 
 export const optional = (at: number, names: Readonly<Record<string, 0>>) => [{ at, names }] as const
 const needed = { isNeeded: true } as const
@@ -78,21 +65,8 @@ export const queueRules: Requests<Queue> = {
   push: optional(1, push),
   pushMany: [{ at: 0, called: 'items', ...list, each: pushItem }, ...optional(1, pushMany)],
   pop: optional(0, pop),
-  acknowledge: optional(1, settle),
-  acknowledgeMany: optional(1, call),
-  extend: optional(2, call),
-  release: optional(1, release),
-  deadLetter: optional(1, deadLetter),
-  inspect: optional(0, inspect),
-  peek: optional(0, peek),
-  scheduled: optional(0, scheduled),
-  configuration: optional(0, call),
   configure,
-  unconfigure: optional(0, match),
-  cancel: optional(1, call),
-  move: [{ at: 1, names: move, ...needed }],
-  purge: optional(0, purge),
-  redrive: optional(0, redrive),
+  ...tabledRules,
 }
 export const scheduleRules: Requests<Schedules<unknown>> = {
   list: optional(0, call),

@@ -1,43 +1,24 @@
-// The verbs of a queue as HTTP calls, but for pushes (`pushing.ts`); and the settings of prefixes, which apply to
+// The verbs of a queue as HTTP calls: pops, settings, and those of `tabled-calls.ts`; not pushes (`pushing.ts`). And the settings of prefixes, which apply to
 // queues without their own.
 
 import { ID_RULE } from '../shared/bounds.ts'
-import type { Verb } from '../shared/verbs.ts'
-import { camelCased, present, snakeCased } from '../shared/wire.ts'
+import { present, snakeCased } from '../shared/wire.ts'
 import type {
-  AcknowledgeAnswer,
-  BrowseAnswer,
-  CancelAnswer,
-  ConfigurationAnswer,
   ConfigureAnswer,
   ConfigureQueuePatternsAnswer,
-  DeadLetterAnswer,
-  ExtendLockAnswer,
-  InspectAnswer,
-  MoveAnswer,
   PopAnswer,
-  PurgeAnswer,
   QueuePatternsAnswer,
-  RedriveAnswer,
-  ReleaseAnswer,
-  ScheduledAnswer,
-  UnconfigureAnswer,
 } from './api-types.ts'
 import { isQueueLocked, PushPopError } from './errors.ts'
-import { secondsOf } from './json.ts'
 import type { CallOptions, KeyOptions, MatchOptions, Queue } from './queue.ts'
-import { type Answered, type Call, interrupted, type Send } from './transport.ts'
+import { tabledCalls } from './tabled-calls.ts'
+import { type Answered, type Call, interrupted, matchOf, type Send } from './transport.ts'
 import {
   type ConfigurationChange,
   configurationOf,
   configureBodyOf,
-  lockOf,
   type Popped,
-  pageOf,
   poppedOf,
-  resultsOf,
-  scheduledOf,
-  stateOf,
   type View,
   viewOf,
 } from './views.ts'
@@ -46,27 +27,23 @@ type Request = Omit<Call, 'verb' | 'at'>
 
 type Pushes = 'push' | 'pushMany'
 
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a table of verbs, a few lines each
 export function queueCalls<T>(
   send: Send,
   id: string,
 ): Omit<Queue<T>, 'consume' | 'items' | 'schedules' | Pushes> {
   const at = queueAt(id)
-  const ask = (verb: Verb, request: Request) => send({ verb, at, ...request })
-  const get = (verb: Verb, query: Call['query'] & {}, { signal }: CallOptions) =>
-    ask(verb, { query, signal })
-  const post = async <Body>(verb: Verb, fields: object, { signal }: CallOptions) =>
-    (await ask(verb, { body: JSON.stringify(fields), signal })).body as Body
-
   return {
     id,
+    ...tabledCalls<T>(send, at),
     async pop(options = {}) {
       const { count, requireAck, ttlSeconds, competing, acknowledge } = options
       const { waitForLockMs, waitSeconds, hurry } = options
       const key = keyOf(options)
       const once = async (wait_seconds: number | undefined, isFirst = true): Promise<Asked<T>> => {
         const settles = isFirst && acknowledge !== undefined
-        const { body, text, retryAfterMs } = await ask('pop', {
+        const { body, text, retryAfterMs } = await send({
+          verb: 'pop',
+          at,
           query: {
             count,
             require_ack: requireAck,
@@ -86,81 +63,14 @@ export function queueCalls<T>(
       if (waitSeconds === undefined) return (await once(undefined)).popped
       return waitForItems({ waitSeconds, signal: options.signal, hurry }, once)
     },
-    async acknowledge(lock_id, { ids, ...options } = {}) {
-      const body = await post<AcknowledgeAnswer>('acknowledge', { lock_id, ids }, options)
-      return { itemsAcknowledged: body.items_acknowledged }
-    },
-    async acknowledgeMany(lock_ids, options = {}) {
-      return resultsOf(await post('acknowledgeMany', { lock_ids }, options))
-    },
-    async extend(lock_id, ttl_seconds, options = {}) {
-      const request = { lock_id, ttl_seconds }
-      const body = await post<ExtendLockAnswer>('extend', request, options)
-      const { id: lockId, ...life } = lockOf(body)
-      return { lockId, ...life }
-    },
-    async release(lock_id, { ids, delaySeconds: delay_seconds, overtake, ...options } = {}) {
-      const request = { lock_id, ids, delay_seconds, overtake }
-      const body = await post<ReleaseAnswer>('release', request, options)
-      return { itemsReleased: body.items_released }
-    },
-    async deadLetter(lock_id, { ids, reason, ...options } = {}) {
-      const request = { lock_id, ids, reason }
-      const body = await post<DeadLetterAnswer>('deadLetter', request, options)
-      return {
-        itemsDeadLettered: body.items_dead_lettered,
-        deadLetterQueue: body.dead_letter_queue,
-      }
-    },
-    async inspect({ consistent, oldest, ...options } = {}) {
-      const { body, etag } = await get('inspect', { consistent, oldest }, options)
-      return stateOf(body as InspectAnswer, etag)
-    },
-    async peek({ priority, limit, cursor, from, order, ...options } = {}) {
-      const query = { priority, limit, cursor, from, order }
-      const { body, text } = await get('browse', query, options)
-      return pageOf<T>(body as BrowseAnswer, text)
-    },
-    async scheduled({ limit, cursor, from, to, ...options } = {}) {
-      const second = (field: string, time: Date | number | undefined) => {
-        const seconds = secondsOf(field, time)
-        return seconds === undefined ? undefined : Math.round(seconds)
-      }
-      const query = { limit, cursor, from: second('from', from), to: second('to', to) }
-      const { body, text } = await get('scheduled', query, options)
-      return scheduledOf<T>(body as ScheduledAnswer, text)
-    },
-    async configuration(options = {}) {
-      const { body, etag } = await get('configuration', {}, options)
-      return configurationOf(body as ConfigurationAnswer, etag)
-    },
     async configure(change, options = {}) {
-      const { body, etag } = await ask('configure', {
+      const { body, etag } = await send({
+        verb: 'configure',
+        at,
         body: JSON.stringify(configureBodyOf(change)),
         ...matchOf(options),
       })
       return configurationOf(body as ConfigureAnswer, etag)
-    },
-    async unconfigure(options = {}) {
-      const { body, etag } = await ask('unconfigure', matchOf(options))
-      return configurationOf(body as UnconfigureAnswer, etag)
-    },
-    async cancel(ids, options = {}) {
-      return (await post<CancelAnswer>('cancel', { ids }, options)).results
-    },
-    async move(ids, { priority, queue, deliverAt, ...options }) {
-      const deliver_at = secondsOf('deliverAt', deliverAt)
-      const request = { ids, priority, queue, deliver_at }
-      const body = await post<MoveAnswer>('move', request, options)
-      return camelCased(body.results)
-    },
-    async purge({ priority, ids, ...options } = {}) {
-      const body = await post<PurgeAnswer>('purge', { priority, ids }, options)
-      return { itemsPurged: body.items_purged }
-    },
-    async redrive({ limit, ids, ...options } = {}) {
-      const body = await post<RedriveAnswer>('redrive', { limit, ids }, options)
-      return { itemsRedriven: body.items_redriven, itemsLeft: body.items_left }
     },
   }
 }
@@ -244,14 +154,6 @@ function keyOf({ idempotent, idempotencyKey, signal }: KeyOptions & CallOptions)
   return key === undefined
     ? { signal }
     : { signal, headers: { 'idempotency-key': key }, isRepeatable: true }
-}
-
-/** A revision makes a second copy of a change have no effect. */
-export function matchOf(options: MatchOptions): Request {
-  const { ifMatch, signal } = options
-  return ifMatch === undefined
-    ? { signal }
-    : { signal, headers: { 'if-match': ifMatch }, isRepeatable: true }
 }
 
 /** Does not use `crypto.randomUUID`, which pages have only under https. */

@@ -22,8 +22,8 @@ import type {
 } from './api-types.ts'
 import { PushPopError } from './errors.ts'
 import type { CallOptions, MatchOptions } from './queue.ts'
-import { isSegment, matchOf, patternBodies, shown } from './queue-calls.ts'
-import { type Answered, type Call, delay, type Send } from './transport.ts'
+import { isSegment, patternBodies, shown } from './queue-calls.ts'
+import { type Answered, type Call, delay, matchOf, type Send } from './transport.ts'
 import { ms, type View, viewOf } from './views.ts'
 
 /** By the service's clock. */

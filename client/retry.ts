@@ -71,8 +71,9 @@ const lists = /^(ids|items|details|results|priorities|patterns|schedules|queues|
 
 export function isAnswerTo(verb: Verb, body: object): boolean {
   // The inbox has taken the push; there are no ids yet.
-  if ('accepted' in body && has[verb][0] === 'ids') return 'message_id' in body
-  return has[verb].every((name) => {
+  const wanted: readonly string[] = has[verb]
+  if ('accepted' in body && wanted[0] === 'ids') return 'message_id' in body
+  return wanted.every((name) => {
     const value = (body as Readonly<Record<string, unknown>>)[name]
     return lists.test(name) ? Array.isArray(value) : value !== undefined
   })

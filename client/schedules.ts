@@ -11,8 +11,8 @@ import type {
 import { PushPopError } from './errors.ts'
 import { secondsOf, textOf } from './json.ts'
 import type { CallOptions, MatchOptions, Schedule, ScheduleInput, Schedules } from './queue.ts'
-import { isSegment, matchOf, shown } from './queue-calls.ts'
-import type { Answered, Call, Send } from './transport.ts'
+import { isSegment, shown } from './queue-calls.ts'
+import { type Answered, type Call, matchOf, type Send } from './transport.ts'
 import { viewOf } from './views.ts'
 
 /** The answers have the API's own names. The command line prints these. */

@@ -13,6 +13,7 @@ import { isUnsent, present } from '../shared/wire.ts'
 import type { ErrorBody } from './api-types.ts'
 import type { Authorise } from './auth.ts'
 import { type ErrorCode, fromErrorBody, isAtLimit, PushPopError } from './errors.ts'
+import type { MatchOptions } from './queue.ts'
 import {
   type Failure,
   isAnswerTo,
@@ -64,6 +65,14 @@ type Answer = {
 export type Answered<Body> = Answer & { readonly body: Body }
 
 export type Send = (call: Call) => Promise<Answer>
+
+/** A revision makes a second copy of a change have no effect. */
+export function matchOf(options: MatchOptions): Omit<Call, 'verb'> {
+  const { ifMatch, signal } = options
+  return ifMatch === undefined
+    ? { signal }
+    : { signal, headers: { 'if-match': ifMatch }, isRepeatable: true }
+}
 
 type Transport = {
   readonly base: URL

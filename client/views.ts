@@ -39,7 +39,8 @@ const times = {
   last_at: 'lastAtMs',
 } as const
 
-type Name<N> = N extends keyof typeof times ? (typeof times)[N] : CamelCase<N>
+/** A field's name, from the wire's. */
+export type Name<N> = N extends keyof typeof times ? (typeof times)[N] : CamelCase<N>
 
 export type View<T> = T extends readonly (infer E)[]
   ? readonly View<E>[]

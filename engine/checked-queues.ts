@@ -1,41 +1,24 @@
 // The engine for callers whom no compiler may have checked: it refuses options and requests with names that it does not
 // know. One that we passed over may be the one that keeps items: a pop whose `require_ack` we do not see is for good.
-// The names are in tables, and TypeScript checks that all of them are here, and nothing else.
+// The table of verbs has the names, and TypeScript checks that it has all of them, and nothing else.
 
 import {
   checkFields,
   checkIs,
   type Names,
-  type Requests,
+  type Rule,
   refusingUnknown,
+  type Same,
 } from '../shared/options.ts'
-import type { PopRequest, PushRequest } from './core/check-requests.ts'
+import { type Asked, asks, routes } from '../shared/verbs.ts'
 import {
   IDEMPOTENCY_TTL_SECONDS_MAX,
   IDEMPOTENCY_TTL_SECONDS_MIN,
   REMIND_AFTER_SECONDS_MAX,
   REMIND_AFTER_SECONDS_MIN,
 } from './core/limits.ts'
-import type { ScheduleInput } from './core/schedule.ts'
 import type { QueuesOptions } from './create-engine.ts'
-import type {
-  BrowseRequest,
-  InspectRequest,
-  ListRequest,
-  MoveRequest,
-  PurgeRequest,
-  RedriveRequest,
-  ReleaseRequest,
-  ScheduledRequest,
-  SettleRequest,
-} from './item-verbs.ts'
 import { createQueues as createTrustingQueues, type Queues } from './queues.ts'
-import type {
-  AnnounceRequest,
-  HousekeepRequest,
-  SweepRequest,
-  WakeRequest,
-} from './upkeep-verbs.ts'
 
 type Given<Verb extends keyof Queues, At extends number> = Names<
   NonNullable<Parameters<Queues[Verb]>[At]>
@@ -58,32 +41,68 @@ const optionNames: Names<QueuesOptions> = {
   onSegmentMoved: 0,
 }
 
-const push: Names<PushRequest> = { items: 0, idempotencyKey: 0, receivedMs: 0 }
-const pop: Names<PopRequest> = {
-  count: 0,
-  requireAck: 0,
-  ttlSeconds: 0,
-  competing: 0,
-  acknowledge: 0,
-  waitSeconds: 0,
-  idempotencyKey: 0,
-  forConsumer: 0,
-  signal: 0,
-  receivedMs: 0,
+type Path<V extends Asking> = (typeof routes)[V][1]
+/** Behind the queue, and a schedule's name. */
+type At<V extends Asking> =
+  Path<V> extends `${string}{${string}{${string}`
+    ? 2
+    : Path<V> extends `${string}{${string}`
+      ? 1
+      : 0
+
+type Asks = typeof asks
+type Asking = keyof Asks
+
+/** Of the engine alone: no caller of the API gives these. */
+const beside = { pop: { forConsumer: 0, signal: 0, receivedMs: 0 } } as const
+
+type Beside<V> = V extends keyof typeof beside ? keyof (typeof beside)[V] : never
+type NameOf<Name, Kind> = Kind extends 'time' | 'second' ? `${Name & string}Ms` : Name
+type Told<V extends Asking> =
+  | { [Name in keyof Asks[V]]: NameOf<Name, Asks[V][Name]> }[keyof Asks[V]]
+  | Beside<V>
+
+/** A verb of which the table and the engine say different things. */
+type Odd = {
+  [V in Asking]: Asks[V][keyof Asks[V]] extends 'itself'
+    ? never
+    : Same<Told<V>, keyof NonNullable<Parameters<Queues[V]>[At<V>]>> extends true
+      ? never
+      : V
+}[Asking]
+/** There is none, or this is a type error that names it. */
+const odd: Record<Odd, never> = {}
+
+const needed = { isNeeded: true } as const
+const list = { is: 'a list' } as const
+
+/** What the table says of a verb. */
+function rulesOf(verb: Asking): readonly Rule[] {
+  const fields = Object.entries<Asked>(asks[verb])
+  if (fields.length === 0) return []
+  const at = routes[verb][1].split('{').length - 1
+  const alone = fields.find(([, kind]) => kind === 'itself')
+  if (alone !== undefined) return [{ at, called: alone[0], ...list, ...needed }]
+  const told = fields.map(([name, kind]) => [
+    kind === 'time' || kind === 'second' ? `${name}Ms` : name,
+    0,
+  ])
+  const names = { ...Object.fromEntries(told), ...(verb === 'pop' && beside.pop) }
+  const isNeeded = fields.some(([, kind]) => kind.startsWith('needed')) && needed
+  const lists = fields.filter(([, kind]) => kind.endsWith('list'))
+  return [
+    { at, names, ...isNeeded },
+    ...lists.map(([field, kind]) => ({ at, field, ...list, ...(kind !== 'list' && needed) })),
+  ]
 }
-const settle: Names<SettleRequest> = { lockId: 0, ids: 0 }
-const extend: Given<'extend', 1> = { lockId: 0, ttlSeconds: 0 }
-const release: Names<ReleaseRequest> = { ...settle, delaySeconds: 0, overtake: 0 }
-const deadLetter: Given<'deadLetter', 1> = { ...settle, reason: 0 }
-const inspect: Names<InspectRequest> = { consistent: 0, oldest: 0 }
-const browse: Names<BrowseRequest> = { priority: 0, limit: 0, cursor: 0, from: 0, order: 0 }
-const page: Names<ListRequest> = { prefix: 0, ids: 0, detail: 0, limit: 0, cursor: 0 }
-const scheduled: Names<ScheduledRequest> = { limit: 0, cursor: 0, fromMs: 0, toMs: 0 }
-const move: Names<MoveRequest> = { ids: 0, priority: 0, queue: 0, deliverAtMs: 0 }
-const purge: Names<PurgeRequest> = { priority: 0, ids: 0 }
-const redrive: Names<RedriveRequest> = { limit: 0, ids: 0 }
+
+const tabled = Object.fromEntries(
+  (Object.keys(asks) as Asking[]).map((verb) => [verb, rulesOf(verb)]),
+) as Readonly<Record<Asking, readonly Rule[]>>
+
+const push: Given<'push', 1> = { items: 0, idempotencyKey: 0, receivedMs: 0 }
 const match: Given<'configure', 2> = { ifMatch: 0 }
-const schedule: Names<ScheduleInput> = {
+const schedule: Given<'putSchedule', 2> = {
   cron: 0,
   timeZone: 0,
   everySeconds: 0,
@@ -95,63 +114,46 @@ const schedule: Names<ScheduleInput> = {
 }
 const deadline: Given<'startTimers', 0> = { deadlineMs: 0 }
 const apply: Given<'apply', 2> = { ...deadline, giveUp: 0 }
-const sweep: Names<SweepRequest> = {
+const sweep: Given<'returnExpiredLocks', 0> = {
   ...deadline,
   queuesMax: 0,
   tidyUntilMs: 0,
   shards: 0,
   onNext: 0,
 }
-const wake: Names<WakeRequest> = { ...deadline, untilMs: 0, takesOver: 0 }
-const announce: Names<AnnounceRequest> = { ...deadline, consumersAreGone: 0, prefix: 0, cursor: 0 }
-const housekeep: Names<HousekeepRequest> = { leaveStuck: 0 }
-
-const needed = { isNeeded: true } as const
-const list = { is: 'a list' } as const
-const someIds = { at: 1, field: 'ids', ...list } as const
+const wake: Given<'wake', 0> = { ...deadline, untilMs: 0, takesOver: 0 }
+const announce: Given<'announceWaiting', 0> = {
+  ...deadline,
+  consumersAreGone: 0,
+  prefix: 0,
+  cursor: 0,
+}
+const housekeep: Given<'housekeep', 1> = { leaveStuck: 0 }
 
 /** By verb. The names in an item of a push are checked with the item, those in settings with the settings. */
-export const requestNames: Requests<Queues> = {
+export const requestNames: Readonly<Record<keyof Queues, readonly Rule[]>> = {
+  ...odd,
+  ...tabled,
   push: [
     { at: 1, names: push, ...needed },
     { at: 1, field: 'items', ...list, each: 'an object', ...needed },
   ],
+  flush: [],
   pushTransactItem: [{ at: 1, called: 'the item', ...needed }],
   transact: [
     { at: 1, called: 'items', ...list, each: 'an object', ...needed },
     { at: 2, called: 'send', is: 'a function', ...needed },
   ],
-  pop: [{ at: 1, names: pop }],
-  acknowledge: [{ at: 1, names: settle, ...needed }, someIds],
-  acknowledgeMany: [{ at: 1, called: 'lockIds', ...list, ...needed }],
-  extend: [{ at: 1, names: extend, ...needed }],
-  release: [{ at: 1, names: release, ...needed }, someIds],
-  deadLetter: [{ at: 1, names: deadLetter, ...needed }, someIds],
-  inspect: [{ at: 1, names: inspect }],
-  browse: [{ at: 1, names: browse }],
-  list: [
-    { at: 0, names: page },
-    { at: 0, field: 'ids', ...list },
-  ],
-  scheduled: [{ at: 1, names: scheduled }],
-  cancel: [{ at: 1, called: 'ids', ...list, ...needed }],
-  move: [
-    { at: 1, names: move, ...needed },
-    { ...someIds, ...needed },
-  ],
-  purge: [{ at: 1, names: purge }, someIds],
-  redrive: [{ at: 1, names: redrive }, someIds],
   configure: [
     { at: 1, called: 'the change', ...needed },
     { at: 2, names: match },
   ],
-  unconfigure: [{ at: 1, names: match }],
   configurePatterns: [{ at: 1, names: match }],
+  deployPatterns: [],
   putSchedule: [
     { at: 2, names: schedule, ...needed },
     { at: 3, names: match },
   ],
-  deleteSchedule: [{ at: 2, names: match }],
   deploySchedules: [
     { at: 0, called: 'schedules', ...list, ...needed },
     { at: 2, names: deadline },

@@ -13,6 +13,13 @@ export function needed(maker: string, option: string, value: string | undefined)
 /** The options of a call by name. TypeScript checks that none is missing; the values mean nothing. */
 export type Names<Options> = Readonly<Record<keyof Options, 0>>
 
+/** Whether two unions have the same members: with it, a table and a type that disagree are a type error. */
+export type Same<One, Other> = [One] extends [Other]
+  ? [Other] extends [One]
+    ? true
+    : false
+  : false
+
 type Known = Readonly<Record<string, 0>>
 
 /** Throws if these are no options at all, such as a number, or if one of them has an unknown name. */
@@ -89,7 +96,7 @@ function lettersApart(given: string, name: string): number {
 }
 
 /** What an argument of a verb must be, or a field of that argument. */
-type Rule = {
+export type Rule = {
   readonly at: number
   readonly field?: string
   /** How an error calls it; without that, and without a field, by its verb. */

@@ -3,9 +3,11 @@
 // type error. The names are the engine's; those of rate limits are the API's.
 //
 //   routes            method, path, and the API's name for it where that is another   gateway, functions, page, client
+//   asks              what a request has                                              engine, client
 //   served            the function, and what its caller must be allowed to do         gateway, functions
 //   afterLostAnswer   may the client send it again?                                   client
 //   has               what the client reads of the answer                             client
+//   loaded            with the engine, or by the first call                           engine
 
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
@@ -55,6 +57,59 @@ export const routes = {
 
 /** A verb of the API. The engine has more: those that only our own functions call. */
 export type Verb = keyof typeof routes
+
+type QueueVerb = Exclude<
+  Verb,
+  `${string}${'Rate' | 'Ticket'}${string}` | `rate${string}` | 'health'
+>
+
+/**
+ * What callers give with a request. The engine takes one object, the client what is needed first and the rest as
+ * options. On the wire names are in snake case.
+ *
+ * - `itself`: a list that is no field of the engine's request either, but an argument.
+ * - `time`, `second`: in milliseconds for the engine, which says so in the name; in seconds on the wire, with a
+ *   fraction or whole.
+ */
+export type Asked = 'value' | 'list' | 'time' | 'second' | 'needed' | 'needed list' | 'itself'
+
+/** `push`, and those that take settings or a schedule, are not here: their ends check them by what these hold. */
+export const asks = {
+  pop: {
+    count: 'value',
+    requireAck: 'value',
+    ttlSeconds: 'value',
+    competing: 'value',
+    acknowledge: 'value',
+    waitSeconds: 'value',
+    idempotencyKey: 'value',
+  },
+  acknowledge: { lockId: 'needed', ids: 'list' },
+  acknowledgeMany: { lockIds: 'itself' },
+  extend: { lockId: 'needed', ttlSeconds: 'needed' },
+  release: { lockId: 'needed', ids: 'list', delaySeconds: 'value', overtake: 'value' },
+  deadLetter: { lockId: 'needed', ids: 'list', reason: 'value' },
+  inspect: { consistent: 'value', oldest: 'value' },
+  browse: { priority: 'value', limit: 'value', cursor: 'value', from: 'value', order: 'value' },
+  scheduled: { limit: 'value', cursor: 'value', from: 'second', to: 'second' },
+  configuration: {},
+  unconfigure: { ifMatch: 'value' },
+  cancel: { ids: 'itself' },
+  move: { ids: 'needed list', priority: 'value', queue: 'value', deliverAt: 'time' },
+  schedules: {},
+  schedule: {},
+  deleteSchedule: { ifMatch: 'value' },
+  runSchedule: {},
+  pauseSchedule: {},
+  resumeSchedule: {},
+  purge: { priority: 'value', ids: 'list' },
+  redrive: { limit: 'value', ids: 'list' },
+  list: { prefix: 'value', ids: 'list', detail: 'value', limit: 'value', cursor: 'value' },
+  patterns: {},
+} as const satisfies Record<
+  Exclude<QueueVerb, 'push' | 'configure' | 'configurePatterns' | 'putSchedule'>,
+  Readonly<Record<string, Asked>>
+>
 
 /** Without a duty, it is open to everybody. */
 export const served = {
@@ -149,20 +204,20 @@ export const afterLostAnswer = {
   health: 'always',
 } as const satisfies Record<Verb, 'always' | 'with-key' | 'with-if-match' | 'if-asked' | 'never'>
 
-const page = ['items', 'details']
-const settings = ['segment_size']
-const limit = ['max_requests']
-const schedule = ['name']
+const page = ['items', 'details'] as const
+const settings = ['segment_size'] as const
+const limit = ['max_requests'] as const
+const schedule = ['name'] as const
 
 /** What our code reads of each answer. A proxy, or another service, may answer 200 and `{}`. */
-export const has: Readonly<Record<Verb, readonly string[]>> = {
+export const has = {
   push: ['ids'],
   pop: page,
   acknowledge: ['items_acknowledged'],
   acknowledgeMany: ['results'],
   extend: ['lock_id', 'lock_expires_at', 'ttl_seconds'],
   release: ['items_released'],
-  deadLetter: ['items_dead_lettered'],
+  deadLetter: ['items_dead_lettered', 'dead_letter_queue'],
   inspect: ['priorities', 'locks', 'configuration'],
   browse: page,
   scheduled: page,
@@ -193,4 +248,49 @@ export const has: Readonly<Record<Verb, readonly string[]>> = {
   ratePatterns: ['patterns'],
   configureRatePatterns: ['patterns'],
   health: ['status'],
-}
+} as const satisfies Record<Verb, readonly string[]>
+
+/**
+ * Of the engine's verbs, those of the API and those that only our own functions call: a push or a pop loads no code at
+ * its start that it never uses.
+ */
+export const loaded = {
+  push: 'at start',
+  flush: 'at start',
+  pushTransactItem: 'by first call',
+  transact: 'by first call',
+  pop: 'at start',
+  acknowledge: 'at start',
+  acknowledgeMany: 'at start',
+  extend: 'at start',
+  release: 'at start',
+  deadLetter: 'at start',
+  inspect: 'by first call',
+  browse: 'by first call',
+  scheduled: 'by first call',
+  configuration: 'by first call',
+  configure: 'by first call',
+  unconfigure: 'by first call',
+  cancel: 'by first call',
+  move: 'by first call',
+  schedules: 'by first call',
+  schedule: 'by first call',
+  putSchedule: 'by first call',
+  deleteSchedule: 'by first call',
+  runSchedule: 'by first call',
+  pauseSchedule: 'by first call',
+  resumeSchedule: 'by first call',
+  deploySchedules: 'by first call',
+  purge: 'by first call',
+  redrive: 'by first call',
+  list: 'by first call',
+  patterns: 'by first call',
+  configurePatterns: 'by first call',
+  deployPatterns: 'by first call',
+  apply: 'by first call',
+  housekeep: 'at start',
+  returnExpiredLocks: 'by first call',
+  wake: 'by first call',
+  announceWaiting: 'by first call',
+  startTimers: 'by first call',
+} as const

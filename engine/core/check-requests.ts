@@ -20,6 +20,12 @@ import {
   WAIT_SECONDS_MAX,
 } from './limits.ts'
 
+export type Pushed = {
+  readonly ids: readonly string[]
+  /** An earlier push with this key pushed the items; this one changed nothing. */
+  readonly repeated?: true
+}
+
 export type PushItem = {
   /** The item as JSON text; stored and returned byte for byte. */
   readonly text: string

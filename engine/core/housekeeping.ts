@@ -20,6 +20,16 @@ import {
 import { runsAhead, stayingSegments } from './runs.ts'
 import { dropSettledTail } from './settling.ts'
 
+export type HousekeepReport = {
+  readonly sealed: number
+  readonly offloaded: number
+  readonly recalled: number
+  readonly trimmed: number
+  readonly deadLettered: number
+  /** False if this run had to leave something undone. */
+  readonly finished: boolean
+}
+
 /** Empty lanes a record keeps: making a lane again costs more than its 80 bytes. */
 export const EMPTY_LANES_KEPT = 32
 

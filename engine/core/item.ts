@@ -10,6 +10,20 @@
 import { present } from '../../shared/wire.ts'
 import { ENTRY_OVERHEAD_BYTES } from './limits.ts'
 
+export type PoppedItem = DeadLetter & {
+  readonly text: string
+  readonly id: string
+  readonly priority: number
+  readonly pushedAtMs: number
+  /** 1 the first time. */
+  readonly deliveries: number
+  /** From then on, no pop returns it. */
+  readonly expiresAtMs?: number
+  /** For an item that was pushed for later: its id while it was scheduled, and when it was due. */
+  readonly scheduledId?: string
+  readonly dueMs?: number
+}
+
 export type Item = {
   readonly text: string
   readonly pushedAtMs: number

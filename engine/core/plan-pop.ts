@@ -8,6 +8,7 @@ import { deadLetterQueueOf } from '../../shared/bounds.ts'
 import { QueueError } from '../../shared/errors.ts'
 import type { Guards } from './fence.ts'
 import { toRecall } from './housekeeping.ts'
+import type { PoppedItem } from './item.ts'
 import {
   CLAIM_BLIND_ITEMS,
   IN_FLIGHT_MAX,
@@ -32,6 +33,37 @@ import {
   stretchesOf,
 } from './record.ts'
 import { isOvertaken, isRetry, passFrontier, settle } from './settling.ts'
+
+/** `waitedMs`: how long the pop waited, if it was asked to and found nothing at first. 0: too many others wait. */
+export type PopOutcome = (
+  | {
+      readonly kind: 'items'
+      readonly items: readonly PoppedItem[]
+      readonly lock?: {
+        readonly id: string
+        readonly expiresAtMs: number
+        readonly ttlSeconds: number
+      }
+      /** The answer was full before `count` was reached. */
+      readonly more: boolean
+      readonly itemsAcknowledged?: number
+    }
+  | {
+      readonly kind: 'empty'
+      readonly itemsAcknowledged?: number
+      /**
+       * Pop again, because there may be more: the pop passed over expired items and has not seen the end of them, or it
+       * acknowledged a lock, and then another consumer locked the queue, or the queue's limit was reached.
+       */
+      readonly more?: true
+    }
+  | {
+      readonly kind: 'locked'
+      readonly expiresAtMs: number
+      /** Nobody holds a lock: items that were released with a delay keep the others waiting until then. */
+      readonly forRetry?: true
+    }
+) & { readonly waitedMs?: number }
 
 export type PopCommand = {
   readonly count: number

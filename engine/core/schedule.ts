@@ -9,6 +9,21 @@ import { invalid, type QueueError } from '../../shared/errors.ts'
 import { checkMs, checkPush } from './check-requests.ts'
 import { CRON_CHARACTERS_MAX, EVERY_SECONDS_MAX, EVERY_SECONDS_MIN } from './limits.ts'
 
+export type ScheduleName = Pick<Schedule, 'queue' | 'name'>
+
+/** A schedule that a deployment brings. */
+export type DeployedSchedule = ScheduleName & ScheduleInput
+
+export type DeployedResult = ScheduleName &
+  (
+    | { readonly result: 'as_it_was' | 'put' | 'deleted' | 'gone' }
+    /** A caller had put it differently from the deployment. */
+    | { readonly result: 'replaced'; readonly before: Schedule }
+    /** The deployment no longer has it, but a caller has put it since, so it stays. */
+    | { readonly result: 'kept' }
+    | { readonly result: 'failed'; readonly error: unknown }
+  )
+
 /**
  * An occurrence this late counts as missed. The sweeper comes once a minute and works for part of it; one failed
  * run must not cost an occurrence.

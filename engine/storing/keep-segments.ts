@@ -6,6 +6,7 @@
 import type { Row } from '../../aws/dynamo.ts'
 import {
   type HousekeepingPlan,
+  type HousekeepReport,
   isSpent,
   type LaneWork,
   movePointers,
@@ -28,7 +29,6 @@ import {
   referencesIn,
   segmentRows,
 } from '../requests/segment-rows.ts'
-import type { HousekeepReport } from '../upkeep-verbs.ts'
 
 export type Report = { -readonly [K in keyof HousekeepReport]: HousekeepReport[K] } & {
   dropped: number

@@ -19,9 +19,8 @@ import { attempts } from '../driver/attempts.ts'
 import { answer, asStored, done } from '../driver/decision.ts'
 import { changeOf, type Engine, readRecord } from '../driver/engine.ts'
 import { DUE, readQueuePatterns } from '../driver/queue-settings.ts'
-import type { SweepFailure } from '../upkeep-verbs.ts'
 import { type WalkPage, type WalkPlace, walkOn, walkToNextShard } from '../verbs/list-queues.ts'
-import { sideBySide } from './due-queues.ts'
+import { type SweepFailure, sideBySide } from './due-queues.ts'
 
 type PatternsReport = {
   readonly onFailed: (failure: SweepFailure) => void

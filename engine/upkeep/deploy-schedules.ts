@@ -7,9 +7,30 @@
 import type { Row } from '../../aws/table.ts'
 import { QueueError } from '../../shared/errors.ts'
 import { deployedSchedulesKey } from '../core/keys.ts'
+import type { DeployedResult, DeployedSchedule } from '../core/schedule.ts'
 import { type Engine, pause } from '../driver/engine.ts'
-import type { DeployedResult, DeployedSchedule, DeployedSchedules } from '../upkeep-verbs.ts'
 import { deploySchedule, type Fence, withdrawSchedule } from '../verbs/change-schedules.ts'
+
+export type DeployedSchedules = {
+  /** No earlier call had applied the whole deployment. */
+  readonly isNew: boolean
+  /** Something is left, because it failed or the time was up: call again. */
+  readonly more: boolean
+  readonly results: readonly DeployedResult[]
+}
+
+export interface DeployingVerbs {
+  /**
+   * If the hash is new, puts the schedules that a deployment brings, and deletes those that earlier deployments brought
+   * and that no caller has changed.
+   */
+  deploySchedules(
+    schedules: readonly DeployedSchedule[],
+    hash: string,
+    /** We send nothing after this time. */
+    request?: { readonly deadlineMs?: number | undefined },
+  ): Promise<DeployedSchedules>
+}
 
 type Pass = {
   readonly engine: Engine

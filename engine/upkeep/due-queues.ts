@@ -9,6 +9,13 @@ import { isRecordKey, patternsWalkKey, queueOfRecordKey, queueOfSchedules } from
 import { isPatient, NEAR_MS } from '../core/record.ts'
 import type { Engine } from '../driver/engine.ts'
 
+/** A queue that the sweep could not serve, or a shard whose timers it could not read. */
+export type SweepFailure = {
+  readonly queue?: string
+  readonly shard?: number
+  readonly error: unknown
+}
+
 /** A queue whose timer has come. */
 export type DueQueue = {
   readonly kind: 'queue'

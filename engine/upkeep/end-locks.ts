@@ -17,17 +17,35 @@ import { changeOf, type Engine, mayJoin, readRecord, seen } from '../driver/engi
 import { decodeSchedule } from '../requests/schedule-rows.ts'
 import { sealLaterQuietly } from '../storing/copy-later.ts'
 import { join } from '../storing/join-due.ts'
-import type { SweepFailure, SweepReport } from '../upkeep-verbs.ts'
 import { type DuePushed, pushDue } from '../verbs/push-due.ts'
 import {
   type DueQueue,
   type DueSchedules,
   dueQueues,
   type FoundDue,
+  type SweepFailure,
   sideBySide,
   type Timer,
   type Unreadable,
 } from './due-queues.ts'
+
+export type SweepReport = {
+  readonly queues: number
+  readonly itemsReturned: number
+  readonly itemsDeadLettered: number
+  /** Items that schedules pushed. */
+  readonly occurrencesPushed: number
+  /**
+   * How long the lock that waited longest had been over, of those that this sweep ended; or how long the earliest
+   * timer has been over, of the queues that it met but did not serve.
+   */
+  readonly lagMs: number
+  readonly failed: readonly SweepFailure[]
+  /** Something was left for the next run. */
+  readonly more: boolean
+  /** When the first prompt timer ends, if that is within a minute and a half. */
+  readonly nextDueMs?: number
+}
 
 /** What a sweep has done so far. */
 export type Report = { -readonly [K in keyof SweepReport]: SweepReport[K] } & {

@@ -3,13 +3,26 @@
 // that for a while, because only a change of the other queue or of S3 can help.
 
 import { checkQueueId, QueueError } from '../../shared/errors.ts'
+import type { HousekeepReport } from '../core/housekeeping.ts'
 import { HOUSEKEEPING_RETRY_MS } from '../core/limits.ts'
 import type { QueueRecord } from '../core/record.ts'
 import { type Engine, readRecord } from '../driver/engine.ts'
 import { dropPurged } from '../storing/copy-later.ts'
 import { housekeepRecord, lookAgain } from '../storing/make-lanes.ts'
 import { buryDead, type LanesMoved } from '../storing/move-across.ts'
-import type { HousekeepReport, HousekeepRequest } from '../upkeep-verbs.ts'
+
+export type HousekeepRequest = {
+  /**
+   * Leaves dead items that this process failed to move within the last minute to the sweeper: for a
+   * caller that comes with every change of the queue.
+   */
+  readonly leaveStuck?: boolean | undefined
+}
+
+export interface HousekeepingVerbs {
+  /** Seals, offloads, recalls, trims and dead-letters what the record says is due. */
+  housekeep(queue: string, request?: HousekeepRequest): Promise<HousekeepReport>
+}
 
 /** Does the work that the record says is due, and leaves a timer for what it could not do. */
 export async function housekeep(

@@ -10,11 +10,34 @@ import { SHARDS } from '../core/limits.ts'
 import { type Engine, readRecord } from '../driver/engine.ts'
 import { KNOWN_FORMAT } from '../requests/blind-updates.ts'
 import { moveNotes } from '../storing/seal.ts'
-import type { SweepReport, SweepRequest } from '../upkeep-verbs.ts'
 import { applyPatterns } from './apply-patterns.ts'
 import { sideBySide } from './due-queues.ts'
-import { endLocks, failed, type LeftOver, nothingYet, type Report } from './end-locks.ts'
+import {
+  endLocks,
+  failed,
+  type LeftOver,
+  nothingYet,
+  type Report,
+  type SweepReport,
+} from './end-locks.ts'
 import { housekeepAll } from './housekeep.ts'
+
+export type SweepRequest = {
+  readonly queuesMax?: number | undefined
+  /** The sweep takes no more queues after this time. Default: a minute from now. */
+  readonly deadlineMs?: number | undefined
+  /** When to stop waiting for work that may take long (housekeeping, forgetting). Default: the deadline. */
+  readonly tidyUntilMs?: number | undefined
+  /** Which of the 16 shards this call looks at. Default: all. */
+  readonly shards?: readonly number[] | undefined
+  /** Called with `nextDueMs`, if there is one, before the sweep begins work that may take long. */
+  readonly onNext?: ((dueMs: number) => void) | undefined
+}
+
+export interface SweepingVerbs {
+  /** Ends expired locks of due queues. Each run is bounded, and the next one goes on where it ended. */
+  returnExpiredLocks(request?: SweepRequest): Promise<SweepReport>
+}
 
 /** If the caller sets no deadline, the call takes no more queues after this long. */
 const RUN_MS = 60_000

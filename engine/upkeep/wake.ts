@@ -11,9 +11,35 @@ import { randomText } from '../../shared/system.ts'
 import { allShards, awakeKey } from '../core/keys.ts'
 import { isPatient, NEAR_MS } from '../core/record.ts'
 import type { Engine } from '../driver/engine.ts'
-import type { WakeReport, WakeRequest } from '../upkeep-verbs.ts'
 import { placeOf, type Timer } from './due-queues.ts'
-import { endLocks, nothingYet, type Report } from './end-locks.ts'
+import { endLocks, nothingYet, type Report, type SweepReport } from './end-locks.ts'
+
+export type WakeRequest = {
+  /** Something comes due at this time, whether or not the index of timers shows it yet. */
+  readonly untilMs?: number | undefined
+  /** We know that the run that was awake has ended, so this one does not wait for the end of its lease. */
+  readonly takesOver?: boolean | undefined
+  /** When the caller has to end. */
+  readonly deadlineMs: number
+}
+
+export type WakeReport = Pick<
+  SweepReport,
+  'queues' | 'itemsReturned' | 'occurrencesPushed' | 'lagMs'
+> & {
+  /** Another run is awake, and has our note. */
+  readonly left: boolean
+  readonly looks: number
+  readonly failed: number
+}
+
+export interface WakingVerbs {
+  /**
+   * Stays awake and ends locks to the second for as long as some end soon. Only one caller at a time does so; others
+   * leave their requests to that one.
+   */
+  wake(request: WakeRequest): Promise<WakeReport>
+}
 
 /**
  * It knows when the next timer ends and comes just then. But a timer that is set anew may end before that,

@@ -12,7 +12,6 @@ import type { QueueRecord } from '../core/record.ts'
 import { attempts } from '../driver/attempts.ts'
 import { again, answer, asStored, done } from '../driver/decision.ts'
 import { changeOf, type Engine } from '../driver/engine.ts'
-import type { AnnounceReport, AnnounceRequest, StartTimersReport } from '../upkeep-verbs.ts'
 import {
   checkPrefix,
   type WalkPage,
@@ -21,6 +20,45 @@ import {
   walkStart,
 } from '../verbs/list-queues.ts'
 import { sideBySide } from './due-queues.ts'
+
+export type AnnounceRequest = {
+  /**
+   * Says that no run of a consumer is alive anywhere, so the call first ends their locks. If a run is alive after all,
+   * its items come twice. Items that wait for their retry go on waiting.
+   */
+  readonly consumersAreGone?: boolean
+  /** Only queues whose ids begin with this. Default: all. */
+  readonly prefix?: string | undefined
+  /** Where an earlier call stopped. */
+  readonly cursor?: string | undefined
+  readonly deadlineMs?: number | undefined
+}
+
+export type AnnounceReport = {
+  /** How many queues it looked at, whether or not it could read them. */
+  readonly queues: number
+  readonly announced: number
+  /** How many it could not announce because of an error; the errors went to `onBackgroundError`. */
+  readonly failed: number
+  /** There are more queues: go on from here. */
+  readonly cursor?: string
+}
+
+export type StartTimersReport = {
+  readonly queues: number
+  readonly started: number
+  /** How many it skipped because it could not read or write their records; a later walk comes to them again. */
+  readonly failed: number
+  /** No further walk is needed, or none would help. */
+  readonly finished: boolean
+}
+
+export interface WalkingVerbs {
+  /** Announces every queue that has items and no consumer at work, for consumers that were repaired or are new. */
+  announceWaiting(request?: AnnounceRequest): Promise<AnnounceReport>
+  /** Gives a timer to queues whose items came without one. Once a day, a walk through all queues is due. */
+  startTimers(request: { readonly deadlineMs: number }): Promise<StartTimersReport>
+}
 
 const QUEUES_AT_ONCE = 16
 /** As for the sweep: 2,000 items in consumers' locks at 40 a write, and room for lost races. */

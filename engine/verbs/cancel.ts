@@ -32,8 +32,17 @@ import {
   writeFirst,
 } from '../driver/decision.ts'
 import { changedAllTheSame, changeOf, type Engine, readRecord } from '../driver/engine.ts'
-import type { CancelResult } from '../item-verbs.ts'
 import { cancelScheduled } from './take-later.ts'
+
+export type CancelResult = {
+  readonly id: string
+  readonly result: 'cancelled' | 'locked' | 'gone'
+}
+
+export interface CancellingVerbs {
+  /** Removes items that wait or are scheduled; locked items stay. The results have the order of the ids. */
+  cancel(queue: string, ids: readonly string[]): Promise<readonly CancelResult[]>
+}
 
 /**
  * Removes waiting items for good, with one write that needs nothing but the record. Another write removes scheduled

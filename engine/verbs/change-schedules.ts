@@ -6,10 +6,13 @@
 
 import { checkQueueId, QueueError } from '../../shared/errors.ts'
 import { idsOf } from '../core/append.ts'
+import type { Pushed } from '../core/check-requests.ts'
 import { SCHEDULES_MAX } from '../core/limits.ts'
 import {
   checkScheduleInput,
   checkScheduleName,
+  type DeployedResult,
+  type DeployedSchedule,
   definitionOf,
   isDefinedAlike,
   isDue,
@@ -18,13 +21,12 @@ import {
   type Schedule,
   type ScheduleInput,
   type ScheduleItem,
+  type ScheduleName,
   type Times,
 } from '../core/schedule.ts'
 import { busy, type Engine, newMark, pause } from '../driver/engine.ts'
-import type { Pushed } from '../item-verbs.ts'
 import { deletion, type RowWrite, replacement } from '../requests/schedule-rows.ts'
 import { discardUnlessOpen, prepare } from '../storing/write-entries.ts'
-import type { DeployedResult, DeployedSchedule, ScheduleName } from '../upkeep-verbs.ts'
 import {
   noSuchSchedule,
   pushDue,
@@ -36,6 +38,25 @@ import {
   type WholeSchedule,
 } from './push-due.ts'
 import { append } from './send-append.ts'
+
+type IfMatch = { readonly ifMatch?: string | undefined }
+
+export interface ChangingSchedulesVerbs {
+  /** Makes it, or replaces it as a whole. If its times stay the same, they go on. */
+  putSchedule(
+    queue: string,
+    name: string,
+    input: ScheduleInput,
+    /** The tag that the schedule must have. */
+    request?: IfMatch,
+  ): Promise<Schedule & { readonly text: string }>
+  /** Returns whether there was one. The items that it pushed stay. */
+  deleteSchedule(queue: string, name: string, request?: IfMatch): Promise<boolean>
+  /** Pushes its item now, once, paused or not; its times stay as they are. */
+  runSchedule(queue: string, name: string): Promise<Pushed>
+  pauseSchedule(queue: string, name: string): Promise<Schedule>
+  resumeSchedule(queue: string, name: string): Promise<Schedule>
+}
 
 /** A tag; or `*` for any schedule, as long as there is one. */
 type Match = { readonly ifMatch?: string | undefined }

@@ -41,7 +41,34 @@ import {
 } from '../driver/queue-settings.ts'
 import { newRecord } from '../requests/append-update.ts'
 import { putFirst } from '../storing/make-lanes.ts'
-import type { DeployedPatterns } from '../upkeep-verbs.ts'
+
+export type DeployedPatterns = QueuePatterns & { readonly replaced?: QueuePatterns }
+
+/** The verbs about settings, of one queue and of prefixes. */
+export interface ConfiguringVerbs {
+  /** The queue's settings, or those that a push would give it now. */
+  configuration(queue: string): Promise<Configuration>
+  configure(
+    queue: string,
+    change: ConfigurationChange,
+    /** The revision of its own settings, or the tag of any (`configurationTag`). */
+    request?: { readonly ifMatch?: number | string | undefined },
+  ): Promise<Configuration>
+  /** Removes the queue's own settings, so that those of its pattern, or the defaults, apply again. */
+  unconfigure(
+    queue: string,
+    request?: { readonly ifMatch?: number | string | undefined },
+  ): Promise<Configuration>
+  /** The settings of prefixes. A queue without its own settings takes those of the longest prefix that matches. */
+  patterns(): Promise<QueuePatterns>
+  /** Replaces them all. New queues get the new settings within 30 s, existing queues within a few minutes. */
+  configurePatterns(
+    patterns: readonly QueuePatternInput[],
+    request?: { readonly ifMatch?: number | undefined },
+  ): Promise<QueuePatterns>
+  /** The same for a deployment's patterns, once for each hash. If it replaced any, `replaced` holds the old ones. */
+  deployPatterns(patterns: readonly QueuePatternInput[], hash: string): Promise<DeployedPatterns>
+}
 
 /** The revision of the queue's own settings, or the tag of any settings (`tagOf`). */
 type Match = { readonly ifMatch?: number | string | undefined }
@@ -184,7 +211,7 @@ const nowhereToGo = (field: string): QueueError =>
     { field },
   )
 
-export async function queuePatterns(engine: Engine): Promise<QueuePatterns> {
+export async function patterns(engine: Engine): Promise<QueuePatterns> {
   const { value } = await engine.patterns.get(engine.clock.nowMs())
   return patternsOf(value)
 }

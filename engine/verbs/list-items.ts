@@ -8,7 +8,14 @@ import { checkQueueId, QueueError } from '../../shared/errors.ts'
 import { present } from '../../shared/wire.ts'
 import { checkLimit, checkMs, checkPriority } from '../core/check-requests.ts'
 import { expiryOf } from '../core/expiry.ts'
-import { deadLetterOf, decodeItem, escapedBytes, isReference, scheduledOf } from '../core/item.ts'
+import {
+  deadLetterOf,
+  decodeItem,
+  escapedBytes,
+  isReference,
+  type PoppedItem,
+  scheduledOf,
+} from '../core/item.ts'
 import { type ItemPlace, itemId, scheduledSortKey } from '../core/keys.ts'
 import {
   decodeScheduled,
@@ -55,16 +62,58 @@ import {
 import { attempts, readingCourse } from '../driver/attempts.ts'
 import { act, answer, done } from '../driver/decision.ts'
 import { type Engine, readRecord } from '../driver/engine.ts'
-import type {
-  BrowsePage,
-  BrowseRequest,
-  ItemState,
-  ScheduledItem,
-  ScheduledPage,
-  ScheduledRequest,
-} from '../item-verbs.ts'
 import { behind, partitionOf, scheduledRows } from '../requests/later-rows.ts'
 import { entriesAt } from '../storing/write-entries.ts'
+
+/** Of an item. */
+export type ItemState = {
+  /** `expired`: still stored, but no pop returns it. */
+  readonly state: 'ready' | 'locked' | 'waiting' | 'expired'
+  /** For a waiting item: when it comes back. */
+  readonly retryAtMs?: number
+}
+
+export type BrowseRequest = {
+  readonly priority?: number | undefined
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+  /** Begins at this item, or at its former place if it is gone. */
+  readonly from?: string | undefined
+  /** `newest`: backwards, from the end. */
+  readonly order?: 'oldest' | 'newest' | undefined
+}
+
+export type BrowsePage = {
+  readonly items: readonly (PoppedItem & ItemState)[]
+  readonly cursor?: string
+}
+
+export type ScheduledRequest = {
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+  /** Only items that are due from this time on, and up to `toMs`. */
+  readonly fromMs?: number | undefined
+  readonly toMs?: number | undefined
+}
+
+export type ScheduledItem = {
+  readonly text: string
+  readonly id: string
+  readonly priority: number
+  readonly pushedAtMs: number
+  readonly dueMs: number
+}
+
+export type ScheduledPage = {
+  readonly items: readonly ScheduledItem[]
+  readonly cursor?: string
+}
+
+export interface PagingVerbs {
+  browse(queue: string, request?: BrowseRequest): Promise<BrowsePage>
+  /** The scheduled items, in the order of time. */
+  scheduled(queue: string, request?: ScheduledRequest): Promise<ScheduledPage>
+}
 
 type Browsing = {
   readonly priority: number | undefined
@@ -208,7 +257,7 @@ type Listed = { readonly sk: string; readonly entries: readonly string[] | undef
 type Place = { readonly sk: string; readonly id: string }
 
 /** Lists scheduled items in the order of time. It takes nothing out, and nothing joins. */
-export async function listScheduled(
+export async function scheduled(
   engine: Engine,
   queue: string,
   request: ScheduledRequest = {},

@@ -25,6 +25,7 @@ import {
   countWaiting,
   detailOf,
   etagOf,
+  type LaneState,
   laneView,
   lockedNow,
   oldestInTails,
@@ -32,13 +33,77 @@ import {
 } from '../core/views.ts'
 import { type Engine, seen } from '../driver/engine.ts'
 import { configurationByNow } from '../driver/queue-settings.ts'
-import type {
-  InspectRequest,
-  ListRequest,
-  QueuePage,
-  QueueState,
-  QueueSummary,
-} from '../item-verbs.ts'
+
+/** Of a queue. */
+export type Waiting = {
+  /** Items that were released with a delay that is not yet over. */
+  readonly waitingCount: number
+  /** Until when such items hold back the others from pops without `competing`, if they do. */
+  readonly blockedUntilMs?: number
+}
+
+export type InspectRequest = {
+  readonly consistent?: boolean | undefined
+  /** Returns how old the oldest item is, even if that takes a read of each priority. */
+  readonly oldest?: boolean | undefined
+}
+
+export type QueueState = Waiting & {
+  readonly queue: string
+  readonly version: number
+  readonly count: number
+  readonly lockedCount: number
+  /** Items on their way to the dead-letter queue. */
+  readonly deadCount: number
+  /** Items whose time has not come, or that have found no room since. */
+  readonly scheduledCount: number
+  /** When the first of them is due. If that is in the past, the queue has no room for it. */
+  readonly nextDueMs?: number
+  /** Present if the record itself tells it, or the caller asked for it; absent if no item waits. */
+  readonly oldestPushedAtMs?: number
+  readonly lanes: readonly LaneState[]
+  readonly locks: readonly {
+    readonly expiresAtMs: number
+    readonly count: number
+    readonly priorities: readonly number[]
+  }[]
+  readonly configuration: Configuration
+  readonly etag: string
+}
+
+export type ListRequest = {
+  readonly prefix?: string | undefined
+  /** Only these, in this order, whether or not they exist. Give either this, or a prefix and pages. */
+  readonly ids?: readonly string[] | undefined
+  /** Returns more of each record than its count. */
+  readonly detail?: boolean | undefined
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+/** Without count and detail if the record could not be read, because it is throttled or has a newer format. */
+export type QueueSummary = {
+  readonly queue: string
+  readonly count?: number
+  readonly detail?: Waiting & {
+    readonly lockedCount: number
+    readonly deadCount: number
+    /** Items whose time has not come, or that have found no room since. */
+    readonly scheduledCount: number
+    /** The lanes that hold items. */
+    readonly lanes: readonly { readonly priority: number; readonly count: number }[]
+  }
+}
+
+export type QueuePage = {
+  readonly queues: readonly QueueSummary[]
+  readonly cursor?: string
+}
+
+export interface ListingVerbs {
+  inspect(queue: string, request?: InspectRequest): Promise<QueueState>
+  list(request?: ListRequest): Promise<QueuePage>
+}
 
 /** Lanes whose first items we read at a time, to tell how old the oldest is. */
 const LANES_AT_ONCE = 16

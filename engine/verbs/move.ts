@@ -39,7 +39,6 @@ import {
   tailLimits,
 } from '../driver/engine.ts'
 import { firstConfiguration } from '../driver/queue-settings.ts'
-import type { MoveRequest, MoveResult } from '../item-verbs.ts'
 import { ensureLane } from '../storing/make-lanes.ts'
 import { makeRoom } from '../storing/make-room.ts'
 import { cannotMove, moveLanesBeside } from '../storing/move-across.ts'
@@ -49,11 +48,37 @@ import { eachById, gapsOf } from './cancel.ts'
 import { type Moved, type Moving, type NotMoved, putOff } from './place-later.ts'
 import { rescheduled } from './take-later.ts'
 
+export type MoveRequest = {
+  readonly ids: readonly string[]
+  /** Where they go: another priority, another queue, or both. If you name only one, the other stays as it is. */
+  readonly priority?: number | undefined
+  readonly queue?: string | undefined
+  /** When they become due; items that already wait are scheduled for then, too. A time in the past means now. */
+  readonly deliverAtMs?: number | undefined
+}
+
+export type MoveResult =
+  | {
+      readonly id: string
+      readonly result: 'moved'
+      /** Absent if a consumer had taken and settled the item before this call could look up its new place. */
+      readonly newId?: string
+    }
+  | { readonly id: string; readonly result: 'locked' | 'gone' }
+
+export interface MovingVerbs {
+  /**
+   * Moves waiting items to the end of another lane, in their order, and changes which lane scheduled items will
+   * join; or puts both off to a later time. Locked items stay.
+   */
+  move(queue: string, request: MoveRequest): Promise<readonly MoveResult[]>
+}
+
 /**
  * Moves items by their ids, each independently. Waiting items go first, so that scheduled ones come behind them if all
  * get the same time.
  */
-export async function moveItems(
+export async function move(
   engine: Engine,
   queue: string,
   request: MoveRequest,

@@ -7,7 +7,7 @@
 import { type FoundByPop, hasExpired, passOverLocked, sortAll } from '../core/expiry.ts'
 import { recordKey } from '../core/keys.ts'
 import { ANSWER_BYTES_MAX } from '../core/limits.ts'
-import { type Claim, type PopCommand, planClaim } from '../core/plan-pop.ts'
+import { type Claim, type PopCommand, type PopOutcome, planClaim } from '../core/plan-pop.ts'
 import { itemsIn, type QueueRecord, type Stretch } from '../core/record.ts'
 import { attempts, leaveDryQuietly, readingCourse, unreadable } from '../driver/attempts.ts'
 import {
@@ -32,7 +32,6 @@ import {
   readRecord,
   seen,
 } from '../driver/engine.ts'
-import type { PopOutcome } from '../item-verbs.ts'
 import { claimUpdate } from '../requests/blind-updates.ts'
 import { isMoreThere } from '../storing/join-first.ts'
 import { acknowledged, itemsOf, lockOf, type Passing, STARVING_FROM } from './pop-take.ts'

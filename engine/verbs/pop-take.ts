@@ -20,11 +20,18 @@ import {
   togetherIn,
   weightOf,
 } from '../core/expiry.ts'
-import { deadLetterOf, decodeItem, scheduledOf } from '../core/item.ts'
+import { deadLetterOf, decodeItem, type PoppedItem, scheduledOf } from '../core/item.ts'
 import { itemId } from '../core/keys.ts'
 import { ANSWER_BYTES_MAX, LANES_AHEAD_NAMED, LOOK_FURTHER_ITEMS } from '../core/limits.ts'
 import { endExpired, forOneWrite } from '../core/locks.ts'
-import { choose, type PopCommand, type PopPlan, type PopTake, takeItems } from '../core/plan-pop.ts'
+import {
+  choose,
+  type PopCommand,
+  type PopOutcome,
+  type PopPlan,
+  type PopTake,
+  takeItems,
+} from '../core/plan-pop.ts'
 import { skip } from '../core/ranges.ts'
 import {
   deliveriesOf,
@@ -51,7 +58,6 @@ import {
   writeFirst,
 } from '../driver/decision.ts'
 import { changeOf, type Engine } from '../driver/engine.ts'
-import type { PopOutcome, PoppedItem } from '../item-verbs.ts'
 import { answerBytes } from '../requests/item-reader.ts'
 import { isMoreThere } from '../storing/join-first.ts'
 

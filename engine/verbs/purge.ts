@@ -23,10 +23,19 @@ import {
   outcomeUnknown,
   readRecord,
 } from '../driver/engine.ts'
-import type { PurgeRequest } from '../item-verbs.ts'
 import { PURGED_SORT_KEY, partitionOf, purgeUpdate, storedRow } from '../requests/later-rows.ts'
 import { dropPurged } from '../storing/copy-later.ts'
 import { byIdCourse, gapsOf } from './cancel.ts'
+
+export type PurgeRequest = {
+  readonly priority?: number | undefined
+  /** Purges only these items, even locked ones. Give either this or a priority. */
+  readonly ids?: readonly string[] | undefined
+}
+
+export interface PurgingVerbs {
+  purge(queue: string, request?: PurgeRequest): Promise<{ readonly itemsPurged: number }>
+}
 
 /** 2,000 locks at 40 a step and 1,000 lanes at 80 a step, and room for as many lost races. */
 const ATTEMPTS_MAX = 120

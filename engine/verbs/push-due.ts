@@ -51,6 +51,13 @@ import { makeRoom } from '../storing/make-room.ts'
 import { sealQuietly } from '../storing/seal.ts'
 import { byReference, discardBatches, discardUnlessOpen } from '../storing/write-entries.ts'
 
+export interface ReadingSchedulesVerbs {
+  /** With its item. */
+  schedule(queue: string, name: string): Promise<Schedule & { readonly text: string }>
+  /** By name, without their items. */
+  schedules(queue: string): Promise<readonly Schedule[]>
+}
+
 /** Transactions of one visit: the thousand that `missed: all` may bring, and as many lost races. */
 const ROUNDS_MAX = 24
 

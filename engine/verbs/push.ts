@@ -18,6 +18,7 @@ import {
   checkTimesAhead,
   dueSecondOf,
   mayBeLater,
+  type Pushed,
   type PushItem,
   type PushRequest,
 } from '../core/check-requests.ts'
@@ -33,7 +34,6 @@ import {
 } from '../core/repeated-pushes.ts'
 import { busy, type Engine, outcomeUnknown, readRecord } from '../driver/engine.ts'
 import { firstConfiguration, type LimitedCall, passKnownLimit } from '../driver/queue-settings.ts'
-import type { Pushed, PushingVerbs } from '../item-verbs.ts'
 import { makeEmpty } from '../storing/make-lanes.ts'
 import { moveNotes } from '../storing/seal.ts'
 import {
@@ -57,6 +57,12 @@ import {
   pending,
 } from './push-calls.ts'
 import { append, appendNew } from './send-append.ts'
+
+export interface PushingVerbs {
+  push(queue: string, request: PushRequest): Promise<Pushed>
+  /** Sends the pushes that linger, and resolves when all of them have their answers; it never rejects. */
+  flush(): Promise<void>
+}
 
 /** The verb `push`: sends each call by itself, or those that linger together. */
 export function pushVerbs(engine: Engine, batching: Batching | undefined): PushingVerbs {

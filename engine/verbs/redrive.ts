@@ -38,9 +38,21 @@ import {
 } from '../core/record.ts'
 import { leaveDryQuietly } from '../driver/attempts.ts'
 import { changedAllTheSame, changeOf, type Engine } from '../driver/engine.ts'
-import type { RedriveRequest } from '../item-verbs.ts'
 import { ITEMS_PER_MOVE, type LanesMoved, move, moveLanes } from '../storing/move-across.ts'
 import { timesOfRedriven } from './move.ts'
+
+export type RedriveRequest = {
+  readonly limit?: number | undefined
+  /** Only these items. Give either this or a limit. */
+  readonly ids?: readonly string[] | undefined
+}
+
+export interface RedrivingVerbs {
+  redrive(
+    deadLetterQueue: string,
+    request?: RedriveRequest,
+  ): Promise<{ readonly itemsRedriven: number; readonly itemsLeft: number }>
+}
 
 const LOSSES_MAX = 24
 /** 1,000 items one by one, reads of items that stay, and lost races. */

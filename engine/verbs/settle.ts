@@ -28,9 +28,44 @@ import { type Again, againAfter, randomRetryLockId } from '../core/settling.ts'
 import { attempts } from '../driver/attempts.ts'
 import { act, again, answer, asStored, done, doubt, lost, refuse } from '../driver/decision.ts'
 import { changeOf, type Engine, foldAfter, readRecord, seen } from '../driver/engine.ts'
-import type { AcknowledgeResult, ReleaseRequest, SettleRequest } from '../item-verbs.ts'
 import { acknowledgeUpdate, extendUpdate } from '../requests/blind-updates.ts'
 import { buryDead, type LanesMoved } from '../storing/move-across.ts'
+
+/** What a caller does with the items that it has locked. */
+export interface SettlingVerbs {
+  acknowledge(
+    queue: string,
+    request: SettleRequest,
+  ): Promise<{ readonly itemsAcknowledged: number }>
+  acknowledgeMany(queue: string, lockIds: readonly string[]): Promise<readonly AcknowledgeResult[]>
+  extend(
+    queue: string,
+    request: { readonly lockId: string; readonly ttlSeconds: number },
+  ): Promise<{ readonly lockId: string; readonly expiresAtMs: number; readonly ttlSeconds: number }>
+  release(queue: string, request: ReleaseRequest): Promise<{ readonly itemsReleased: number }>
+  deadLetter(
+    queue: string,
+    request: SettleRequest & { readonly reason?: string | undefined },
+  ): Promise<{ readonly itemsDeadLettered: number; readonly deadLetterQueue: string }>
+}
+
+export type SettleRequest = { readonly lockId: string; readonly ids?: readonly string[] }
+
+export type ReleaseRequest = SettleRequest & {
+  /** How long the items wait before they come back: 0 (the default) to 86,400. Other items wait behind them. */
+  readonly delaySeconds?: number | undefined
+  /** The other items do not wait: until then, pops of an exclusive queue pass these items. */
+  readonly overtake?: boolean | undefined
+}
+
+export type AcknowledgeResult =
+  | { readonly lockId: string; readonly kind: 'acknowledged'; readonly itemsAcknowledged: number }
+  | {
+      readonly lockId: string
+      readonly kind: 'refused'
+      readonly code: 'LOCK_NOT_FOUND' | 'LOCK_EXPIRED' | 'INVALID_LOCK_ID' | 'STORE_UNAVAILABLE'
+      readonly message: string
+    }
 
 /** How often we send an acknowledge whose answers get lost; repeating it changes nothing. */
 const ACKNOWLEDGE_SENDINGS_MAX = 4

@@ -38,7 +38,6 @@ import {
   tailLimits,
 } from '../driver/engine.ts'
 import { type LimitedCall, passLimit } from '../driver/queue-settings.ts'
-import type { TransactItem } from '../item-verbs.ts'
 import { appendUpdate } from '../requests/append-update.ts'
 import { forgetTokensUpdate, type OnceOnly } from '../requests/blind-updates.ts'
 import { sealLaterQuietly } from '../storing/copy-later.ts'
@@ -47,6 +46,34 @@ import { makeRoom } from '../storing/make-room.ts'
 import { sealQuietly } from '../storing/seal.ts'
 import { prepare, prepareLater } from '../storing/write-entries.ts'
 import { recordOf } from './push.ts'
+
+/** An entry of TransactWriteItems in document client form. */
+export type TransactItem = {
+  readonly Update: {
+    readonly TableName: string
+    readonly Key: Record<string, unknown>
+    readonly UpdateExpression: string
+    readonly ConditionExpression: string
+    readonly ExpressionAttributeNames: Record<string, string>
+    readonly ExpressionAttributeValues: Record<string, unknown>
+    readonly ReturnValuesOnConditionCheckFailure: 'ALL_OLD'
+  }
+}
+
+export interface TransactingVerbs {
+  /** An entry for the caller's own TransactWriteItems (document client form): pushes with it, or not at all. */
+  pushTransactItem(queue: string, item: PushItem): Promise<TransactItem>
+  /**
+   * The loop around `pushTransactItem`: pushes the items in a transaction that `send` sends with these
+   * entries. It tries again if the queue is in the way, and throws the caller's own errors. It returns what
+   * `send` returned, or undefined if the transaction passed and its answer was lost.
+   */
+  transact<T>(
+    queue: string,
+    items: readonly PushItem[],
+    send: (entries: readonly TransactItem[]) => Promise<T>,
+  ): Promise<T | undefined>
+}
 
 /**
  * One entry for the caller's own TransactWriteItems, so that an item is pushed exactly when the caller's own row is

@@ -7,13 +7,16 @@
 import { QueueError } from '../../shared/errors.ts'
 import { checkPop, type PopRequest } from '../core/check-requests.ts'
 import { recordKey, seatsKey } from '../core/keys.ts'
-import { hasSomethingFor, lookPauseMs, type PopCommand } from '../core/plan-pop.ts'
+import { hasSomethingFor, lookPauseMs, type PopCommand, type PopOutcome } from '../core/plan-pop.ts'
 import { decodeRecord, type StoredRecord } from '../core/stored-record.ts'
 import { areRowsBlocked, changedAllTheSame, type Engine } from '../driver/engine.ts'
 import type { LimitedCall } from '../driver/queue-settings.ts'
-import type { PopOutcome } from '../item-verbs.ts'
 import { commandFor, pop, popLimited } from './pop.ts'
 import { afterAcknowledging, turnedAway } from './pop-take.ts'
+
+export interface PoppingVerbs {
+  pop(queue: string, request?: PopRequest): Promise<PopOutcome>
+}
 
 /** It sends the same pop each time, so its answer is true at that moment, and its limit counts it once. */
 export async function popOrWait(

@@ -18,11 +18,9 @@ const data = {
   prices: ['lib/constructs/function-settings.ts', 'lib/prices.ts'],
 }
 
-/** Types alone: what callers of the engine see. */
-const verbs = ['engine/item-verbs.ts', 'engine/upkeep-verbs.ts']
 const core = ['engine/core', 'rate/core', 'aws', 'shared']
 const requests = ['engine/requests', ...core]
-const driver = ['engine/driver', 'rate', ...requests, ...verbs]
+const driver = ['engine/driver', 'rate', ...requests]
 const storing = ['engine/storing', ...driver]
 const engine = ['engine', 'rate', 'aws', 'shared']
 const service = ['lambdas/runtime', ...engine]
@@ -40,7 +38,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
 
   'engine/core': ['rate/core', 'aws', 'shared'],
   'engine/requests': core,
-  'engine/driver': [...requests, 'rate', ...verbs],
+  'engine/driver': [...requests, 'rate'],
   'engine/storing': driver,
   'engine/verbs': storing,
   'engine/upkeep': ['engine/verbs', ...storing],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { ReleaseRequest } from '../../engine/item-verbs.ts'
+import type { ReleaseRequest } from '../../engine/queues.ts'
 import { openSimulated } from './stage.ts'
 import { drain, idsOf, lockItems, named, push, pushOneByOne, textsOf } from './traffic.ts'
 
