@@ -1,4 +1,4 @@
-// What goes over the wire, from docs/openapi.json by `npm run client-types`. Not to be edited.
+// What the service answers, from docs/openapi.json by `npm run client-types`. Not to be edited.
 
 /** Every error of the service. */
 export type ErrorBody = {
@@ -55,21 +55,6 @@ export type ErrorBody = {
   readonly retry_after_ms?: number
   /** More on what happened, and on what to do. */
   readonly hint?: string
-}
-
-export type ItemToPush = {
-  /** Any JSON value, up to 256 KiB of text. */
-  readonly item: unknown
-  /** 0 is served first. Default 0. */
-  readonly priority?: number
-  /** From this many seconds after the push on, no pop returns the item. Up to five years. */
-  readonly expires_in_seconds?: number
-  /** The same as a time: epoch seconds, within five years. A time in the past means now: no pop returns it at all. */
-  readonly expires_at?: number
-  /** The item joins its queue this many seconds after the push, to the second and never early. Default 0. */
-  readonly delay_seconds?: number
-  /** The same as a time: epoch seconds, within five years. A time in the past is now. Not together with `delay_seconds`. */
-  readonly deliver_at?: number
 }
 
 export type Pushed = {
@@ -248,13 +233,6 @@ export type RateWindow = {
 /** What the service can answer instead. */
 export type ErrorCode = ErrorBody['error_code']
 
-export type PushBody =
-  | ItemToPush
-  | {
-      /** Pushes all of them, or none; they may have up to 100 priorities. */
-      readonly items: readonly ItemToPush[]
-    }
-
 /** Push one item or up to 1,000. */
 export type PushAnswer =
   | Pushed
@@ -265,21 +243,6 @@ export type PushAnswer =
       /** Names the message in the inbox, for your logs. */
       readonly message_id: string
     }
-
-export type PopParameters = {
-  /** How many items at most. Default 1. */
-  readonly count?: number
-  /** Lock the items until they are acknowledged. Default false. */
-  readonly require_ack?: boolean
-  /** How long the lock lives. Clamped to 1–300; the answer carries the value used. */
-  readonly ttl_seconds?: number
-  /** Take free items beside live locks. Default false. */
-  readonly allow_competing_consumers?: boolean
-  /** If there is nothing to pop, wait for something for up to this many seconds. If too many calls wait already, the answer comes at once, with Retry-After. */
-  readonly wait_seconds?: number
-  /** A lock to acknowledge in the same write. */
-  readonly acknowledge?: string
-}
 
 /** Pop the next items. */
 export type PopAnswer =
@@ -296,18 +259,6 @@ export type PopAnswer =
   | (PoppedItems & {
       readonly locked: false
     })
-
-export type AcknowledgeBody =
-  | {
-      /** The id of a lock, as the pop returned it. */
-      readonly lock_id: string
-      /** Some of the lock’s items, by the ids that the pop returned. Default: all of them. */
-      readonly ids?: readonly string[]
-    }
-  | {
-      /** Each lock is settled independently, and has its own result. */
-      readonly lock_ids: readonly string[]
-    }
 
 /** Acknowledge a lock, some of it, or many locks. */
 export type AcknowledgeAnswer =
@@ -345,13 +296,6 @@ export type AcknowledgeAnswer =
       )[]
     }
 
-export type ExtendLockBody = {
-  /** The id of a lock, as the pop returned it. */
-  readonly lock_id: string
-  /** How long the lock lives. Clamped to 1–300; the answer carries the value used. */
-  readonly ttl_seconds: number
-}
-
 /** Give a lock more time. */
 export type ExtendLockAnswer = {
   readonly success: true
@@ -363,31 +307,11 @@ export type ExtendLockAnswer = {
   readonly ttl_seconds: number
 }
 
-export type ReleaseBody = {
-  /** The id of a lock, as the pop returned it. */
-  readonly lock_id: string
-  /** Some of the lock’s items, by the ids that the pop returned. Default: all of them. */
-  readonly ids?: readonly string[]
-  /** How long the items wait before they come back. In an exclusive queue, the others wait with them. Default 0. */
-  readonly delay_seconds?: number
-  /** The others do not wait: until then, pops pass these items. Default false. */
-  readonly overtake?: boolean
-}
-
 /** Give items back, at once or later. */
 export type ReleaseAnswer = {
   readonly success: true
   /** How many items. */
   readonly items_released: number
-}
-
-export type DeadLetterBody = {
-  /** The id of a lock, as the pop returned it. */
-  readonly lock_id: string
-  /** Some of the lock’s items, by the ids that the pop returned. Default: all of them. */
-  readonly ids?: readonly string[]
-  /** Kept with the items. */
-  readonly reason?: string
 }
 
 /** Move items to the dead-letter queue. */
@@ -396,13 +320,6 @@ export type DeadLetterAnswer = {
   /** How many items. */
   readonly items_dead_lettered: number
   readonly dead_letter_queue: string
-}
-
-export type InspectParameters = {
-  /** Sees every write that was answered, for twice the price. Default false. */
-  readonly consistent?: boolean
-  /** Also returns when the oldest item was pushed, even if that takes a read of each priority. Default false. */
-  readonly oldest?: boolean
 }
 
 /** The state of a queue. */
@@ -472,19 +389,6 @@ export type InspectAnswer = {
   readonly configuration: Configuration
 }
 
-export type BrowseParameters = {
-  /** Only this priority. Default: all, in order. */
-  readonly priority?: number
-  /** How many at most. Default 20. */
-  readonly limit?: number
-  /** The id of an item: the first page begins with it, or at its former place. Default: the front, or the end. */
-  readonly from?: string
-  /** `newest` begins at the end and goes backwards. Default `oldest`. */
-  readonly order?: 'oldest' | 'newest'
-  /** Continues where an earlier page ended. */
-  readonly cursor?: string
-}
-
 /** The next items, without taking them. */
 export type BrowseAnswer = {
   /** The items’ own JSON, byte for byte. */
@@ -498,17 +402,6 @@ export type BrowseAnswer = {
   })[]
   /** For the next page; absent on the last. */
   readonly cursor?: string
-}
-
-export type ScheduledParameters = {
-  /** How many at most. Default 20. */
-  readonly limit?: number
-  /** Continues where an earlier page ended. */
-  readonly cursor?: string
-  /** Only items that are due from this time on: epoch seconds. */
-  readonly from?: number
-  /** Only items that are due up to this time: epoch seconds. */
-  readonly to?: number
 }
 
 /** Items for later, in the order of time. */
@@ -562,11 +455,6 @@ export type ConfigureAnswer = Configuration
 /** Remove a queue’s own configuration. */
 export type UnconfigureAnswer = Configuration
 
-export type CancelBody = {
-  /** Ids of waiting or scheduled items, as the push returned them. */
-  readonly ids: readonly string[]
-}
-
 /** Take back up to 100 items that wait or are scheduled. */
 export type CancelAnswer = {
   /** In the order of `ids`. */
@@ -576,17 +464,6 @@ export type CancelAnswer = {
     /** `gone`: popped, settled, dead, moved, or never there; for a scheduled item also: it has joined its queue, where it has another id. */
     readonly result: 'cancelled' | 'locked' | 'gone'
   }[]
-}
-
-export type MoveBody = {
-  /** Ids of waiting or scheduled items, as the push returned them. */
-  readonly ids: readonly string[]
-  /** Where they go. Default: each keeps its own. */
-  readonly priority?: number
-  /** The queue that they go to. Default: they stay in this one. */
-  readonly queue?: string
-  /** When they become due: epoch seconds, within five years. A time in the past means now. Default: waiting items stay waiting, and scheduled ones keep their time. */
-  readonly deliver_at?: number
 }
 
 /** Move up to 100 items that wait or are scheduled to another priority, queue or time. */
@@ -618,25 +495,6 @@ export type SchedulesAnswer = {
 /** A schedule and its item. */
 export type ScheduleAnswer = ScheduleWithItem
 
-export type PutScheduleBody = {
-  /** What is pushed: any JSON value, up to 256 KiB of text. */
-  readonly item: unknown
-  /** 0 is served first. Default 0. */
-  readonly priority?: number
-  /** Minute, hour, day of the month, month, day of the week: `0 9 * * 1`. Either this or `every_seconds`. */
-  readonly cron?: string
-  /** For `cron`: an IANA name such as `Europe/Berlin`. Default `UTC`. */
-  readonly time_zone?: string
-  /** The interval, counted from `starts_at`, or from when it was first put. */
-  readonly every_seconds?: number
-  /** Not due before; epoch seconds. */
-  readonly starts_at?: number
-  /** Not due after; epoch seconds. */
-  readonly ends_at?: number
-  /** What happens to missed occurrences: push none, one for all, or each of the last 1,000. Default `one`. */
-  readonly missed?: 'skip' | 'one' | 'all'
-}
-
 /** Make a schedule, or replace it. */
 export type PutScheduleAnswer = ScheduleWithItem
 
@@ -647,40 +505,20 @@ export type DeleteScheduleAnswer = {
   readonly deleted: boolean
 }
 
-export type RunScheduleBody = Record<never, never>
-
 /** Push a schedule’s item now. */
 export type RunScheduleAnswer = Pushed
-
-export type PauseScheduleBody = Record<never, never>
 
 /** Pause a schedule. */
 export type PauseScheduleAnswer = Schedule
 
-export type ResumeScheduleBody = Record<never, never>
-
 /** Resume a schedule. */
 export type ResumeScheduleAnswer = Schedule
-
-export type PurgeBody = {
-  /** Only this priority. Default: all. */
-  readonly priority?: number
-  /** Only these items, locked ones too; not with `priority`. */
-  readonly ids?: readonly string[]
-}
 
 /** Remove all items, all of one priority, or those named. */
 export type PurgeAnswer = {
   readonly success: true
   /** How many items. */
   readonly items_purged: number
-}
-
-export type RedriveBody = {
-  /** How many items at most. Default 1,000. */
-  readonly limit?: number
-  /** Only these items; not with `limit`. */
-  readonly ids?: readonly string[]
 }
 
 /** Move dead-lettered items back to where they came from. */
@@ -690,19 +528,6 @@ export type RedriveAnswer = {
   readonly items_redriven: number
   /** Items locked, pushed by hand, beyond `limit`, or not in `ids`. */
   readonly items_left: number
-}
-
-export type ListParameters = {
-  /** Only ids with this prefix. */
-  readonly prefix?: string
-  /** Up to 100 ids, separated by commas: only these queues, in this order, instead of pages. */
-  readonly ids?: string
-  /** Also returns how many items are locked, dead and scheduled, and each priority’s count. Default false. */
-  readonly detail?: boolean
-  /** How many at most. Default 20. */
-  readonly limit?: number
-  /** Continues where an earlier page ended. */
-  readonly cursor?: string
 }
 
 /** The queues, by id. */
@@ -735,30 +560,6 @@ export type ListAnswer = {
 
 /** The configurations of prefixes. */
 export type QueuePatternsAnswer = QueuePatterns
-
-export type ConfigureQueuePatternsBody = {
-  /** The complete new list, in any order. The pattern with the longest prefix applies, as a whole. */
-  readonly patterns: readonly {
-    /** For all queues with this prefix that do not have their own settings; empty for all queues. */
-    readonly prefix: string
-    /** Items per segment, for lanes made from now on. Default 100. */
-    readonly segment_size?: number
-    /** Segments kept near the head before others go to S3. Default 1. */
-    readonly buffer_segments?: number
-    /** An item that comes back this often is dead-lettered. `null`: never. */
-    readonly max_deliveries?: number | null
-    /** Items the queue may hold. `null`: no limit. */
-    readonly capacity?: number | null
-    /** No pop returns an item this long after it was pushed, or was due. Counts from the moment it is set, for all items. `null`: they stay. */
-    readonly item_ttl_seconds?: number | null
-    /** What happens to items that expire, by that or by their own time. `null`: they are discarded. */
-    readonly expired?: 'discard' | 'dead_letter' | null
-    /** How many calls may push. A new one replaces the old. `null`: no limit. */
-    readonly push_limit?: LimitInput | null
-    /** How many calls may pop. A new one replaces the old. `null`: no limit. */
-    readonly pop_limit?: LimitInput | null
-  }[]
-}
 
 /** Replace the configurations of prefixes. */
 export type ConfigureQueuePatternsAnswer = QueuePatterns
@@ -875,28 +676,6 @@ export type UnconfigureRateAnswer = RateConfiguration
 
 /** The configurations of prefixes. */
 export type RatePatternsAnswer = RatePatterns
-
-export type ConfigureRatePatternsBody = {
-  /** The complete new list, in any order. The pattern with the longest prefix applies. */
-  readonly patterns: readonly {
-    /** For all keys with this prefix; empty for all keys. */
-    readonly prefix: string
-    /** Requests that may go in one window. Default 100. */
-    readonly max_requests?: number
-    /** How long a window is. Default 1,000. */
-    readonly window_millis?: number
-    /** `smooth`: no double burst at a window’s edge. Default `window`. */
-    readonly algorithm?: 'window' | 'smooth'
-    /** With `smooth`: requests that may go at once after a rest. Default 1. */
-    readonly burst?: number
-    /** Requests that may wait for later windows. Default 400. */
-    readonly max_requests_in_queue?: number
-    /** Parts of a busy key, each with its own order and its share of the limit; always 1 for a prefix. Default 1. */
-    readonly shards?: number
-    /** Whether a call may bring its own limit. Default false. */
-    readonly allow_overrides?: boolean
-  }[]
-}
 
 /** Replace the configurations of prefixes. */
 export type ConfigureRatePatternsAnswer = RatePatterns

@@ -5,8 +5,7 @@ import { checkOptions, type Names, refusingUnknown } from '../shared/options.ts'
 import type { ConsumeManyOptions, Which } from '../shared/worker/which-queues.ts'
 import type { HealthAnswer, ListAnswer } from './api-types.ts'
 import { connect } from './connect.ts'
-import { consume } from './consume/consume.ts'
-import type { BatchHandler } from './consume/many.ts'
+import type { BatchHandler } from './consume.ts'
 import { isPushPopError } from './errors.ts'
 import {
   call,
@@ -38,7 +37,7 @@ export type { ManyTrouble } from '../shared/worker/run.ts'
 export type { ConsumeManyOptions, Which } from '../shared/worker/which-queues.ts'
 export type { Auth, AwsCredentials, Provided } from './auth.ts'
 export { type BulkResult, purgeQueues, redriveQueues } from './bulk.ts'
-export type { BatchContext, BatchHandler, BatchResult } from './consume/many.ts'
+export type { BatchContext, BatchHandler, BatchResult } from './consume.ts'
 export {
   type ClientErrorCode,
   type ErrorCode,
@@ -185,8 +184,7 @@ export function createClient(options: ClientOptions): Client {
     queues: (request = {}) => allQueues(send, request),
     consumeMany: async (which, handler, request) => {
       // The work decides when to try again, and looks at other queues meanwhile.
-      // Only callers who use it load it: a bundler can put it into a separate file.
-      const { consumeMany } = await import('./consume/many.ts')
+      const { consumeMany } = await import('./consume.ts')
       const once = connect({ ...options, retry: { ...options.retry, attemptsMax: 1 } })
       return consumeMany(once.send, which, handler, request)
     },
@@ -215,7 +213,11 @@ function wholeQueue<T>(verbs: Omit<Queue<T>, 'consume' | 'items'>): Queue<T> {
         cursor = page.cursor
       } while (cursor !== undefined)
     },
-    consume: (handler, options) => consume(queue, handler, options),
+    // Only callers who use it load it: a bundler can put it into a separate file.
+    consume: async (handler, options) => {
+      const { consume } = await import('./consume.ts')
+      return consume(queue, handler, options)
+    },
   }
   return queue
 }

@@ -119,12 +119,15 @@ function writeClientPackage(entry: string): void {
     ['esm', 'mjs'],
     ['cjs', 'cjs'],
   ] as const) {
-    const outfile = join(target, `index.${ending}`)
     buildSync({
       entryPoints: [entry],
-      outfile,
+      outdir: target,
+      outExtension: { '.js': `.${ending}` },
       format,
       bundle: true,
+      // So that an app that only pushes loads no consumer.
+      splitting: format === 'esm',
+      chunkNames: '[name]-[hash]',
       platform: 'neutral',
       minify: true,
     })

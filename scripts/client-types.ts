@@ -1,4 +1,4 @@
-// `npm run client-types` writes client/api-types.ts, what goes over the wire as TypeScript, from docs/openapi.json;
+// `npm run client-types` writes client/api-types.ts, what the service answers as TypeScript, from docs/openapi.json;
 // with `--check` it only says whether the file is as that page would have it. It understands the part of JSON Schema
 // that the page is made of, and refuses the rest: people would believe a type that says less than the page.
 
@@ -41,15 +41,25 @@ type OpenApi = {
 }
 
 const heading =
-  '// What goes over the wire, from docs/openapi.json by `npm run client-types`. Not to be edited.\n'
+  '// What the service answers, from docs/openapi.json by `npm run client-types`. Not to be edited.\n'
 
 export function apiTypes({ paths, components: { schemas } }: OpenApi): string {
   const declare = declaring(schemas)
-  const shared = Object.entries(schemas).map(([name, schema]) => declare(typeNameOf(name), schema))
   const operations = Object.values(paths).flatMap((methods) => Object.values(methods))
-  const types = operations.flatMap((operation) => typesOf(operation, declare))
-  return [heading, ...shared, errorCode, ...types].join('\n')
+  const types = [errorCode, ...operations.flatMap((operation) => typesOf(operation, declare))]
+  const named = Object.entries(schemas).map(([key, schema]) => {
+    const name = typeNameOf(key)
+    return { name, text: declare(name, schema) }
+  })
+  const isUsed = ({ name }: { readonly name: string }) =>
+    [...types, ...named.filter((it) => it.name !== name).map(({ text }) => text)].some((text) =>
+      new RegExp(`\\b${name}\\b`).test(text),
+    )
+  return [heading, ...named.filter(isUsed).map(({ text }) => text), ...types].join('\n')
 }
+
+/** The client has its own names for what is asked, and makes only these requests from a type of the API. */
+const asked: ReadonlySet<string> = new Set(['configure', 'configureRate', 'decideRate'])
 
 const errorCode = `/** What the service can answer instead. */\nexport type ErrorCode = ErrorBody['error_code']\n`
 
@@ -70,12 +80,12 @@ function typesOf(
   const name = operationId.charAt(0).toUpperCase() + operationId.slice(1)
   const query = (parameters ?? []).filter((it) => it.in === 'query')
   const types: string[] = []
-  if (query.length > 0) {
+  if (asked.has(operationId) && query.length > 0) {
     const properties = Object.fromEntries(query.map((it) => [it.name, described(it)]))
     types.push(declare(`${name}Parameters`, { type: 'object', properties }))
   }
   const body = requestBody?.content['application/json'].schema
-  if (body !== undefined) types.push(declare(`${name}Body`, body))
+  if (asked.has(operationId) && body !== undefined) types.push(declare(`${name}Body`, body))
   const answer = answerOf(responses)
   if (answer !== undefined) types.push(declare(`${name}Answer`, answer, `${summary}.`))
   return types

@@ -9,7 +9,7 @@ import { QueueError } from '../../shared/errors.ts'
 import type { LogLevel } from '../../shared/log-levels.ts'
 import { randomText, secureRandom, systemClock } from '../../shared/system.ts'
 import { consumeManyWith } from '../../shared/worker/many.ts'
-import { END_MS, mayTakeMore } from '../../shared/worker/retries.ts'
+import { END_MS, mayTakeMore, TROUBLES_MAX } from '../../shared/worker/retries.ts'
 import {
   type Counts,
   type Ending,
@@ -79,7 +79,9 @@ export async function runQueue(request: RunRequest, edge: Edge): Promise<Ending>
       report: troublesTo(edge.log, queue),
       late,
     },
+    hurry: over.signal,
     timeOver: over.signal,
+    troublesMax: TROUBLES_MAX,
     longestMs: 0,
     mayTakeMore: () => mayTakeMore(remainingMs(), run.longestMs),
     foundPlenty: () => start(false),

@@ -52,9 +52,10 @@ export async function workLot(run: Run, { items, lock }: Lot): Promise<Verdicts>
     return { done: [], dead: new Map([[TOO_MANY_DELIVERIES, ids]]), back: [], failed: [] }
   }
   const verdicts: Verdicts[] = []
-  for (const part of partsOf(items)) {
+  for (const part of partsOf(items, settings.oneByOne)) {
     // If order matters, nothing behind a failed item goes on.
-    const isHeldUp = !passesBy(settings) && verdicts.some(({ back }) => back.length > 0)
+    const inOrder = !settings.oneByOne && !passesBy(settings)
+    const isHeldUp = inOrder && verdicts.some(({ back }) => back.length > 0)
     const mayBegin =
       verdicts.length === 0 ||
       (!isHeldUp && !lock.lost.aborted && mayTakeMore(run.remainingMs(), run.longestMs))
@@ -86,11 +87,13 @@ async function callHandler(
     if (known.has(id)) return id
     throw new UnknownItem(id)
   }
-  const signal = AbortSignal.any([lock.lost, timeOver])
+  // `AbortSignal.any` would not do: older Nodes keep each such signal for as long as its sources live.
+  const inVain = new AbortController()
+  const giveUp = () => inVain.abort(lock.lost.reason ?? timeOver.reason)
   const context: HandlerContext = {
     queue,
     lock: { id: lock.id },
-    signal,
+    signal: inVain.signal,
     remainingMs: () => Math.max(0, run.remainingMs() - END_MS),
     deadLetter(item, reason) {
       if (isDeadLetterQueue(queue)) {
@@ -105,8 +108,10 @@ async function callHandler(
   const late = () => {
     // The lock outlives the process already; nothing should lengthen it further.
     lock.letGo()
+    giveUp()
     report({ kind: 'handler-late', items })
   }
+  lock.lost.addEventListener('abort', giveUp)
   timeOver.addEventListener('abort', late)
   if (timeOver.aborted) late()
   const startedMs = clock.nowMs()
@@ -120,6 +125,7 @@ async function callHandler(
     report({ kind: 'handler', items, error })
     return { kind: 'threw', error }
   } finally {
+    lock.lost.removeEventListener('abort', giveUp)
     timeOver.removeEventListener('abort', late)
     run.longestMs = Math.max(run.longestMs, clock.nowMs() - startedMs)
   }
@@ -216,11 +222,11 @@ export async function settle(run: Run, lot: Lot, { done, dead, back }: Verdicts)
  * Groups the items that the handler gets together. An item that came back goes alone, whatever else is in its lock,
  * so that its next failure concerns only itself.
  */
-export function partsOf(items: readonly Item[]): readonly (readonly Item[])[] {
+export function partsOf(items: readonly Item[], oneByOne = false): readonly (readonly Item[])[] {
   const parts: Item[][] = []
   let isFresh = false
   for (const item of items) {
-    const joins = isFresh && item.deliveries === 1
+    const joins = !oneByOne && isFresh && item.deliveries === 1
     if (joins) parts.at(-1)?.push(item)
     else parts.push([item])
     isFresh = item.deliveries === 1

@@ -10,13 +10,12 @@
 
 import { unlessOver } from '../hold-lock.ts'
 import { checkOptions, type Names } from '../options.ts'
-import { inShort, mayPass, troublePauseMs } from './retries.ts'
+import { inShort, mayPass, TROUBLES_MAX, troublePauseMs } from './retries.ts'
 import {
   type Counts,
   checkHandler,
   type Edge,
   type Ending,
-  GivenUp,
   type Handler,
   type ManyTrouble,
   noCounts,
@@ -34,6 +33,7 @@ import {
   type Standing,
   type Stop,
   type Stopping,
+  unlessStopped,
   untilGrace,
   type Which,
 } from './which-queues.ts'
@@ -67,15 +67,7 @@ export async function consumeManyWith(
   const settings = manySettingsOf(options)
   const { signal, graceMs, onError = toConsole } = options
   const stopping = untilGrace(signal, graceMs)
-  let failure: { readonly error: unknown } | undefined
-  const report = (trouble: ManyTrouble): void => {
-    try {
-      onError(trouble)
-    } catch (error) {
-      failure ??= { error }
-      stopping.halt()
-    }
-  }
+  const report = stopping.telling(onError)
   try {
     const look = lookerOf(list, which)
     const { batches: _, ...consumed } = await workMany(
@@ -84,7 +76,6 @@ export async function consumeManyWith(
       { ...edge, look, report },
       stopping,
     )
-    if (failure !== undefined) throw failure.error
     return consumed
   } finally {
     stopping.over()
@@ -203,7 +194,7 @@ async function takeTurn(
     queue,
     settings,
     counts,
-    handler: overseen(handler, { edge, stop, graceOver }),
+    handler: watched(unlessStopped(handler, { stop, graceOver }), edge),
     edge: {
       ...edge,
       report(trouble) {
@@ -211,7 +202,9 @@ async function takeTurn(
       },
     },
     remainingMs: () => Number.POSITIVE_INFINITY,
+    hurry: graceOver,
     timeOver: graceOver,
+    troublesMax: TROUBLES_MAX,
     longestMs: 0,
     // In doubt, go on: after a stop, or the end of a turn, a lock could be left that nobody knows of.
     mayTakeMore: (inDoubt) =>
@@ -228,18 +221,17 @@ async function takeTurn(
   }
 }
 
-/** Does not begin items that come while the work stops, and does not wait for handlers that outlast the grace. */
-const overseen =
-  (handler: Handler, { edge, stop, graceOver }: Stop & { readonly edge: ManyEdge }): Handler =>
+/** Tells of a handler that has been at work for long. */
+const watched =
+  (handler: Handler, edge: ManyEdge): Handler =>
   async (items, context) => {
-    if (stop.aborted) throw new GivenUp()
     const ended = new AbortController()
     void edge.clock.sleep(HANDLER_LATE_MS, ended.signal).then(() => {
       if (ended.signal.aborted) return
       edge.report({ kind: 'handler-late', queue: context.queue, items })
     })
     try {
-      return await unlessOver((async () => handler(items, context))(), graceOver, new GivenUp())
+      return await handler(items, context)
     } finally {
       ended.abort()
     }

@@ -58,7 +58,7 @@ export const heldLock = (
     sinceMs,
     nowMs: () => clock.nowMs(),
     sleep: (ms, signal) => clock.sleep(ms, signal),
-    extend: () => queues.extend(queue, { lockId: id, ttlSeconds }),
+    extend: (signal) => queues.extend(queue, { lockId: id, ttlSeconds }, signal),
     late,
     onTrouble: (error) => report({ kind: 'request', what: 'extend', error }),
     isLost: isLockLost,

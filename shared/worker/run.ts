@@ -26,11 +26,9 @@ export type Item<T = unknown> = {
   readonly priorDeliveries?: number
 }
 
-/** A queue holds nothing but JSON, so the text can be parsed. */
-export const itemOf = <T>(popped: Omit<Item, 'value'>): Item<T> => ({
-  value: JSON.parse(popped.text) as T,
-  ...popped,
-})
+/** A queue holds nothing but JSON, so the text can be parsed. The client has done that already. */
+export const itemOf = (popped: PoppedItem): Item =>
+  'value' in popped ? popped : { value: JSON.parse(popped.text), ...popped }
 
 /**
  * Does the work for a batch. If it returns, the items are acknowledged; if it throws, all of them go back.
@@ -86,8 +84,8 @@ export type Trouble =
   | { readonly kind: 'lock-lost'; readonly items: readonly Item[]; readonly error: unknown }
   /** A request failed for now, and is tried again. */
   | { readonly kind: 'request'; readonly what: 'pop' | 'extend'; readonly error: unknown }
-  /** The answer to a pop took longer than its lock lives. */
-  | { readonly kind: 'answer-late' }
+  /** The answer to a pop took longer than its lock lives: its items come again. */
+  | { readonly kind: 'answer-late'; readonly items: readonly Item[] }
   /** The handler is still at work although the time is over, or, with many queues, after five minutes. */
   | { readonly kind: 'handler-late'; readonly items: readonly Item[] }
 
@@ -104,9 +102,12 @@ export type Settings = {
   readonly lockTtlSeconds: number
   /** Infinity if only the queue's own limit applies. */
   readonly deliveriesMax: number
-  readonly retry: Retry
+  /** If absent, failed items come again at once, and the worker pauses while all of them fail. */
+  readonly retry: Retry | undefined
   readonly locks: number
   readonly competing: boolean
+  /** The handler gets a single item at a time, and the others of its lock do not wait for one that failed. */
+  readonly oneByOne?: true
 }
 
 export type Retry = {
@@ -117,9 +118,10 @@ export type Retry = {
 }
 
 /** Whether other items go on while failed ones wait. */
-export const passesBy = ({ competing, retry }: Settings): boolean => competing || retry.overtake
+export const passesBy = ({ competing, retry }: Settings): boolean =>
+  competing || (retry?.overtake ?? false)
 
-type PoppedItem = Omit<Item, 'value'>
+type PoppedItem = Item | Omit<Item, 'value'>
 
 export type Popped =
   | {
@@ -160,6 +162,8 @@ export type Verbs = {
   extend(
     queue: string,
     request: { readonly lockId: string; readonly ttlSeconds: number },
+    /** When nobody needs the answer any more. */
+    signal: AbortSignal,
   ): Promise<unknown>
   release(
     queue: string,
@@ -215,6 +219,8 @@ export type Run = {
   readonly counts: Counts
   /** Until the platform stops the process. */
   remainingMs(): number
+  /** Ends the pauses between pops. */
+  readonly hurry: AbortSignal
   /** Aborted when handlers should come to their end. */
   readonly timeOver: AbortSignal
   /** The longest time that a handler has taken so far. */
@@ -223,6 +229,8 @@ export type Run = {
   mayTakeMore(inDoubt: boolean): boolean
   /** There seems to be enough for one more worker. */
   foundPlenty(): void
+  /** How often in a row a pop may fail for now, before the worker does. */
+  readonly troublesMax: number
   /** For a run that works many queues and has no time to wait for this one: it should come back after this long. */
   readonly comeBack?: (afterMs: number) => void
 }

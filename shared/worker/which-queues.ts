@@ -11,8 +11,9 @@ import {
   MAX_DELIVERIES_MAX,
   QUEUES_PER_PAGE_MAX,
 } from '../bounds.ts'
+import { unlessOver } from '../hold-lock.ts'
 import { type AgainOptions, mayPass, retryOf } from './retries.ts'
-import type { ManyTrouble, Settings } from './run.ts'
+import { GivenUp, type Handler, type ManyTrouble, type Settings } from './run.ts'
 
 /** Either all queues with a prefix, including later ones but not dead-letter queues; or exactly these queues. */
 export type Which = { readonly prefix: string } | { readonly queues: readonly string[] }
@@ -235,7 +236,11 @@ export type Stop = {
 /** How the work ends: by the caller's signal, or because it failed. */
 export type Stopping = Stop & {
   halt(): void
-  /** Everything is settled: nothing listens any more. */
+  /** Halts, and remembers the first error. */
+  fail(error: unknown): void
+  /** The caller's listener. If it throws, the work fails. */
+  telling<T>(onError: (trouble: T) => void): (trouble: T) => void
+  /** Everything is settled: nothing listens any more. Throws if the work has failed. */
   over(): void
 }
 
@@ -247,15 +252,37 @@ export function untilGrace(signal: AbortSignal | undefined, graceMs: number | un
     stop.abort()
     if (graceMs !== undefined) timer ??= setTimeout(() => graceOver.abort(), graceMs)
   }
+  let failure: { readonly error: unknown } | undefined
+  const fail = (error: unknown) => {
+    failure ??= { error }
+    halt()
+  }
   signal?.addEventListener('abort', halt)
   if (signal?.aborted) halt()
   return {
     stop: stop.signal,
     graceOver: graceOver.signal,
     halt,
+    fail,
+    telling: (onError) => (trouble) => {
+      try {
+        onError(trouble)
+      } catch (error) {
+        fail(error)
+      }
+    },
     over() {
       signal?.removeEventListener('abort', halt)
       clearTimeout(timer)
+      if (failure !== undefined) throw failure.error
     },
   }
 }
+
+/** Does not begin items that come while the work stops, and does not wait for a handler that outlasts the grace. */
+export const unlessStopped =
+  (handler: Handler, { stop, graceOver }: Stop): Handler =>
+  async (items, context) => {
+    if (stop.aborted) throw new GivenUp()
+    return unlessOver((async () => handler(items, context))(), graceOver, new GivenUp())
+  }

@@ -19,7 +19,6 @@ import {
   refusalIn,
   retryDelayMs,
   sitsOut,
-  TROUBLES_MAX,
   troublePauseMs,
 } from './retries.ts'
 import { type Ending, itemOf, type Popped, passesBy, type Run } from './run.ts'
@@ -32,6 +31,8 @@ export async function work(run: Run, comesBack: boolean): Promise<Ending> {
   let alone = comesBack
   /** When the items that this worker released come back, while others pass them. */
   let retriesMs: number[] = []
+  /** How often in a row everything failed, and came again at once. */
+  let failures = 0
   try {
     for (;;) {
       const lot = await take(run, finished, alone)
@@ -44,14 +45,19 @@ export async function work(run: Run, comesBack: boolean): Promise<Ending> {
       if (typeof lot === 'string') return lot
       held = lot
       const verdicts = await workLot(run, lot)
+      const allFailed = verdicts.failed.length === lot.items.length
+      failures = allFailed && run.settings.retry === undefined ? failures + 1 : 0
       // In a batch, one bad item may make all of them fail, so failed items come back one by one.
-      alone = verdicts.back.length > 0 || lot.items.some(({ deliveries }) => deliveries > 1)
+      alone =
+        !run.settings.oneByOne &&
+        (verdicts.back.length > 0 || lot.items.some(({ deliveries }) => deliveries > 1))
       if (lot.lock.lost.aborted) {
         run.edge.report({ kind: 'lock-lost', items: lot.items, error: lot.lock.lost.reason })
       } else if (isAllDone(verdicts)) {
         finished = lot
       } else if ((await settle(run, lot, verdicts)) && verdicts.back.length > 0) {
         const backMs = await comeAgain(run, lot, verdicts)
+        if (failures > 0) await pauseAfter(run, failures - 1)
         if (backMs === undefined) continue
         if (passesBy(run.settings)) retriesMs.push(backMs)
         // Until then, no pop returns the items behind it.
@@ -83,7 +89,7 @@ export async function comesBackFirst({ queue, settings, edge }: Run): Promise<bo
 /** Takes the next lot with a pop that acknowledges `before`; if there is none, returns how this worker ends. */
 async function take(run: Run, before: Lot | undefined, single: boolean): Promise<Lot | Ending> {
   const { queue, settings, edge } = run
-  const { queues, clock, random } = edge
+  const { queues, clock } = edge
   const { batchSize, lockTtlSeconds: ttlSeconds, competing } = settings
   let finished = before
   let alone = single
@@ -120,8 +126,9 @@ async function take(run: Run, before: Lot | undefined, single: boolean): Promise
       if (held !== undefined && isLockLost(error)) continue
       const refusal = refusalIn(error)
       if (refusal?.code === 'TOO_MANY_LOCKS') return 'crowded'
-      if (refusal?.code === 'RATE_LIMITED') {
-        const { retryAfterMs = 0 } = refusal
+      // A gateway may refuse as well, and does not say for how long: that is a trouble like others.
+      if (refusal?.code === 'RATE_LIMITED' && refusal.retryAfterMs !== undefined) {
+        const { retryAfterMs } = refusal
         // If a lock waits for our key, it must not end before we come back: its items would count as delivered.
         const lockEndsMs = inDoubt ? sinceMs + ttlSeconds * 1_000 : Number.NEGATIVE_INFINITY
         if (run.comeBack !== undefined && clock.nowMs() + retryAfterMs >= lockEndsMs) {
@@ -129,14 +136,14 @@ async function take(run: Run, before: Lot | undefined, single: boolean): Promise
           return 'waiting'
         }
         // No event comes when the next window opens, so this run waits for it, or the next one does.
-        await clock.sleep(limitPauseMs(retryAfterMs, run.remainingMs()), run.timeOver)
+        await clock.sleep(limitPauseMs(retryAfterMs, run.remainingMs()), run.hurry)
         continue
       }
       troubles += 1
-      if (!isPassing(error) || troubles > TROUBLES_MAX) throw error
+      if (!isPassing(error) || troubles > run.troublesMax) throw error
       edge.report({ kind: 'request', what: 'pop', error })
       inDoubt ||= key !== undefined && refusal?.outcome === 'unknown'
-      await clock.sleep(troublePauseMs(troubles, random), run.timeOver)
+      await pauseAfter(run, troubles)
       continue
     }
     const lot = await lotOf(run, popped, finished, { count, sinceMs })
@@ -168,12 +175,12 @@ async function lotOf(
   }
   if (popped.kind === 'empty') return popped.more ? 'further' : 'empty'
   if (popped.lock === undefined) return 'empty'
+  const items = popped.items.map(itemOf)
   if (edge.clock.nowMs() - sinceMs >= ttlSeconds * 1000) {
     // By now another consumer has these items, or soon will.
-    edge.report({ kind: 'answer-late' })
+    edge.report({ kind: 'answer-late', items })
     return 'late'
   }
-  const items = popped.items.map(itemOf)
   if (popped.more || items.length === count) run.foundPlenty()
   return { items, lock: heldLock(edge, queue, popped.lock.id, { ttlSeconds, sinceMs }) }
 }
@@ -192,7 +199,9 @@ async function comeAgain(
   const { lock } = lot
   const overtake = passesBy(settings)
   const deliveries = Math.max(...failed.map((item) => item.deliveries))
-  const delayMs = failed.length > 0 ? retryDelayMs(settings.retry, deliveries, random) : 0
+  const { retry } = settings
+  const delayMs =
+    failed.length > 0 && retry !== undefined ? retryDelayMs(retry, deliveries, random) : 0
   const delaySeconds = Math.ceil(delayMs / 1_000)
   const later = delaySeconds === 0 ? {} : { delaySeconds, overtake }
   const release = (how: object) =>
@@ -227,6 +236,9 @@ async function sitOut(run: Run, untilMs: number): Promise<boolean> {
   else await clock.sleep(delayMs, run.timeOver)
   return true
 }
+
+const pauseAfter = ({ edge: { clock, random }, hurry }: Run, failures: number): Promise<void> =>
+  clock.sleep(troublePauseMs(failures, random), hurry)
 
 async function acknowledge(run: Run, lot: Lot): Promise<void> {
   await settle(run, lot, {

@@ -60,6 +60,27 @@ async function looksAt(names: readonly string[], bad: readonly string[], looks: 
   return seen
 }
 
+it('A gateway that throttles pops, and does not say for how long, is not asked at once again.', async () => {
+  const place = new Place()
+  await place.pushTo('q.a', 'a')
+  let pops = 0
+  const pop = async () => {
+    pops += 1
+    throw new QueueError('RATE_LIMITED', 'Too many requests')
+  }
+  const many = place.many({ prefix: 'q.' }, () => {}, { through: () => ({ pop }) })
+  await place.pass(10_000)
+  many.stop()
+  await place.in(many.ended)
+  expect(pops).toBeGreaterThan(3)
+  expect(pops).toBeLessThan(15)
+  pops = 0
+  await place.pushTo('orders', 'a')
+  const run = await place.run(() => {}, { through: () => ({ pop }) })
+  expect(run.error).toMatchObject({ code: 'RATE_LIMITED' })
+  expect(pops).toBe(6)
+})
+
 describe('A look', () => {
   it('that fails now and then does not hide the pages behind it.', async () => {
     const { look, seen } = pagesThat(100, (_, nth) => (nth % 20 === 7 ? lost() : undefined))

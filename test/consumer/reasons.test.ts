@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { build } from 'esbuild'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { consume } from '../../client/consume/consume.ts'
+import { consume } from '../../client/consume.ts'
 import { REASON_CHARACTERS_MAX } from '../../engine/core/limits.ts'
 import { fakeQueue } from '../client/fake-queue.ts'
 import { Place } from './a-run.ts'
@@ -95,4 +95,34 @@ it('The client has that rule from the folders it shares, and nothing else of our
   const mayHold = /^shared\/(worker\/)?[a-z-]+\.ts$/
   expect(others.filter((path) => !mayHold.test(path))).toEqual([])
   expect(others).toContain('shared/wire.ts')
+})
+
+it('An app that only pushes loads no worker, where its bundler splits code.', async () => {
+  const stdin = {
+    contents:
+      "import { createClient } from './client/index.ts'; createClient({ url: '' }).queue('q').push(1)",
+    resolveDir: join(import.meta.dirname, '../..'),
+  }
+  const { metafile } = await build({
+    absWorkingDir: stdin.resolveDir,
+    stdin,
+    bundle: true,
+    splitting: true,
+    minify: true,
+    write: false,
+    outdir: 'dist',
+    format: 'esm',
+    metafile: true,
+  })
+  const { outputs } = metafile
+  const [main] = Object.keys(outputs).filter((name) => name.endsWith('stdin.js'))
+  const loaded = new Set([main as string])
+  for (const name of loaded) {
+    for (const { path, kind } of outputs[name]?.imports ?? []) {
+      if (kind === 'import-statement') loaded.add(path)
+    }
+  }
+  const inputs = [...loaded].flatMap((name) => Object.keys(outputs[name]?.inputs ?? {}))
+  expect(inputs).toContain('client/pushing.ts')
+  expect(inputs.filter((path) => /worker|consume/.test(path))).toEqual([])
 })

@@ -19,6 +19,19 @@ describe('a schedule', () => {
     ['cron(15,45 9-17/4 * * ? *)', '2026-11-18T13:15:00'],
     ['cron(0 0 1 JAN ? 2030)', '2030-01-01T00:00:00'],
     ['cron(0 0 29 2 ? *)', '2028-02-29T00:00:00'],
+    // The examples of EventBridge's documentation.
+    ['cron(15 12 * * ? *)', '2026-11-18T12:15:00'],
+    ['cron(0 18 ? * MON-FRI *)', '2026-11-18T18:00:00'],
+    ['cron(0 8 1 * ? *)', '2026-12-01T08:00:00'],
+    ['cron(0/10 * ? * MON-FRI *)', '2026-11-18T10:10:00'],
+    ['cron(0/5 8-17 ? * MON-FRI *)', '2026-11-18T10:10:00'],
+    ['cron(0/30 20-2 ? * MON-FRI *)', '2026-11-18T20:00:00'],
+    ['cron(0 9 ? * 2#1 *)', '2026-12-07T09:00:00'],
+    ['cron(0 9 ? * 6L *)', '2026-11-27T09:00:00'],
+    ['cron(0 9 L * ? *)', '2026-11-30T09:00:00'],
+    ['cron(0 9 LW * ? *)', '2026-11-30T09:00:00'],
+    ['cron(0 9 15W * ? *)', '2026-12-15T09:00:00'],
+    ['cron(0 10 ? * 6L 2027-2028)', '2027-01-29T10:00:00'],
   ])('%s fires next at %s', (expression, next) => {
     expect(parseSchedule(expression)(now)).toBe(at(next))
   })
@@ -26,6 +39,12 @@ describe('a schedule', () => {
   test('the time itself is not the next', () => {
     const schedule = parseSchedule('cron(0 12 * * ? *)')
     expect(schedule(at('2026-11-18T12:00:00'))).toBe(at('2026-11-19T12:00:00'))
+  })
+
+  test('goes over midnight where EventBridge does', () => {
+    const schedule = parseSchedule('cron(0/30 20-2 ? * MON-FRI *)')
+    expect(schedule(at('2026-11-19T00:00:00'))).toBe(at('2026-11-19T00:30:00'))
+    expect(schedule(at('2026-11-19T02:30:00'))).toBe(at('2026-11-19T20:00:00'))
   })
 
   test('a time that has passed for good never comes', () => {
@@ -45,7 +64,9 @@ describe('a schedule', () => {
     'cron(* * * * *)',
     'cron(60 * * * ? *)',
     'cron(5-1 * * * ? *)',
-    'cron(0 0 L * ? *)',
+    'cron(0 0 X * ? *)',
+    'cron(0 0 1 * ? * *)',
+    'cron()',
     'cron(0/0 * * * ? *)',
     'at(2026-01-01T00:00:00)',
     '',
