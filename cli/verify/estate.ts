@@ -109,6 +109,8 @@ export function makeEstate({ settings, defaults, cleanerUntil }: EstateSettings)
     newQueue(check) {
       const id = newName(check)
       queues.set(check, [...(queues.get(check) ?? []), id])
+      // By these settings an item whose lock ends may be dead-lettered.
+      if (settings.maxDeliveries !== undefined) withDeadLetters.add(id)
       return id
     },
     deadLettersOf(queue) {

@@ -17,6 +17,7 @@ export type Call = {
 
 export type Meter = {
   readonly base: URL
+  readonly fetch?: typeof fetch | undefined
   readonly onCall: (call: Call) => void
   /** Bounds how many calls are under way. */
   readonly pass: <R>(work: () => Promise<R>) => Promise<R>
@@ -25,7 +26,7 @@ export type Meter = {
 }
 
 export const meteredFetch =
-  ({ base, onCall, pass, halt }: Meter): typeof fetch =>
+  ({ base, fetch = globalThis.fetch, onCall, pass, halt }: Meter): typeof fetch =>
   (input, init = {}) =>
     pass(async () => {
       halt.throwIfAborted()
@@ -36,7 +37,7 @@ export const meteredFetch =
       const startedMs = performance.now()
       let status: number | undefined
       try {
-        const response = await globalThis.fetch(input, init)
+        const response = await fetch(input, init)
         // Read it to the end, because we measure the whole answer; the client reads it again.
         await response.clone().arrayBuffer()
         status = response.status

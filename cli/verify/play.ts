@@ -47,6 +47,8 @@ export type PlaySettings = {
   readonly atOnce: number
   readonly interrupt: AbortSignal
   readonly sweeperWithinMs?: number
+  /** Tests play the checks against handlers in their own process. */
+  readonly fetch?: typeof fetch
 }
 
 export type Audience = {
@@ -82,7 +84,7 @@ export async function play(
   const halt = AbortSignal.any([interrupt, deaf.signal, AbortSignal.timeout(RUN_MS_MAX)])
   const clientUntil = (end: AbortSignal) => {
     const onCall = (call: Call) => calls.push(call)
-    const fetch = meteredFetch({ base: new URL(url), pass, halt: end, onCall })
+    const fetch = meteredFetch({ ...settings, base: new URL(url), pass, halt: end, onCall })
     return createClient({ url, auth, fetch, retry: { onRetry: () => end.throwIfAborted() } })
   }
 

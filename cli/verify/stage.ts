@@ -69,6 +69,7 @@ type StageSettings = {
   readonly estate: Estate
   readonly pass: <R>(work: () => Promise<R>) => Promise<R>
   readonly halt: AbortSignal
+  readonly fetch?: typeof fetch | undefined
   readonly atOnce: number
   readonly sweeperWithinMs: number
   readonly onCall: (call: Call) => void

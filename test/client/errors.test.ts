@@ -126,12 +126,6 @@ describe('a request', () => {
     expect(asked).toHaveLength(0)
   })
 
-  test.each(['', '.', '..'])('for queue "%s" would go elsewhere, and is refused', (id) => {
-    expect(() => once().client.queue(id)).toThrow(
-      expect.objectContaining({ code: 'INVALID_QUEUE_ID', field: 'id' }),
-    )
-  })
-
   test('for any other id gets to the service as it is', async () => {
     const { client, asked } = once(succeeds)
     await client.queue('a/b?c#d').inspect()

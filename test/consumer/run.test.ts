@@ -279,21 +279,6 @@ describe('What fails', () => {
     ])
   })
 
-  it.each([
-    ['an error', new Error('no address'), 'Error: no address'],
-    ['nothing', undefined, ''],
-    ['null', null, ''],
-    ['a number', 42, '42'],
-  ])('is dead-lettered by what is not text: %s.', async (_, reason, expected) => {
-    const place = await Place.holding('bad', 'good')
-    const { ending, counts } = await place.run(([item], { deadLetter }) => {
-      if (item?.value === 'bad') deadLetter(item, reason as never)
-    })
-    expect(ending).toBe('empty')
-    expect(counts).toMatchObject({ acknowledged: 1, deadLettered: 1 })
-    expect(await place.dead()).toEqual([['"bad"', expected]])
-  })
-
   it('with what has no text fails its item, which comes again.', async () => {
     const place = await Place.holding(1)
     const { counts } = await place.run(([item], { deadLetter }) => {

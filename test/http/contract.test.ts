@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { allChecks } from '../../cli/commands/verify.ts'
+import { play } from '../../cli/verify/play.ts'
 import { errorTable } from '../../lambdas/http/answer.ts'
-import type { CaseTools } from './call.ts'
+import type { Call, CaseTools } from './call.ts'
 import { type Case, runCase } from './cases/actions.ts'
 import { contractCases } from './contract-cases.ts'
 import { documented } from './documented.ts'
+import { fetchBy } from './handler-call.ts'
 import { hostileCases } from './hostile/hostile-cases.ts'
 import { embeddedService, type Service } from './service.ts'
 
@@ -22,6 +25,32 @@ function runOnce(one: Case): Promise<void> {
   runs.set(one, run)
   return run
 }
+
+// The rest says what these leave open: spelling, headers, bounds. They are played over HTTP in
+// test/cli/verify, where there is a schedule to wait for as well.
+describe('The sentences by which `pushpop verify` judges a deployed service', () => {
+  const url = 'http://handlers.invalid'
+  /** The stream's part: what a lock gave back may have to move on. */
+  const housekept: Call = async (method, path, options) => {
+    const answer = await tools.call(method, path, options)
+    const [, queue] = /^\/queue\/([^/]+)\/release$/.exec(path) ?? []
+    if (queue !== undefined) await service.queues.housekeep(queue)
+    return answer
+  }
+  const audience = { onOpen() {}, onStep() {}, async onEnd() {} }
+
+  it.concurrent.each(
+    allChecks.filter(({ waits }) => !waits).map((check) => [check.name, check] as const),
+  )('hold: %s.', async (_, check) => {
+    const interrupt = new AbortController().signal
+    const settings = { url, auth: { kind: 'none' }, atOnce: 6, interrupt } as const
+    const { results } = await play([check], { ...settings, fetch: fetchBy(housekept) }, audience)
+    const verdicts = results
+      .flatMap(({ steps }) => steps)
+      .map(({ name, verdict }) => ({ name, ...verdict }))
+    expect(verdicts.filter(({ kind }) => kind === 'broken' || kind === 'undecided')).toEqual([])
+  })
+})
 
 describe.each(Object.entries(contractCases))('%s', (_, cases) => {
   it.concurrent.each(Object.entries(cases))('%s.', (_, one) => runOnce(one))

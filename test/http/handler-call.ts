@@ -16,6 +16,19 @@ const functionOf = new Map<string, HttpFunctionName>([
   ['$default', 'Health'],
 ])
 
+/** For a client whose requests go to the handlers of this process. */
+export const fetchBy =
+  (call: Call): typeof fetch =>
+  async (input, { method = 'GET', headers, body } = {}) => {
+    const { pathname, search } = new URL(String(input))
+    const answer = await call(method, pathname, {
+      headers: Object.fromEntries(new Headers(headers)),
+      ...(search !== '' && { query: search.slice(1) }),
+      ...(typeof body === 'string' && { body }),
+    })
+    return new Response(answer.text, answer)
+  }
+
 /** Requests as the gateway would hand them over, straight to the handlers. */
 export function handlerCall(handlers: Handlers, context: Partial<Context> = {}): Call {
   const table = new RouteTable([...functionOf.keys()].map((key) => ({ key }) as RoutePlan))

@@ -82,20 +82,6 @@ test('a function gets the messages of a queue in the order of each group, and th
   await until(async () => (await left(stack)) === 0)
 })
 
-test('a message whose function is killed comes again soon, and before those behind it in its group', async () => {
-  const once = "if (bodies[0] === '1' && !exists('killed')) process.kill(process.pid, 'SIGKILL')"
-  const stack = await workplace.start(
-    shop(working(once), { Inbox: fifoQueue({ VisibilityTimeout: 1_000 }) }, { BatchSize: 1 }),
-  )
-  await send(stack, 'one', '1')
-  await send(stack, 'one', '2')
-  await until(() => handled().length >= 1)
-  writeFileSync(join(workplace.directory, 'killed'), '')
-  await until(() => handled().includes('2'))
-  expect([...new Set(handled())]).toEqual(['1', '2'])
-  await until(async () => (await left(stack)) === 0)
-})
-
 test('the event is the one of Lambda', async () => {
   const code = withJournal(
     workplace.directory,
@@ -166,24 +152,6 @@ test('what a function names as failed comes again, and the rest is deleted', asy
   expect(handled().filter((body) => body === 'good')).toHaveLength(1)
   expect(handled().lastIndexOf('bad')).toBeLessThan(handled().lastIndexOf('later'))
   expect(handled()).toContain('other')
-})
-
-test('a batch whose function throws comes again', async () => {
-  const marker = join(workplace.directory, 'fail')
-  writeFileSync(marker, '')
-  const stack = await workplace.start({
-    functions: {
-      Work: {
-        code: working(`if (exists('fail')) throw new Error('no')`),
-        properties: { Timeout: 1 },
-      },
-    },
-    resources: { Inbox: fifoQueue({ VisibilityTimeout: 1 }), Mapping: queueMapping('Work') },
-  })
-  await send(stack, 'a', 'one')
-  await until(() => handled().length >= 2)
-  rmSync(marker)
-  await until(async () => (await left(stack)) === 0)
 })
 
 test('a message that no filter lets through is deleted and not delivered', async () => {

@@ -211,14 +211,6 @@ describe('npm start says what is wrong', () => {
   })
 })
 
-test('npm start -- --help lists what there is', async () => {
-  const started = startHere(['--help'])
-  expect(await started.ended).toBe(0)
-  for (const option of ['--port N', '--data DIR', '--memory', '--app FILE', '--watch']) {
-    expect(started.stdout()).toContain(option)
-  }
-})
-
 function templateOf(text: string): string {
   return `
     import { writeFileSync } from 'node:fs'

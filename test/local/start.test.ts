@@ -53,15 +53,6 @@ describe('npm start', () => {
     },
   )
 
-  test('keeps the data for the next start', async () => {
-    const args = ['--data', join(directory, 'kept')]
-    const first = startHere(...args)
-    await push(await first.url(), 'kept')
-    first.child.kill('SIGTERM')
-    expect(await first.ended).toBe(0)
-    expect(await pop(await startHere(...args).url())).toEqual(['kept'])
-  })
-
   test('says on demand how other programs reach its stores, and never over the file of somebody else', async () => {
     const file = join(directory, 'local.env')
     const args = ['--memory', '--env', file]

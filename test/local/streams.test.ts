@@ -57,20 +57,6 @@ test('a write that changes nothing calls nobody', async () => {
   expect(keys()).toEqual(['first', 'second', 'first'])
 })
 
-test('a batch that fails comes again, and nothing passes it', async () => {
-  const marker = join(workplace.directory, 'fail')
-  writeFileSync(marker, '')
-  const stack = await workplace.start(shop())
-  await putItem(stack, 'first', work)
-  await until(() => keys().length >= 2)
-  await putItem(stack, 'second', work)
-  expect(keys()).not.toContain('second')
-  rmSync(marker)
-  await until(() => keys().includes('second'))
-  expect(keys().filter((key) => key === 'second')).toHaveLength(1)
-  expect(keys().lastIndexOf('first')).toBeLessThan(keys().indexOf('second'))
-})
-
 test('what fails for ever is given up, and what comes after it arrives', async () => {
   const stack = await workplace.start({
     ...shop({

@@ -599,10 +599,6 @@ describe('The testing entry point', () => {
       console.log(error.message)
     }`
 
-  it('works if the stores are installed.', async () => {
-    expect(await full.script(work)).toBe('17\n')
-  })
-
   const moving = `
     process.env.PUSHPOP_LOG_LEVEL = 'error'
     const seen = []
@@ -641,18 +637,6 @@ describe('The testing entry point', () => {
     expect(await plain.script(work, elsewhere)).toBe(
       'Cannot start the embedded S3 because @20minutes/s3rver is not installed: npm install --save-dev @20minutes/s3rver\n',
     )
-  })
-
-  it('starts the whole stack for the client.', async () => {
-    const said = await full.script(`
-      import { createClient } from 'pushpop/client'
-      import { startLocalStack } from 'pushpop/testing'
-      const stack = await startLocalStack({ port: 0 })
-      const orders = createClient({ url: stack.url }).queue('orders')
-      await orders.push({ order: 17 })
-      console.log((await orders.pop()).items[0].text)
-      await stack.stop()`)
-    expect(said).toBe('{"order":17}\n')
   })
 })
 

@@ -65,9 +65,9 @@ function otherThan(expected: number, answers: readonly Asked[]): Record<string, 
 
 const json = ({ text }: HttpAnswer) => JSON.parse(text)
 
-const KEYS = 2_000
+const KEYS = 500
 
-describe('Thousands of keys at once', () => {
+describe('Hundreds of keys at once', () => {
   it('are each allowed once, and none of them twice.', async () => {
     await clearOfMidnight(45_000)
     const ask = (n: number) =>
@@ -75,7 +75,7 @@ describe('Thousands of keys at once', () => {
     const first = await inTurn(64, KEYS, (n) => untilAnswered(() => ask(n)))
     expect(otherThan(200, first)).toEqual({})
     console.info(`asked again after a 503: ${first.filter(({ wasLost }) => wasLost).length}`)
-    const again = await inTurn(64, 500, (n) => untilAnswered(() => ask((n * KEYS) / 500)))
+    const again = await inTurn(64, KEYS, (n) => untilAnswered(() => ask(n)))
     expect(otherThan(429, again)).toEqual({})
   }, 180_000)
 })

@@ -252,6 +252,9 @@ export const expiry: Check = {
   },
 }
 
+/** With what a JSON writer must escape. */
+const REASON = 'no customer "17" \u2028'
+
 export const deadLetters: Check = {
   name: 'dead-letters',
   promise: 'Items can be moved to the dead-letter queue with a reason, and back',
@@ -262,10 +265,10 @@ export const deadLetters: Check = {
       await pushAll(it, ['good', 'bad', 'later'])
       const { lockId, items } = await lock(it, { count: 2, ttlSeconds: 60 })
       const ids = items.slice(1).map(({ id }) => id)
-      const moved = await it.deadLetter(lockId, { ids, reason: 'no such customer' })
+      const moved = await it.deadLetter(lockId, { ids, reason: REASON })
       same('the answer', moved, { itemsDeadLettered: 1, deadLetterQueue: dead.id })
       await arrival(stage, dead, 1)
-      same('the dead letters', await lettersIn(dead), [['bad', 0, 'no such customer']])
+      same('the dead letters', await lettersIn(dead), [['bad', 0, REASON]])
       await it.acknowledge(lockId)
       same('what is left', await drained(it, 3), ['later'])
     },

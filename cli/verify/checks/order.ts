@@ -230,7 +230,7 @@ export const textKept: Check = {
       '"\\u0000 \\/ \\" ]},["',
     ),
     'Any JSON value is an item': unchanged('null', 'true', '""', '[]', '{}', '[[[[[]]]]]'),
-    'An item may have 256 KiB': unchanged(`"${'0123456789abcdef'.repeat(16_383)}"`),
+    'An item may have 256 KiB': unchanged(`"${'0123456789abcdef'.repeat(16_384).slice(2)}"`),
   },
 }
 

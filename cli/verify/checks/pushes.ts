@@ -98,6 +98,7 @@ async function come(queue: Queue<number>, last: number, until: Stage['until']) {
 
 const FULL = { code: 'QUEUE_FULL', status: 429 } as const
 const ITEM_BYTES_MAX = 256 * 1024
+const BODY_BYTES_MAX = 2.5 * 1024 * 1024
 
 export const bounds: Check = {
   name: 'bounds',
@@ -136,7 +137,8 @@ export const bounds: Check = {
       const it = queue()
       const text = rawJson(`"${'x'.repeat(200_000)}"`)
       const body = it.pushMany(numbers(14).map(() => ({ item: text })))
-      await refused(body, { code: 'BODY_TOO_LARGE', status: 413 })
+      const error = await refused(body, { code: 'BODY_TOO_LARGE', status: 413 })
+      same('limit_bytes', error.limitBytes, BODY_BYTES_MAX)
       same('the count', (await it.inspect({ consistent: true })).count, 0)
     },
 

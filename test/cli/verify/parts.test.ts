@@ -9,7 +9,7 @@ import { costOf, latenciesOf, operationOf } from '../../../cli/verify/meter.ts'
 import type { Played } from '../../../cli/verify/play.ts'
 import { verdictOn, worstOf } from '../../../cli/verify/play.ts'
 import { duration, markdownReport, verdictSentence } from '../../../cli/verify/report.ts'
-import type { Check } from '../../../cli/verify/stage.ts'
+import { type Check, type Needs, ruledOutBy } from '../../../cli/verify/stage.ts'
 import { type Configuration, PushPopError } from '../../../client/index.ts'
 import { prices } from '../../../lib/prices.ts'
 
@@ -218,4 +218,58 @@ describe('A report', () => {
     [59_700, '1 min 0 s'],
     [125_000, '2 min 5 s'],
   ])('says %d ms as %s', (ms, text) => expect(duration(ms)).toBe(text))
+})
+
+const limitOf = (maxRequests: number, windowMillis: number) =>
+  ({ maxRequests, windowMillis, algorithm: 'window', burst: 1 }) as const
+
+describe('A step', () => {
+  test.each<[string, Needs, Partial<Configuration>, RegExp | undefined]>([
+    [
+      'that pushes more than fits',
+      { items: 60 },
+      { capacity: 59 },
+      /capacity of 59.* pushes 60 items/,
+    ],
+    ['that pushes as much as fits', { items: 60 }, { capacity: 60 }, undefined],
+    ['that pushes a few where fewer fit', {}, { capacity: 3 }, /capacity of 3/],
+    [
+      'whose items come back where none does',
+      { returns: true },
+      { maxDeliveries: 1 },
+      /max_deliveries/,
+    ],
+    ['whose items come back', { returns: true }, { maxDeliveries: 2 }, undefined],
+    ['whose items do not come back', {}, { maxDeliveries: 1 }, undefined],
+    ['whose items may expire', {}, { itemTtlSeconds: 60 }, /item_ttl_seconds of 60/],
+    ['whose items expire later', {}, { itemTtlSeconds: 300 }, undefined],
+    [
+      'that needs S3',
+      { offloads: 500 },
+      { segmentSize: 200 },
+      /segment_size 200 and buffer_segments 1/,
+    ],
+    [
+      'that needs S3, where much is kept',
+      { offloads: 500 },
+      { bufferSegments: 4 },
+      /buffer_segments 4/,
+    ],
+    ['that needs S3, where that is enough', { offloads: 500 }, { segmentSize: 150 }, undefined],
+    ['that would wait', {}, { popLimit: limitOf(1, 2_000) }, /a pop_limit of less than one call/],
+    ['that would wait for pushes', {}, { pushLimit: limitOf(3, 60_000) }, /a push_limit of less/],
+    ['that is slow', {}, { popLimit: limitOf(5, 5_000) }, undefined],
+  ])('%s', (_, needs, settings, why) => {
+    const found = ruledOutBy(
+      {
+        segmentSize: 100,
+        bufferSegments: 1,
+        source: { from: 'pattern', prefix: '' },
+        ...settings,
+      },
+      needs,
+    )
+    if (why === undefined) expect(found).toBeUndefined()
+    else expect(found).toMatch(why)
+  })
 })

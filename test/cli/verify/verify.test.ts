@@ -3,14 +3,8 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { chosenChecks } from '../../../cli/commands/verify.ts'
-import { giveBackKeptPair, type KeptPair, takeKeptPair } from '../../../cli/verify/estate.ts'
 import { type Audience, type PlaySettings, play } from '../../../cli/verify/play.ts'
-import {
-  type Client,
-  type Configuration,
-  createClient,
-  type QueueSummary,
-} from '../../../client/index.ts'
+import { type Client, createClient, type QueueSummary } from '../../../client/index.ts'
 import { type LocalStack, startLocalStack } from '../../../testing/index.ts'
 import { type Line, type RunOptions, run, wordsOf } from '../a-run.ts'
 import { useFolder } from '../places.ts'
@@ -176,101 +170,6 @@ describe('the settings of prefixes', () => {
   })
 })
 
-describe('the pair of queues whose settings are changed', () => {
-  let client: Client
-  let defaults: Configuration
-  beforeAll(async () => {
-    client = createClient({ url: stack.url })
-    const { etag: _, ...settings } = await client.queue('never-used').configuration()
-    defaults = settings
-  })
-  const take = (nowMs?: number) => takeKeptPair(client, defaults, nowMs)
-  const giveBack = (pair: KeptPair) => giveBackKeptPair(client, pair, defaults)
-
-  test('is another one for each of the runs that meet, and taken again when it is given back', async () => {
-    // One that is free, which all of them see.
-    await giveBack(await take())
-    const taken = await Promise.all([take(), take(), take()])
-    expect(new Set(taken.map(({ ids }) => ids.limits)).size).toBe(3)
-    await giveBack(taken[1])
-    const again = await take()
-    expect(again.ids).toEqual(taken[1].ids)
-    for (const pair of [taken[0], taken[2], again]) await giveBack(pair)
-  })
-
-  test('is none that holds an item: a person has it', async () => {
-    const pair = await take()
-    await giveBack(pair)
-    for (const id of Object.values(pair.ids)) {
-      const queue = client.queue(id)
-      await queue.push('mine')
-      const before = await queue.inspect({ consistent: true })
-      const other = await take()
-      expect(other.ids).not.toEqual(pair.ids)
-      expect(await queue.inspect({ consistent: true })).toEqual(before)
-      await giveBack(other)
-      await queue.purge()
-    }
-  })
-
-  test('may have other settings than the defaults of today, and has these when it is taken', async () => {
-    const pair = await take()
-    await giveBack(pair)
-    for (const id of Object.values(pair.ids)) {
-      await client.queue(id).configure({ segmentSize: 17, maxDeliveries: 7 })
-    }
-    const again = await take()
-    expect(again.ids).toEqual(pair.ids)
-    for (const [kind, id] of Object.entries(again.ids)) {
-      const { etag: _, ...settings } = await client.queue(id).configuration()
-      const capacity = kind === 'limits' && { capacity: again.takenAt }
-      expect(settings).toEqual({ ...defaults, ...capacity, source: { from: 'queue' } })
-    }
-    await giveBack(again)
-  })
-
-  test.each([
-    ['an hour', 1],
-    ['an hour, by a clock that was ahead of ours', -1],
-  ])('is taken over from a run that was killed, after %s', async (_, sign) => {
-    const nowMs = Date.now()
-    const killed = await take(nowMs)
-    // In the midst of checks.
-    await client.queue(killed.ids.settings).configure({ capacity: 3 })
-    await client.queue(killed.ids.settings).push('left')
-    await client.queue(killed.ids.limits).push('left')
-    const meanwhile = await take(nowMs + sign * 3_600_000)
-    expect(meanwhile.ids).not.toEqual(killed.ids)
-    const after = await take(nowMs + sign * 3_601_000)
-    expect(after.ids).toEqual(killed.ids)
-    for (const id of Object.values(after.ids)) {
-      expect((await client.queue(id).inspect({ consistent: true })).count).toBe(0)
-    }
-    expect((await client.queue(after.ids.settings).configuration()).capacity).toBeUndefined()
-    // It was not dead, but asleep: it leaves the pair to the run that has it.
-    await giveBack(killed)
-    const { capacity } = await client.queue(after.ids.limits).configuration()
-    expect(capacity).toBe(after.takenAt)
-    await giveBack(after)
-    await giveBack(meanwhile)
-  })
-
-  test('is a few, however many runs are killed', async () => {
-    const nowMs = Date.now() + 86_400_000
-    for (let run = 0; run < 8; run += 1) await take(nowMs + run * 1_000)
-    const laterMs = nowMs + 7_200_000
-    const before = await idsOf(client)
-    for (let run = 0; run < 20; run += 1) await giveBack(await take(laterMs))
-    expect(await idsOf(client)).toEqual(before)
-  })
-})
-
-async function idsOf(client: Client): Promise<string[]> {
-  const ids: string[] = []
-  for await (const { id } of client.queues({ prefix: 'pushpop-verify-limits-' })) ids.push(id)
-  return ids
-}
-
 describe('the queues of a check', () => {
   /** Each purge of one of them is done, and its answer lost if that is said so. */
   const losing =
@@ -432,5 +331,47 @@ describe('the command line', () => {
     const { code, stderr } = await run('verify --endpoint http://localhost:8999')
     expect(code).toBe(1)
     expect(stderr).toContain('Cannot reach http://localhost:8999 because nothing answers there')
+  })
+})
+
+// The operator may give the run's queues settings by their prefix. What these rule out is no broken promise. This comes
+// last: functions remember patterns for a while after they are gone.
+describe('a service whose operator gives all queues few deliveries and little room', () => {
+  const put = (patterns: Parameters<Client['configureQueuePatterns']>[0]) =>
+    createClient({ url: stack.url }).configureQueuePatterns(patterns)
+  beforeAll(() => put([{ prefix: 'pushpop-', settings: { maxDeliveries: 1, capacity: 50 } }]))
+  afterAll(() => put([]))
+
+  const checks = 'order,locks,competing,acknowledge,dead-letters,bounds,configuration,purge,expiry'
+
+  test('breaks no promise, and what could not be tried is said', async () => {
+    const { code, body } = await verifyAsJson(`--only ${checks}`)
+    const steps = body.checks.flatMap((check) => check.steps)
+    expect(steps.filter(({ verdict }) => verdict === 'broken' || verdict === 'undecided')).toEqual(
+      [],
+    )
+    const reasons = steps.flatMap(({ reason }) => reason ?? [])
+    expect(
+      reasons.filter((reason) => /has max_deliveries of 1: no item/.test(reason)),
+    ).toHaveLength(9)
+    expect(
+      reasons.filter((reason) => /has a capacity of 50: this pushes/.test(reason)),
+    ).toHaveLength(3)
+    expect(reasons).toHaveLength(12)
+    expect(code).toBe(0)
+    expect((await queuesLeft()).filter(({ count }) => count !== 0)).toEqual([])
+    // They have settings of their own, and these are the defaults of any queue.
+    expect(body.kept_queues).toHaveLength(2)
+    for (const id of body.kept_queues) {
+      const { maxDeliveries, source } = await createClient({ url: stack.url })
+        .queue(id)
+        .configuration()
+      expect({ maxDeliveries, source }).toEqual({ source: { from: 'queue' } })
+    }
+  })
+
+  test('is still caught if it breaks another one', async () => {
+    const { code } = await withFault(swapsTwo(), (url) => verify('--only looking,locks', {}, url))
+    expect(code).toBe(5)
   })
 })

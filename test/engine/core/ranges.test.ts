@@ -7,34 +7,12 @@ import {
   none,
   normalised,
   numbersOf,
-  type Range,
   type Ranges,
   subtract,
   take,
   unflatten,
   union,
 } from '../../../engine/core/ranges.ts'
-
-const r = (...pairs: [number, number][]): Range[] => pairs.map(([from, to]) => ({ from, to }))
-
-describe('Ranges', () => {
-  const cases: readonly [string, Ranges, Ranges][] = [
-    ['join where they touch', normalised(r([3, 5], [1, 3])), r([1, 5])],
-    ['join where they overlap', normalised(r([1, 9], [2, 3], [8, 12])), r([1, 12])],
-    ['lose what is empty', normalised(r([4, 4], [7, 6], [1, 2])), r([1, 2])],
-    ['are cut in the middle', subtract(r([0, 10]), r([3, 4])), r([0, 3], [4, 10])],
-    ['are cut at both ends', subtract(r([2, 8]), r([0, 3], [7, 9])), r([3, 7])],
-    ['disappear under a larger one', subtract(r([2, 8], [9, 11]), r([0, 20])), none],
-    ['share what both have', intersect(r([0, 5], [8, 12]), r([3, 10])), r([3, 5], [8, 10])],
-    ['are taken from the front', take(r([0, 2], [5, 9]), 4), r([0, 2], [5, 7])],
-    ['are taken up to nothing', take(r([0, 2]), 0), none],
-    ['come back from flat numbers', unflatten([1, 2, 5, 9]), r([1, 2], [5, 9])],
-    ['are none where nothing is stored', unflatten(undefined), none],
-  ]
-  it.each(cases)('%s.', (_, actual, expected) => {
-    expect(actual).toEqual(expected)
-  })
-})
 
 /** Any list of ranges, and the set of numbers that it stands for. */
 const anyList = fc.array(
@@ -93,6 +71,7 @@ describe('Whatever the ranges, they do as sets do:', () => {
   })
 
   it('includes and unflatten.', () => {
+    expect(unflatten(undefined)).toEqual(none)
     fc.assert(
       fc.property(anyList, fc.nat(40), (list, n) => {
         const all = normalised(list)

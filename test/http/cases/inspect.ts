@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { type Cases, expectOk, path, pop, pushItems } from './actions.ts'
+import { type Cases, expectOk, path } from './actions.ts'
 
 export const inspectCases: Cases = {
   'the list tells details, and of queues by name': async ({ q, id, call, queue }) => {
@@ -119,16 +119,6 @@ export const inspectCases: Cases = {
     expect(new Set(tags).size).toBe(tags.length)
     for (const one of tags) expect(one).toMatch(/^"[^"]+"$/)
   },
-  'a queue that nobody used is empty, and looking changes nothing': async ({ q, call, id }) => {
-    for (const query of ['', 'consistent=true', 'consistent=false']) {
-      const state = expectOk(await q.call('GET', '', { query }))
-      expect(state).toMatchObject({ version: 0, count: 0, priorities: [], oldest_pushed_at: null })
-    }
-    expectOk(await q.call('GET', 'items'))
-    expectOk(await q.call('GET', 'config'))
-    const listed = expectOk(await call('GET', '/queues', { query: `prefix=${id}` }))
-    expect(listed.queues.map((it: { id: string }) => it.id)).not.toContain(id)
-  },
   'a long queue tells which of its segments are in S3': async ({ q, id, housekeep }) => {
     if (housekeep === undefined) return
     expectOk(await q.call('PUT', 'config', { body: '{"segment_size":10}' }))
@@ -166,40 +156,6 @@ export const inspectCases: Cases = {
       [1, 'ready', 0],
     ])
     expect((await look()).text).toBe(first.text)
-  },
-  'a look goes page by page, and keeps to a priority if asked': async ({ q }) => {
-    const texts = [...Array(45).keys()].map((n) => `i${n}`)
-    await q.pushItems(texts, 0)
-    await q.pushItems(['other'], 4)
-    const pages: string[][] = []
-    let cursor: string | undefined
-    do {
-      const query: string = cursor === undefined ? '' : `cursor=${encodeURIComponent(cursor)}`
-      const page = expectOk(await q.call('GET', 'items', { query }))
-      pages.push(page.items)
-      cursor = page.cursor
-    } while (cursor !== undefined)
-    expect(pages.map((page) => page.length)).toEqual([20, 20, 6])
-    expect(pages.flat()).toEqual([...texts, 'other'])
-    const only = expectOk(await q.call('GET', 'items', { query: 'priority=4&limit=1' }))
-    expect(only.items).toEqual(['other'])
-  },
-  'queues are listed by id with their counts, a page at a time': async ({ call, id }) => {
-    const prefix = `${id}.`
-    const ids = ['a', 'B', 'c', 'd', 'e'].map((letter) => prefix + letter)
-    for (const id of ids) await pushItems(call, id, ['x', 'y'])
-    await pop(call, `${prefix}c`)
-    const found: { id: string; count: number }[] = []
-    let cursor: string | undefined
-    do {
-      const next: string = cursor === undefined ? '' : `&cursor=${cursor}`
-      const query = `prefix=${prefix}&limit=2${next}`
-      const page = expectOk(await call('GET', '/queues', { query }))
-      expect(page.queues.length).toBeLessThanOrEqual(2)
-      found.push(...page.queues)
-      cursor = page.cursor
-    } while (cursor !== undefined)
-    expect(found).toEqual([...ids].sort().map((id) => ({ id, count: id.endsWith('c') ? 1 : 2 })))
   },
   'health is open, short, and asks for nothing': async ({ call }) => {
     expect((await call('GET', '/healthz')).text).toBe('{"status":"ok"}')

@@ -60,16 +60,6 @@ export const laterCases: Cases = {
     expect((await q.pop('count=3')).items).toEqual([1, 2, 3])
   },
 
-  'two times for one item are refused, and name the field': async ({ q }) => {
-    const body = { items: [{ item: 1 }, { item: 2, delay_seconds: 5, deliver_at: 5 }] }
-    const refused = expectError(await q.post('push', body), 400, 'INVALID_PARAMETER')
-    expect(refused.field).toBe('items[1].deliver_at')
-    const far = { item: 1, deliver_at: Math.ceil(nowSeconds()) + 157_800_000 }
-    expect(expectError(await q.post('push', far), 400, 'INVALID_PARAMETER').field).toBe(
-      'deliver_at',
-    )
-  },
-
   'a call that takes no scheduled id says that it is one': async ({ q }) => {
     const { ids } = await q.push({ items: [{ item: 1, delay_seconds: 600 }] })
     const purge = expectError(await q.post('purge', { ids }), 400, 'INVALID_PARAMETER')

@@ -209,20 +209,4 @@ export const rateCases: Cases = {
     expect((await call('GET', at(`${prefix}free.1`, '/config'))).headers.etag).toBe('"0"')
     expect(expectOk(await put({ patterns: [] }))).toEqual({ patterns: [] })
   },
-  'what a limit cannot be is refused by the field’s name': async ({ call, id: key }) => {
-    for (const [settings, field] of [
-      [{ burst: 2 }, 'burst'],
-      [{ max_requests: 3, shards: 4 }, 'shards'],
-      [{ window_millis: 99 }, 'window_millis'],
-      [{ algorithm: 'bucket' }, 'algorithm'],
-    ] as const) {
-      const body = expectError(await configure(call, key, settings), 400, 'INVALID_PARAMETER')
-      expect(body.field).toBe(field)
-    }
-    expectError(await configure(call, key, { max: 1 }), 400, 'UNKNOWN_FIELD')
-    const costly = await decide(call, key, 'maxRequests=2&cost=3')
-    expect(expectError(costly, 400, 'INVALID_PARAMETER').field).toBe('cost')
-    const wrongKey = await call('POST', '/rate/a%20b')
-    expect(expectError(wrongKey, 400, 'INVALID_PARAMETER').field).toBe('key')
-  },
 }

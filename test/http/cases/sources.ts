@@ -29,7 +29,10 @@ export const sourceCases: Cases = {
     expect(json(second)).toMatchObject({
       message: 'Queue is locked pending acknowledgement',
       lock_expires_at: locked.lock_expires_at,
+      retryable: true,
     })
+    const wait = Number(second.headers['retry-after'])
+    expect([wait > 20, wait <= 31]).toEqual([true, true])
   },
   'Example 3: automatic expiration, with the line as it is printed': async ({ q, pass }) => {
     await q.push({ item: { id: 1 } })

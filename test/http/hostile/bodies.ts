@@ -85,6 +85,24 @@ const priorities = words(`
   ""
 `)
 
+/** Times and expiries that are none, each with the field that its error names. */
+const notTimes = [
+  ['"delay_seconds":-1', 'delay_seconds'],
+  ['"delay_seconds":"1"', 'delay_seconds'],
+  ['"delay_seconds":157766401', 'delay_seconds'],
+  ['"deliver_at":-1', 'deliver_at'],
+  ['"deliver_at":9999999999', 'deliver_at'],
+  ['"deliver_at":1924992000000', 'deliver_at'],
+  ['"expires_in_seconds":-1', 'expires_in_seconds'],
+  ['"expires_in_seconds":1.5', 'expires_in_seconds'],
+  ['"expires_in_seconds":157766401', 'expires_in_seconds'],
+  ['"expires_at":"2030-01-01"', 'expires_at'],
+  ['"expires_at":-1', 'expires_at'],
+  ['"expires_at":9999999999', 'expires_at'],
+  ['"expires_at":1924992000000', 'expires_at'],
+  ['"expires_in_seconds":60,"expires_at":4000000000', 'expires_at'],
+] as const
+
 const items: readonly (readonly [string, HttpErrorCode, string?])[] = [
   ['{}', 'INVALID_ITEM'],
   ['{"priority":1}', 'INVALID_ITEM'],
@@ -100,11 +118,13 @@ const items: readonly (readonly [string, HttpErrorCode, string?])[] = [
   ['{"items":[{"item":1},"x"]}', 'INVALID_ITEM'],
   ['{"items":[{"item":1},{"priority":2}]}', 'INVALID_ITEM'],
   ['{"items":[{"item":1,"priority":"2"}]}', 'INVALID_PRIORITY'],
-  ['{"item":1,"delay_seconds":-1}', 'INVALID_PARAMETER', 'delay_seconds'],
-  ['{"item":1,"delay_seconds":"1"}', 'INVALID_PARAMETER', 'delay_seconds'],
-  ['{"item":1,"delay_seconds":157766401}', 'INVALID_PARAMETER', 'delay_seconds'],
-  ['{"item":1,"deliver_at":-1}', 'INVALID_PARAMETER', 'deliver_at'],
   ['{"items":[{"item":1,"deliver_at":null}]}', 'INVALID_PARAMETER', 'items[0].deliver_at'],
+  ...notTimes.map(([times, field]) => [`{"item":1,${times}}`, 'INVALID_PARAMETER', field] as const),
+  [
+    '{"items":[{"item":1},{"item":2,"delay_seconds":5,"deliver_at":5}]}',
+    'INVALID_PARAMETER',
+    'items[1].deliver_at',
+  ],
   ['{"items":[{"item":1,"items":[]}]}', 'UNKNOWN_FIELD', 'items[0].items'],
   ['{"items":[{"item":1,"ttl":2}]}', 'UNKNOWN_FIELD', 'items[0].ttl'],
   ['{"items":[{"item":1},{"item":1,"item":2}]}', 'INVALID_PARAMETER', 'items[1].item'],

@@ -9,7 +9,7 @@ export type HostileCase = {
   path(queue: string): string
   readonly options?: CallOptions
   readonly code: HttpErrorCode
-  /** What its message must name. */
+  /** What its field or its message must name. */
   readonly names?: string | undefined
 }
 

@@ -92,10 +92,16 @@ const ttls = ['null', '"5"', '1.5', '1e400', '-1e400', 'true', '[]', '[5]', '{}'
 const reasons = ['5', 'null', '[]', `"${'x'.repeat(257)}"`]
 
 const wrongLimits = words(`
-  0 "5" true [] 1e400 {"max_requests":0} {} {"max_requests":9,"window_millis":1e400}
-  {"max_requests":9,"algorithm":"__proto__"} {"max_requests":9,"burst":2}
-  {"max_requests":9,"max_requests":8}
+  0 "5" true 1e400 {"max_requests":9,"window_millis":1e400}
+  {"max_requests":9,"algorithm":"__proto__"} {"max_requests":9,"max_requests":8}
 `)
+/** Limits that are wrong in one field of theirs, which the error names. */
+const limitFields = [
+  ['max_requests', '{"max_requests":0}', '{"max_requests":"5"}', '{}', '[]'],
+  ['window_millis', '{"max_requests":9,"window_millis":99}'],
+  ['algorithm', '{"max_requests":9,"algorithm":"leaky"}'],
+  ['burst', '{"max_requests":9,"burst":2}', '{"max_requests":2,"algorithm":"smooth","burst":3}'],
+] as const
 const wrongSettings = words('0 -1 1.5 "5" true [] {} 1e400 1e15')
 
 /** A call, a field that its error must name, wrong values of it, the body of one, and the code. */
@@ -120,9 +126,22 @@ const fields: readonly (readonly [
   ['extendLock', 'lock_id', lockIds, (id) => `{"lock_id":${id},"ttl_seconds":5}`],
   ['extendLock', 'ttl_seconds', ttls, (ttl) => `{${oneLock},"ttl_seconds":${ttl}}`, 'INVALID_TTL'],
   ['deadLetter', 'reason', reasons, (it) => `{${oneLock},"reason":${it}}`],
+  [
+    'release',
+    'delay_seconds',
+    words('-1 86401 1.5 "60" true'),
+    (it) => `{${oneLock},"delay_seconds":${it}}`,
+  ],
+  ['release', 'overtake', ['"yes"'], (it) => `{${oneLock},"delay_seconds":1,"overtake":${it}}`],
   ['acknowledge', 'lock_ids', lockLists, (ids) => `{"lock_ids":${ids}}`],
   ['configure', 'push_limit', wrongLimits, (it) => `{"push_limit":${it}}`],
   ['configure', 'pop_limit', wrongLimits, (it) => `{"pop_limit":${it}}`],
+  ...limitFields.flatMap(([field, ...limits]) =>
+    ['push_limit', 'pop_limit'].map(
+      (name) =>
+        ['configure', `${name}.${field}`, limits, (it: string) => `{"${name}":${it}}`] as const,
+    ),
+  ),
   // Each with its own bound, and what cannot be taken away.
   [
     'configure',
@@ -180,6 +199,10 @@ export const otherCases: readonly HostileCase[] = [
   wrong('configure', 'segmentSize', 'UNKNOWN_FIELD', {
     body: '{"segmentSize":5}',
     names: 'segmentSize',
+  }),
+  wrong('configure', 'a limit with shards', 'UNKNOWN_FIELD', {
+    body: '{"push_limit":{"max_requests":9,"shards":2}}',
+    names: 'push_limit.shards',
   }),
   {
     ...wrong('configure', 'a dead-letter queue', 'INVALID_PARAMETER'),

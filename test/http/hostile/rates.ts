@@ -26,7 +26,12 @@ const keyCases = wrongIds.flatMap((key) =>
   ),
 )
 
-const decide = (query: string, code: HostileCase['code'] = 'INVALID_PARAMETER'): HostileCase => ({
+const decide = (
+  query: string,
+  code: HostileCase['code'] = 'INVALID_PARAMETER',
+  names?: string,
+): HostileCase => ({
+  names,
   name: `decideRate: ${short(query)}`,
   method: 'POST',
   path: () => '/rate/hostile',
@@ -44,7 +49,9 @@ const bounds: Readonly<Record<string, readonly string[]>> = {
 
 const parameterCases = [
   ...Object.entries(bounds).flatMap(([name, wrong]) =>
-    [...numbers, ...wrong, '99999999999999999999'].map((value) => decide(`${name}=${value}`)),
+    [...numbers, ...wrong, '99999999999999999999'].map((value) =>
+      decide(`${name}=${value}`, 'INVALID_PARAMETER', name),
+    ),
   ),
   ...flags.map((value) => decide(`canWait=${value}`)),
   ...['', 'x'.repeat(257)].map((value) => decide(`caller=${value}`)),
@@ -72,7 +79,9 @@ const put = (
   path: `/${string}`,
   body: string | undefined,
   code: HostileCase['code'] = 'INVALID_PARAMETER',
+  names?: string,
 ): HostileCase => ({
+  names,
   name: `PUT ${path}: ${short(body ?? 'nothing')}`,
   method: 'PUT',
   path: () => path,
@@ -91,8 +100,13 @@ const settings: Readonly<Record<string, readonly string[]>> = {
 }
 const configurationCases = Object.entries(settings).flatMap(([name, values]) =>
   values.flatMap((value) => [
-    put('/rate/hostile/config', `{"${name}":${value}}`),
-    put('/rate-config', `{"patterns":[{"prefix":"x","${name}":${value}}]}`),
+    put('/rate/hostile/config', `{"${name}":${value}}`, 'INVALID_PARAMETER', name),
+    put(
+      '/rate-config',
+      `{"patterns":[{"prefix":"x","${name}":${value}}]}`,
+      'INVALID_PARAMETER',
+      name,
+    ),
   ]),
 )
 
@@ -122,6 +136,7 @@ const patternCases = [
   put('/queue-config', `{"patterns":[${hundredAndOne}]}`),
   put('/queue-config', '{"patterns":[{"prefix":"x","shards":2}]}', 'UNKNOWN_FIELD'),
   put('/queue-config', '[]', 'INVALID_JSON'),
+  put('/rate/hostile/config', '{"max_requests":3,"shards":4}', 'INVALID_PARAMETER', 'shards'),
   put('/rate/hostile/config', '{"max":1}', 'UNKNOWN_FIELD'),
   put('/rate/hostile/config', undefined, 'INVALID_JSON'),
 ]

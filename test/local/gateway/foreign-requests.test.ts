@@ -1,5 +1,7 @@
 // What a web page can make a browser send here, over real HTTP: who is served, and who is not.
 
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { type Gateway, type RequestRecord, startGateway } from '../../../local/gateway/gateway.ts'
 import { sendRaw } from '../raw-request.ts'
@@ -177,4 +179,22 @@ describe('A request is refused', () => {
       }),
     ])
   })
+})
+
+/** As they came: `fetch` would join those that are there twice. */
+async function headersOf(method: string, headers: Record<string, string>): Promise<string[]> {
+  const sent = request({ host: '127.0.0.1', port: gateway.port, method, path: '/x', headers })
+  const answered = once(sent, 'response')
+  sent.end()
+  const [response] = (await answered) as [IncomingMessage]
+  response.resume()
+  return response.rawHeaders.map((text) => text.toLowerCase())
+}
+
+test.each([
+  ['a preflight', 'OPTIONS', { 'access-control-request-method': 'POST' }],
+  ['any other answer', 'POST', {}],
+])('%s names the origin once: a browser refuses it twice', async (_, method, headers) => {
+  const names = await headersOf(method, { ...headers, origin: 'https://shop.example' })
+  expect(names.filter((name) => name === 'access-control-allow-origin')).toHaveLength(1)
 })

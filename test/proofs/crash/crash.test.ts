@@ -17,17 +17,17 @@ describe('every request of every operation, struck in every way', () => {
   it.each(scenarios)('$name', async (scenario) => {
     const coverage = await coverageOf(scenario)
     expect(coverage.failures).toEqual([])
-    expect(coverage.points).toBe(coverage.requests * 5)
+    expect(coverage.points).toBe(coverage.requests * 5 - coverage.reads * 3)
   })
 
   // Alone it runs all of them.
-  it('covers more than a thousand points', { timeout: 600_000 }, async () => {
+  it('covers hundreds of points', { timeout: 600_000 }, async () => {
     let points = 0
     for (const scenario of scenarios) {
       const coverage = await coverageOf(scenario)
       points += coverage.points
     }
     console.log(`${points} crash points of ${scenarios.length} scenarios`)
-    expect(points).toBeGreaterThan(1_000)
+    expect(points).toBeGreaterThan(700)
   })
 })

@@ -14,6 +14,8 @@ export type Point = { readonly request: number; readonly how: Intervention }
 
 type PointResult = {
   readonly requests: number
+  /** Those of them that change nothing, by their number. */
+  readonly reads: ReadonlySet<number>
   readonly violation: World['violation']
   readonly history: readonly string[]
 }
@@ -49,9 +51,11 @@ export async function runPoint(
 
   const command = scenario.subject(state)
   let requests = 0
-  world.intervene = (_request, { operation }) => {
+  const reads = new Set<number>()
+  world.intervene = ({ name }, { operation }) => {
     if (operation?.command !== command) return undefined
     requests += 1
+    if (/^(BatchGet|Get|Query)/.test(name)) reads.add(requests)
     return requests === point?.request ? point.how : undefined
   }
   const struck = await driver.call(subject, command)
@@ -73,6 +77,7 @@ export async function runPoint(
   if (world.violation === undefined) checkEnd(model)
   return {
     requests,
+    reads,
     violation: world.violation,
     history: world.history.lines,
   }

@@ -8,8 +8,8 @@ const root = join(import.meta.dirname, '../../..')
 export type WorkApp = {
   /** The file to give to `--app`. */
   readonly app: string
-  /** When the handler was done with each item, by its text; the first time. */
-  handled(): ReadonlyMap<string, number>
+  /** When the handler was done with each item, by its text: each time. */
+  handled(): ReadonlyMap<string, readonly number[]>
   /** From now on the handler's file throws so many times when it is loaded, and then no more. */
   breakStarts(times: number): void
 }
@@ -62,10 +62,10 @@ export function writeWorkApp(folder: string): WorkApp {
     app: join(folder, 'app.ts'),
     handled() {
       const lines = existsSync(journal) ? readFileSync(journal, 'utf8').split('\n') : []
-      const times = new Map<string, number>()
+      const times = new Map<string, number[]>()
       for (const line of lines) {
         const [, ms, text = ''] = /^(\d+) (.*)$/.exec(line) ?? []
-        if (ms !== undefined && !times.has(text)) times.set(text, Number(ms))
+        if (ms !== undefined) times.set(text, [...(times.get(text) ?? []), Number(ms)])
       }
       return times
     },

@@ -8,30 +8,19 @@ const SECONDS = 2
 const TIMEOUT_MS = 180_000
 
 it(
-  '64 clients with mixed calls and faults beneath lose nothing, and see no error that is not documented.',
+  '64 clients lose nothing and see no error that is not documented, with faults beneath and functions that are killed.',
   async () => {
     const seed = Date.now() % 1_000_000
-    const atLeast = { pushed: 201, deliveries: 201 }
-    const report = await runSoak({ seconds: SECONDS, clients: 64, seed, atLeast })
+    const atLeast = { pushed: 201, deliveries: 201, kills: 6 }
+    const report = await runSoak({ seconds: SECONDS, clients: 64, seed, killEveryMs: 300, atLeast })
     expect(report.violations, `seed ${seed}`).toEqual([])
-    expect(report.gatewayAnswers).toBe(0)
+    // The gateway answers for those that were killed, and for nobody else.
+    expect(report.gatewayAnswers).toBeLessThanOrEqual(report.kills)
     // It has been through something.
+    expect(report.kills).toBeGreaterThan(5)
     expect(report.counts.pushed).toBeGreaterThan(200)
     expect(report.counts.deliveries).toBeGreaterThan(200)
     expect(report.faults.size).toBe(kindsOfFault)
-  },
-  TIMEOUT_MS,
-)
-
-it(
-  '32 clients lose nothing when processes of the functions are killed under them.',
-  async () => {
-    const seed = Date.now() % 1_000_000
-    const atLeast = { pushed: 201, kills: 6 }
-    const report = await runSoak({ seconds: SECONDS, clients: 32, seed, killEveryMs: 200, atLeast })
-    expect(report.violations, `seed ${seed}`).toEqual([])
-    expect(report.kills).toBeGreaterThan(5)
-    expect(report.counts.pushed).toBeGreaterThan(200)
   },
   TIMEOUT_MS,
 )
