@@ -1,7 +1,7 @@
 // `ack` and `release`: what becomes of a lock's items.
 
+import { isLockId } from '../../engine/core/keys.ts'
 import { RELEASE_DELAY_SECONDS_MAX } from '../../engine/core/limits.ts'
-import { CONSUMERS_LOCK } from '../../engine/core/settling.ts'
 import type { AcknowledgeResult } from '../../engine/queues.ts'
 import { lostLockCodes } from '../../shared/hold-lock.ts'
 import { present } from '../../shared/wire.ts'
@@ -79,9 +79,6 @@ export const ack = command({
 type Refusal = Extract<AcknowledgeResult, { readonly kind: 'refused' }>
 
 /** Asked only about what was refused: the service alone knows what its locks look like. */
-const isLockId = (text: string): boolean =>
-  /^[\w-]{11}$/.test(text.startsWith(CONSUMERS_LOCK) ? text.slice(CONSUMERS_LOCK.length) : text)
-
 const isNoLock = ({ lockId, code }: Pick<Refusal, 'lockId' | 'code'>): boolean =>
   code !== 'STORE_UNAVAILABLE' && !isLockId(lockId)
 

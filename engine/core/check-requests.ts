@@ -277,7 +277,7 @@ export type PopRequest = {
   readonly acknowledge?: string | undefined
   /** With `requireAck`: a pop repeated with this key while its lock lives gets the same items and lock again. */
   readonly idempotencyKey?: string | undefined
-  /** The lock's id says that a consumer's run holds it: see `consumersAreGone`. */
+  /** The lock's signs say that a consumer's run holds it: see `consumersAreGone`. */
   readonly forConsumer?: boolean | undefined
   /** If there is nothing to pop, waits this long for something: 1 to 20 seconds. */
   readonly waitSeconds?: number | undefined

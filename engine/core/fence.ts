@@ -294,7 +294,7 @@ function asSettledByHolders(before: QueueRecord, after: QueueRecord): QueueRecor
   const locks = new Map(before.locks)
   const settled: Stretch[] = []
   for (const [lockId, lock] of before.locks) {
-    if (isRetry(lockId)) continue
+    if (isRetry(lock)) continue
     const stretches: Stretch[] = []
     for (const { priority, ...range } of lock.stretches) {
       const left = unsettledPart(after, priority, [range])

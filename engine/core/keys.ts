@@ -150,7 +150,7 @@ export function parseItemId(id: unknown): ItemPlace | undefined {
 
 export const isScheduledId = (id: string): boolean => id.startsWith('t-')
 
-/** With or without the dot of a consumer's lock; never with the sign of a retry lock. */
-const lockIdForm = /^\.?[A-Za-z0-9_-]{11}$/
+export const LOCK_ID_CHARACTERS = 11
+const lockIdForm = /^[A-Za-z0-9_-]{11}$/
 
 export const isLockId = (id: string): boolean => lockIdForm.test(id)

@@ -36,10 +36,10 @@ import {
 import {
   type Again,
   bury,
-  CONSUMERS_LOCK,
   comeBackLater,
   giveBack,
   inRetry,
+  isConsumers,
   isRetry,
   settle,
 } from './settling.ts'
@@ -64,7 +64,7 @@ export function endLock(
   const released = { ...record, locks, lastEndedMs: nowMs }
   const ended = [...record.ended, { lockId, ending, items: itemsIn(lock.stretches) }]
   // No caller asks about a retry lock, so it must not push out one that a caller may ask about.
-  const remembered = isRetry(lockId) ? released : { ...released, ended: ended.slice(-ENDED_KEPT) }
+  const remembered = isRetry(lock) ? released : { ...released, ended: ended.slice(-ENDED_KEPT) }
   switch (ending) {
     case 'acknowledged':
       return settle(remembered, lock.stretches)
@@ -84,7 +84,7 @@ export function endLock(
 
 // One write ends as many locks as its expression has room for. Here they are chosen and ended.
 
-type Chosen = (lock: Lock, lockId: string) => boolean
+type Chosen = (lock: Lock) => boolean
 
 /**
  * The locks that one write may end, those that expired earliest first. An expression has room for a limited number
@@ -95,7 +95,7 @@ export function forOneWrite(record: QueueRecord, is: Chosen): string[] {
   const lanes = new Set<number>()
   // Ordered by expiry and id, not by place: a map comes back from DynamoDB in any order.
   const inOrder = [...record.locks]
-    .filter(([lockId, lock]) => is(lock, lockId))
+    .filter(([, lock]) => is(lock))
     .sort(([a, one], [b, other]) => one.expiresAtMs - other.expiresAtMs || (a < b ? -1 : 1))
   for (const [lockId, lock] of inOrder) {
     if (chosen.length === LOCKS_PER_WRITE) break
@@ -127,14 +127,13 @@ export function endThose(record: QueueRecord, those: Chosen, nowMs: number): Que
 }
 
 export const hasAny = ({ locks }: QueueRecord, those: Chosen): boolean =>
-  [...locks].some(([lockId, lock]) => those(lock, lockId))
+  [...locks.values()].some(those)
 
 /** The lock's time is over; or a consumer's run holds it, and no run is alive. */
 export const isToEnd =
   (nowMs: number, consumersAreGone: boolean) =>
-  (lock: Lock, lockId: string): boolean =>
-    isExpired(lock, nowMs) ||
-    (consumersAreGone && !isDone(lock) && lockId.startsWith(CONSUMERS_LOCK))
+  (lock: Lock): boolean =>
+    isExpired(lock, nowMs) || (consumersAreGone && !isDone(lock) && isConsumers(lock))
 
 // How many locks are live, expired or acknowledged, and when the first one expires.
 
@@ -153,7 +152,7 @@ export function liveLocks(record: QueueRecord, nowMs: number): [string, Lock][] 
 
 /** Whether a consumer has items of this queue: some live lock is not a retry lock. */
 const isHeld = (record: QueueRecord, nowMs: number): boolean =>
-  liveLocks(record, nowMs).some(([lockId]) => !isRetry(lockId))
+  liveLocks(record, nowMs).some(([, lock]) => !isRetry(lock))
 
 /** The earliest time at which a lock that is not done ends by itself. */
 export function earliestExpiryMs(record: QueueRecord): number | undefined {
@@ -188,8 +187,8 @@ export function standingOf(
     error: new QueueError(code, `Cannot settle lock "${lockId}" because ${reason}`, { field }),
   })
   // Even a caller who has read its id in the table cannot settle a retry lock.
-  const lock = isRetry(lockId) ? undefined : record?.locks.get(lockId)
-  if (lock !== undefined) {
+  const lock = record?.locks.get(lockId)
+  if (lock !== undefined && !isRetry(lock)) {
     if (isDone(lock)) return { kind: 'acknowledged', items: itemsIn(lock.stretches) }
     if (isLive(lock, nowMs)) return { kind: 'live', lock }
     return refused('LOCK_EXPIRED', ended.expired)

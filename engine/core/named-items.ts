@@ -101,7 +101,7 @@ export function standingOfEach(
 
 /** A consumer holds it: nobody holds a retry lock. */
 const isHolding = (found: [string, Lock] | undefined, nowMs: number): boolean =>
-  found !== undefined && isLive(found[1], nowMs) && !isRetry(found[0])
+  found !== undefined && isLive(found[1], nowMs) && !isRetry(found[1])
 
 /** Those that are in the queue, free or locked, in the order of pops. */
 function namedIn(record: QueueRecord, named: readonly NamedItem[]): NamedItem[] {

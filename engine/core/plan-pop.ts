@@ -70,7 +70,7 @@ export type PopCommand = {
   readonly competing: boolean
   /** Absent: the items are settled as they are taken. */
   readonly lock?:
-    | { readonly id: string; readonly ttlMs: number; readonly keyHash?: string | undefined }
+    | ({ readonly id: string; readonly ttlMs: number } & Pick<Lock, 'keyHash' | 'signs'>)
     | undefined
   readonly acknowledge?: string | undefined
   /** Under contention: takes from the first lane with items only, so that no lane ahead can make it fail. */
@@ -119,10 +119,10 @@ export function planPop(record: QueueRecord, command: PopCommand, nowMs: number)
   const { itemsAcknowledged } = acknowledged
 
   const returned = endExpired(acknowledged.draft, nowMs)
-  const inTheWay = liveLocks(returned, nowMs).filter(([lockId]) => !isOvertaken(lockId))
+  const inTheWay = liveLocks(returned, nowMs).filter(([, lock]) => !isOvertaken(lock))
   if (!command.competing && inTheWay.length > 0) {
     const untilMs = Math.max(...inTheWay.map(([, lock]) => lock.expiresAtMs))
-    return { kind: 'locked', untilMs, forRetry: inTheWay.every(([lockId]) => isRetry(lockId)) }
+    return { kind: 'locked', untilMs, forRetry: inTheWay.every(([, lock]) => isRetry(lock)) }
   }
   // Folding can wait if other locks have used up the expression already.
   const draft = returned === acknowledged.draft ? foldDone(returned, nowMs) : returned
@@ -226,6 +226,7 @@ export function takeItems(
           expiresAtMs,
           stretches,
           keyHash: command.lock.keyHash,
+          signs: command.lock.signs,
         })
   return { draft, stretches, expiresAtMs, guards: popGuards(plan, stretches, command, nowMs) }
 }
@@ -266,6 +267,7 @@ const withLock = (record: QueueRecord, lockId: string, lock: Lock): QueueRecord 
 export type Claim = {
   readonly seen: QueueRecord
   readonly lockId: string
+  readonly signs: string | undefined
   readonly priority: number
   readonly epoch: string
   readonly count: number
@@ -324,6 +326,7 @@ export function planClaim(
     return {
       seen: record,
       lockId: lock.id,
+      signs: lock.signs,
       priority,
       epoch: lane.epoch,
       count,

@@ -118,6 +118,8 @@ export type Lock = {
   readonly stretches: readonly Stretch[]
   /** Hash of the pop's idempotency key. */
   readonly keyHash?: string | undefined
+  /** What sort of lock it is, a letter for each thing to say (`settling.ts`). Letters that we do not know stay. */
+  readonly signs?: string | undefined
 }
 
 /** The sweeper's note about items that nobody takes (`fence.ts`). */

@@ -225,57 +225,57 @@ function dropFromTail(
   return { lane: { ...lane, sealed, tail: lane.tail.slice(dropped) }, bytes }
 }
 
-// The ids of locks say who holds them.
+// The signs of a lock say what sort it is. A pop's lock that an API caller holds has none.
 
-/** Begins the id of a lock that a consumer's run holds. No other id has this character. */
-export const CONSUMERS_LOCK = '.'
+/** A consumer's run holds it. */
+export const CONSUMERS = 'c'
+/** It has no holder: items that were released with a delay wait in it. */
+export const WAITS = 'w'
+/** Others may overtake those items. */
+const OVERTAKEN = 'o'
 
-/**
- * The first characters of the ids of retry locks: other items wait behind the first kind, and pass the second. No other
- * id has these characters, and no such id leaves the engine.
- */
-const RETRY_LOCK = '~'
-const OVERTAKEN_LOCK = '!'
+type Signed = Pick<Lock, 'signs'>
 
-/** A lock id: 8 random bytes as 11 characters of URL-safe base64, for a consumer behind its sign. */
-export function randomLockId(random: () => number, forConsumer = false): string {
-  const bytes = Buffer.alloc(8)
-  for (let i = 0; i < 8; i += 1) bytes[i] = Math.floor(random() * 256)
-  return `${forConsumer ? CONSUMERS_LOCK : ''}${bytes.toString('base64url')}`
-}
-
-/** As long as other ids, among which engines that do not know this kind remember it. */
-export const randomRetryLockId = (random: () => number, overtake: boolean): string =>
-  `${overtake ? OVERTAKEN_LOCK : RETRY_LOCK}${randomLockId(random).slice(1)}`
+export const isConsumers = ({ signs = '' }: Signed): boolean => signs.includes(CONSUMERS)
 
 /** While a retry lock is live, no consumer has its items, and no pop returns them. */
-export const isRetry = (lockId: string): boolean =>
-  lockId.startsWith(RETRY_LOCK) || isOvertaken(lockId)
+export const isRetry = ({ signs = '' }: Signed): boolean => signs.includes(WAITS)
 
 /** Whether pops of an exclusive queue pass this lock. */
-export const isOvertaken = (lockId: string): boolean => lockId.startsWith(OVERTAKEN_LOCK)
+export const isOvertaken = ({ signs = '' }: Signed): boolean => signs.includes(OVERTAKEN)
+
+/** A lock id: 8 random bytes as 11 characters of URL-safe base64. */
+export function randomLockId(random: () => number): string {
+  const bytes = Buffer.alloc(8)
+  for (let i = 0; i < 8; i += 1) bytes[i] = Math.floor(random() * 256)
+  return bytes.toString('base64url')
+}
 
 // Items that were released with a delay wait in a *retry lock*: a lock without a holder, whose id no caller knows.
-// When its time is over it ends as any other lock does, so the items keep their places and their counts. Its id
-// marks it: an engine that does not know retries keeps the id, whatever it does to the lock, and treats it as a
-// lock that nobody ever settles.
+// When its time is over it ends as any other lock does, so the items keep their places and their counts.
 
 /** Retry locks (some 40 bytes each) that a record has before releases share them: 1 KB, or a write unit. */
 export const RETRY_LOCKS_APART = 16
 /** Ranges of a shared retry lock: as many as a pop's lock may have; one write ends them all. */
 const RETRY_STRETCHES_MAX = 100
 
-/** Where items go when a consumer releases them with a delay: the id of their lock, and when it ends. */
+/** Where items go when a consumer releases them with a delay: their lock, and when it ends. */
 export type Again = {
   readonly lockId: string
+  readonly signs: string
   readonly dueMs: number
   /** The latest time at which it may end, when many items wait and share locks. */
   readonly latestMs: number
 }
 
 /** For a release with this delay from now on. A shared lock may end later by up to a sixteenth of the delay. */
-export const againAfter = (lockId: string, delayMs: number, nowMs: number): Again => ({
+export const againAfter = (
+  lockId: string,
+  { delayMs, overtake }: { readonly delayMs: number; readonly overtake: boolean },
+  nowMs: number,
+): Again => ({
   lockId,
+  signs: overtake ? WAITS + OVERTAKEN : WAITS,
   dueMs: nowMs + delayMs,
   latestMs: nowMs + Math.ceil((delayMs * 17) / 16),
 })
@@ -306,19 +306,19 @@ export function comeBackLater(
 function lockFor(
   record: QueueRecord,
   waiting: readonly Stretch[],
-  { lockId, dueMs, latestMs }: Again,
+  { lockId, signs, dueMs, latestMs }: Again,
 ): [string, Lock] {
-  const retries = [...record.locks].filter(([id]) => isRetry(id))
+  const retries = [...record.locks].filter(([, lock]) => isRetry(lock))
   if (retries.length < RETRY_LOCKS_APART) {
-    return [lockId, { expiresAtMs: dueMs, stretches: waiting }]
+    return [lockId, { expiresAtMs: dueMs, stretches: waiting, signs }]
   }
   for (const [id, lock] of retries) {
-    if (isOvertaken(id) !== isOvertaken(lockId)) continue
+    if (lock.signs !== signs) continue
     if (lock.expiresAtMs < dueMs || lock.expiresAtMs > latestMs) continue
     const stretches = joinedStretches([...lock.stretches, ...waiting])
     if (stretches.length <= RETRY_STRETCHES_MAX) return [id, { ...lock, stretches }]
   }
-  return [lockId, { expiresAtMs: latestMs, stretches: waiting }]
+  return [lockId, { expiresAtMs: latestMs, stretches: waiting, signs }]
 }
 
 const joinedStretches = (stretches: readonly Stretch[]): Stretch[] =>
@@ -331,11 +331,11 @@ const joinedStretches = (stretches: readonly Stretch[]): Stretch[] =>
  * waiting behind that; or they may overtake it, and another consumer is at work. The lock's own holder may be gone.
  */
 export function goesToRetry(lock: Lock, { locks }: QueueRecord, isWorkedOn: boolean): boolean {
-  return [...locks].some(
-    ([id, { stretches }]) =>
-      isRetry(id) &&
-      (isWorkedOn || !isOvertaken(id)) &&
-      stretches.some((stretch) => holds(lock, stretch)),
+  return [...locks.values()].some(
+    (other) =>
+      isRetry(other) &&
+      (isWorkedOn || !isOvertaken(other)) &&
+      other.stretches.some((stretch) => holds(lock, stretch)),
   )
 }
 
@@ -344,15 +344,15 @@ const holds = ({ stretches }: Lock, { priority, from, to }: Stretch): boolean =>
 
 /** Whether a consumer has a lock. It may acknowledge outside the fence, so only a write's images tell for certain. */
 export const isWorkedOn = ({ locks }: QueueRecord): boolean =>
-  [...locks].some(([id, lock]) => !isRetry(id) && !isDone(lock))
+  [...locks.values()].some((lock) => !isRetry(lock) && !isDone(lock))
 
-export const hasRetry = ({ locks }: QueueRecord): boolean => [...locks.keys()].some(isRetry)
+export const hasRetry = ({ locks }: QueueRecord): boolean => [...locks.values()].some(isRetry)
 
 /** Items of a lane that retry locks hold. */
 export const inRetry = ({ locks }: QueueRecord, priority: number): Ranges =>
   normalised(
-    [...locks].flatMap(([id, { stretches }]) =>
-      isRetry(id) ? stretchesIn(stretches, priority) : [],
+    [...locks.values()].flatMap((lock) =>
+      isRetry(lock) ? stretchesIn(lock.stretches, priority) : [],
     ),
   )
 
@@ -362,9 +362,9 @@ export function retriesIn(
   priority: number,
   nowMs: number,
 ): { readonly retryAtMs: number; readonly ranges: Ranges }[] {
-  return [...record.locks]
-    .filter(([id, lock]) => isRetry(id) && isLive(lock, nowMs))
-    .map(([, { expiresAtMs, stretches }]) => ({
+  return [...record.locks.values()]
+    .filter((lock) => isRetry(lock) && isLive(lock, nowMs))
+    .map(({ expiresAtMs, stretches }) => ({
       retryAtMs: expiresAtMs,
       ranges: stretchesIn(stretches, priority),
     }))
@@ -372,8 +372,8 @@ export function retriesIn(
 
 /** Until when a retry holds back the pops of an exclusive queue, if one does. */
 export function blockedUntilMs(record: QueueRecord, nowMs: number): number | undefined {
-  const ends = [...record.locks]
-    .filter(([id, lock]) => isRetry(id) && !isOvertaken(id) && isLive(lock, nowMs))
-    .map(([, { expiresAtMs }]) => expiresAtMs)
+  const ends = [...record.locks.values()]
+    .filter((lock) => isRetry(lock) && !isOvertaken(lock) && isLive(lock, nowMs))
+    .map(({ expiresAtMs }) => expiresAtMs)
   return ends.length === 0 ? undefined : Math.max(...ends)
 }

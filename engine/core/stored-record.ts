@@ -3,7 +3,7 @@
 // this version does not know is refused as a whole.
 
 import { QueueError } from '../../shared/errors.ts'
-import { queueOfRecordKey } from './keys.ts'
+import { LOCK_ID_CHARACTERS, queueOfRecordKey } from './keys.ts'
 import { noneScheduled, rowOfShort } from './later.ts'
 import { unflatten } from './ranges.ts'
 import {
@@ -294,9 +294,9 @@ const places = Object.fromEntries(
 
 export type StoredLock =
   /** A claim: one stretch, whose start is under the same lock id in `F`. */
-  | { x: number; p: number; n: number; k?: string }
+  | { x: number; p: number; n: number; k?: string; s?: string }
   /** [priority, from, to, …] */
-  | { x: number; r: number[]; k?: string }
+  | { x: number; r: number[]; k?: string; s?: string }
 
 function decodeLock(stored: StoredLock, from: number | undefined): Lock {
   if ('r' in stored) {
@@ -308,13 +308,14 @@ function decodeLock(stored: StoredLock, from: number | undefined): Lock {
         to: stored.r[i + 2] as number,
       })
     }
-    return { expiresAtMs: stored.x, stretches, keyHash: stored.k }
+    return { expiresAtMs: stored.x, stretches, keyHash: stored.k, signs: stored.s }
   }
   const start = from as number
   return {
     expiresAtMs: stored.x,
     stretches: [{ priority: stored.p, from: start, to: start + stored.n }],
     keyHash: stored.k,
+    signs: stored.s,
   }
 }
 
@@ -323,6 +324,7 @@ export function encodeLock(lock: Lock): Extract<StoredLock, { r: number[] }> {
     x: lock.expiresAtMs,
     r: lock.stretches.flatMap(({ priority, from, to }) => [priority, from, to]),
     ...(lock.keyHash !== undefined && { k: lock.keyHash }),
+    ...(lock.signs !== undefined && { s: lock.signs }),
   }
 }
 
@@ -337,19 +339,15 @@ const endings = Object.fromEntries(
   Object.entries(endingCodes).map(([ending, code]) => [code, ending as Ending]),
 )
 
-/** The id of a consumer's lock begins with a dot, which also separates two locks. */
-const form = /(?:^|\.)(\.?[^.]{11})([axrdp])([0-9a-z]+)(?=\.|$)/g
-
 /** `aB3dE5gH7jKa2s.…`: lock id, how it ended, and its items in base 36. */
 export const encodeEnded = (ended: readonly EndedLock[]): string =>
   ended
     .map(({ lockId, ending, items }) => `${lockId}${endingCodes[ending]}${items.toString(36)}`)
     .join('.')
 
-/** Skips entries that an older engine wrote for consumers' locks, which it could not read. */
 const decodeEnded = (stored: string): EndedLock[] =>
-  [...stored.matchAll(form)].map(([, lockId = '', code = '', items = '']) => ({
-    lockId,
-    ending: endings[code] as Ending,
-    items: Number.parseInt(items, 36),
+  (stored === '' ? [] : stored.split('.')).map((text) => ({
+    lockId: text.slice(0, LOCK_ID_CHARACTERS),
+    ending: endings[text[LOCK_ID_CHARACTERS] as string] as Ending,
+    items: Number.parseInt(text.slice(LOCK_ID_CHARACTERS + 1), 36),
   }))

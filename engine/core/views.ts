@@ -118,9 +118,9 @@ export function lockedNow(
   visible: Ranges,
   nowMs: number,
 ): Ranges {
-  const held = [...record.locks]
-    .filter(([lockId, lock]) => isLive(lock, nowMs) && !isRetry(lockId))
-    .flatMap(([, lock]) => lock.stretches.filter((stretch) => stretch.priority === priority))
+  const held = [...record.locks.values()]
+    .filter((lock) => isLive(lock, nowMs) && !isRetry(lock))
+    .flatMap((lock) => lock.stretches.filter((stretch) => stretch.priority === priority))
   return held.length === 0 ? none : intersect(normalised(held), visible)
 }
 
@@ -324,7 +324,7 @@ function endedByTime(before: QueueRecord, after: QueueRecord): Transition[] {
   const endings = new Map(after.ended.map(({ lockId, ending }) => [lockId, ending]))
   const isOver = (lockId: string, lock: Lock): boolean => {
     // When a retry comes due, no consumer ran out of time.
-    if (isDone(lock) || isRetry(lockId) || after.locks.has(lockId)) return false
+    if (isDone(lock) || isRetry(lock) || after.locks.has(lockId)) return false
     const ending = endings.get(lockId)
     return ending === undefined ? lock.expiresAtMs <= after.lastEndedMs : ending === 'expired'
   }

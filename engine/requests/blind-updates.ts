@@ -8,6 +8,7 @@ import type { Claim } from '../core/plan-pop.ts'
 import { earliestOf, isNear, itemsIn, type Lock, type QueueRecord } from '../core/record.ts'
 import { behind, type Sequence } from '../core/repeated-pushes.ts'
 import { encodeLimit, type Pass } from '../core/settings.ts'
+import { WAITS } from '../core/settling.ts'
 import { encodeLock } from '../core/stored-record.ts'
 
 /**
@@ -69,7 +70,8 @@ export function claimUpdate(claim: Claim, pass: Pass): ReturnType<Expression['bu
     update.set(earlier, 0)
   }
 
-  update.set(`K.${lock}`, { x: expiresAtMs, p: priority, n: count })
+  const signs = claim.signs === undefined ? {} : { s: claim.signs }
+  update.set(`K.${lock}`, { x: expiresAtMs, p: priority, n: count, ...signs })
   update.sets.push(`F.${lock}=${lane}.f`)
   update.sets.push(`${lane}.f=${lane}.f+${update.value(count)}`)
   if (claim.work && !seen.work) update.set(update.name('work'), 'y')
@@ -89,11 +91,15 @@ function acknowledgesAsSeen(update: Expression, { seen, acknowledge = '' }: Clai
   update.condition(`(${path}.n=${count} OR ${path}.r=${update.value(r)})`)
 }
 
-/** Sets a lock to done if it is live, no matter what else changes in the record. */
+/**
+ * Sets a lock to done if it is live, no matter what else changes in the record. Even a caller who has read the id of a
+ * retry lock in the table cannot settle it.
+ */
 export function acknowledgeUpdate(lockId: string, nowMs: number): ReturnType<Expression['build']> {
   const update = recordUpdate()
   const expiry = `K.${update.name(lockId)}.x`
   update.condition(`${expiry}>${update.value(nowMs)}`)
+  update.condition(`NOT contains(K.${update.name(lockId)}.s,${update.value(WAITS)})`)
   update.set(expiry, 0)
   update.removes.push('ev')
   return update.build()

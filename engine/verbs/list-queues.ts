@@ -143,8 +143,8 @@ export async function inspect(
     ...(oldestPushedAtMs !== undefined && { oldestPushedAtMs }),
     lanes: lanes.map(([, lane]) => laneView(record, lane)),
     locks: liveLocks(record, nowMs)
-      .filter(([lockId]) => !isRetry(lockId))
       .map(([, lock]) => lock)
+      .filter((lock) => !isRetry(lock))
       .sort((one, other) => one.expiresAtMs - other.expiresAtMs)
       .map((lock) => ({
         expiresAtMs: lock.expiresAtMs,

@@ -348,8 +348,7 @@ export function passRetries(
 
 /** The first items that wait, of as many locks as one write can change. */
 function firstWaiting(record: QueueRecord, nowMs: number): Stretch[] {
-  const blocks = (lock: Lock, lockId: string): boolean =>
-    isRetry(lockId) && !isOvertaken(lockId) && isLive(lock, nowMs)
+  const blocks = (lock: Lock): boolean => isRetry(lock) && !isOvertaken(lock) && isLive(lock, nowMs)
   const stretches: Stretch[] = []
   let left = LOOK_FURTHER_ITEMS
   for (const lockId of forOneWrite(record, blocks)) {

@@ -10,7 +10,7 @@ import { hashOf } from '../core/keys.ts'
 import { ANSWER_BYTES_MAX } from '../core/limits.ts'
 import { type PopCommand, type PopOutcome, type PopPlan, planPop } from '../core/plan-pop.ts'
 import { itemsIn, type QueueRecord } from '../core/record.ts'
-import { randomLockId } from '../core/settling.ts'
+import { CONSUMERS, randomLockId } from '../core/settling.ts'
 import { attempts, leaveDryQuietly } from '../driver/attempts.ts'
 import {
   act,
@@ -111,7 +111,8 @@ export function commandFor(
     // A fresh id each time: a claim that lands late must not pass for this one.
     lock: request.requireAck
       ? {
-          id: randomLockId(engine.random, request.forConsumer),
+          id: randomLockId(engine.random),
+          signs: request.forConsumer ? CONSUMERS : undefined,
           ttlMs,
           keyHash: idempotencyKey && hashOf(queue, idempotencyKey).slice(0, 12),
         }

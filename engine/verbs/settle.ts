@@ -24,7 +24,7 @@ import {
   standingOf,
 } from '../core/locks.ts'
 import { itemsIn, type QueueRecord } from '../core/record.ts'
-import { type Again, againAfter, randomRetryLockId } from '../core/settling.ts'
+import { type Again, againAfter, randomLockId } from '../core/settling.ts'
 import { attempts } from '../driver/attempts.ts'
 import { act, again, answer, asStored, done, doubt, lost, refuse } from '../driver/decision.ts'
 import { changeOf, type Engine, foldAfter, readRecord, seen } from '../driver/engine.ts'
@@ -219,8 +219,8 @@ export async function release(
   const items = await endUnderFence(engine, queue, request, 'released', {
     again(nowMs) {
       if (delaySeconds === 0) return undefined
-      const lockId = randomRetryLockId(engine.random, overtake)
-      return againAfter(lockId, delaySeconds * 1_000, nowMs)
+      const delay = { delayMs: delaySeconds * 1_000, overtake }
+      return againAfter(randomLockId(engine.random), delay, nowMs)
     },
   })
   return { itemsReleased: items }

@@ -285,8 +285,8 @@ function stateOf(record: QueueRecord) {
 /** Items in locks that have not ended, even if their time is over: there is no clock here. */
 function lockedByPriority(record: QueueRecord): ReadonlyMap<number, number> {
   const locked = new Map<number, number>()
-  for (const [lockId, lock] of record.locks) {
-    if (isDone(lock) || isRetry(lockId)) continue
+  for (const lock of record.locks.values()) {
+    if (isDone(lock) || isRetry(lock)) continue
     for (const stretch of lock.stretches) {
       locked.set(stretch.priority, (locked.get(stretch.priority) ?? 0) + itemsIn([stretch]))
     }

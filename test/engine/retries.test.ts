@@ -296,7 +296,7 @@ describe('If many items wait for their retries, one by one, they share locks', (
       await push(queues, 'orders', named('a', Math.min(1_000, count * every - at), 0, at))
     }
     const locksOf = async () =>
-      [...(await simulated.record('orders')).locks].filter(([id]) => isRetry(id))
+      [...(await simulated.record('orders')).locks].filter(([, lock]) => isRetry(lock))
     const due = new Map<number, number>()
     for (let n = 0; n < count * every; n += 1) {
       const { lock } = await lockItems(queues, 'orders', { competing: true, ttlSeconds: 300 })
@@ -309,9 +309,9 @@ describe('If many items wait for their retries, one by one, they share locks', (
       due.set(n, simulated.clock.nowMs() + 1_600 * SECOND_MS)
       simulated.clock.pass(SECOND_MS / 4)
     }
-    const waiting = (await locksOf()).flatMap(([id, { expiresAtMs, stretches }]) =>
+    const waiting = (await locksOf()).flatMap(([, { expiresAtMs, stretches, signs }]) =>
       stretches.flatMap(({ from, to }) =>
-        Array.from({ length: to - from }, (_, i) => ({ id, n: from + i, expiresAtMs })),
+        Array.from({ length: to - from }, (_, i) => ({ signs, n: from + i, expiresAtMs })),
       ),
     )
     expect(waiting.map(({ n }) => n).sort((a, b) => a - b)).toEqual([...due.keys()])
@@ -340,7 +340,7 @@ describe('If many items wait for their retries, one by one, they share locks', (
   it('each with others of their kind: what may be overtaken keeps nobody waiting.', async () => {
     const overtake = (n: number) => n % 3 > 0
     const { waiting } = await failed(60, { overtake })
-    for (const { id, n } of waiting) expect(id.startsWith('!')).toBe(overtake(n))
+    for (const { signs, n } of waiting) expect(signs).toBe(overtake(n) ? 'wo' : 'w')
   })
 })
 

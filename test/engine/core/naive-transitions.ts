@@ -14,8 +14,8 @@ export function naiveTransitions(before: QueueRecord | undefined, after: QueueRe
     isCall(after, before)
   if (freeNumbers(after) > 0 && isNews) lines.push('items-available')
   if (before !== undefined && isDrained(after) && !isDrained(before)) lines.push('queue-drained')
-  for (const [lockId, { expiresAtMs, stretches }] of before?.locks ?? []) {
-    if (expiresAtMs === 0 || after.locks.has(lockId) || isRetryLock(lockId)) continue
+  for (const [lockId, { expiresAtMs, stretches, signs = '' }] of before?.locks ?? []) {
+    if (expiresAtMs === 0 || after.locks.has(lockId) || signs.includes('w')) continue
     const known = after.ended.find((ended) => ended.lockId === lockId)
     const expired = known ? known.ending === 'expired' : expiresAtMs <= after.lastEndedMs
     if (expired) lines.push(`lock-expired ${stretches.flatMap(numbers).length}`)
@@ -35,9 +35,6 @@ export function naiveTransitions(before: QueueRecord | undefined, after: QueueRe
   }
   return lines.sort()
 }
-
-/** Items wait in it for their retry. */
-const isRetryLock = (lockId: string): boolean => /^[~!]/.test(lockId)
 
 const numbers = ({ from, to }: { from: number; to: number }): number[] =>
   Array.from({ length: to - from }, (_, index) => from + index)
@@ -68,11 +65,12 @@ function itemsBack(before: QueueRecord, after: QueueRecord): number {
 
 /** Locks that were in somebody's way, and whose holders did not say that the work is done. */
 function locksGivenUp(before: QueueRecord, after: QueueRecord): number {
-  const isHeld = [...after.locks].some(([id, lock]) => !isRetryLock(id) && lock.expiresAtMs !== 0)
-  const waiting = [...after.locks].filter(([id]) => (isHeld ? isRetryLock(id) : id[0] === '~'))
+  const locks = [...after.locks.values()].map((lock) => ({ signs: '', ...lock }))
+  const isHeld = locks.some(({ signs, expiresAtMs }) => !signs?.includes('w') && expiresAtMs !== 0)
+  const waiting = locks.filter(({ signs }) => (isHeld ? signs?.includes('w') : signs === 'w'))
   const waitsFrom = (stretches: readonly Stretch[]): boolean =>
     waiting
-      .flatMap(([, lock]) => lock.stretches)
+      .flatMap(({ stretches }) => stretches)
       .some(({ priority, ...range }) =>
         numbers(range).some((n) =>
           stretches.some((it) => it.priority === priority && isIn([it], n)),

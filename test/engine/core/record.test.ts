@@ -10,7 +10,7 @@ import {
   type QueueRecord,
   unsettledIn,
 } from '../../../engine/core/record.ts'
-import { decodeRecord, encodeEnded } from '../../../engine/core/stored-record.ts'
+import { decodeRecord, encodeEnded, encodeLock } from '../../../engine/core/stored-record.ts'
 import { storedOf } from '../store/an-update.ts'
 import { aLane, aLock, anyRecord, aRecord, at, later, range, tailOf } from './a-record.ts'
 
@@ -43,14 +43,18 @@ describe('A record', () => {
     expect(decodeRecord(storedOf(aRecord())).ended).toEqual([])
   })
 
-  it('remembers so of the locks of consumers, whose ids begin with a dot.', () => {
-    const ended = ['.lock-id_000', 'lock-id_001', '.lock-id_002', '.lock-id_003'].map(
-      (lockId, n) => ({ lockId, ending: 'released', items: n }) as const,
-    )
-    const stored = (e: string) => decodeRecord({ ...storedOf(aRecord()), e }).ended
-    expect(stored(encodeEnded(ended))).toEqual(ended)
-    // As engines left it that took the dot for what stands between two locks.
-    expect(stored(`undefinedNaN.${encodeEnded(ended)}`)).toEqual(ended)
+  it('keeps what its locks say of themselves, also what this engine does not know.', () => {
+    const stored = storedOf(aRecord({ 3: aLane({ tail: tailOf(9), frontier: 7 }) }))
+    const K = {
+      claim: { x: later(5), p: 3, n: 4, s: 'c?' },
+      retry: { x: later(5), r: [3, 0, 3], s: 'wo?' },
+    }
+    const { locks } = decodeRecord({ ...stored, K, F: { claim: 3 } })
+    expect([...locks.values()].map(({ signs }) => signs)).toEqual(['c?', 'wo?'])
+    expect([...locks.values()].map(encodeLock)).toEqual([
+      { x: later(5), r: [3, 3, 7], s: 'c?' },
+      K.retry,
+    ])
   })
 })
 

@@ -141,20 +141,25 @@ const cases: readonly [string, QueueRecord | undefined, QueueRecord, readonly Tr
       'released',
       nowMs,
       '',
-      againAfter('~0123456789', 99, nowMs),
+      againAfter('again', { delayMs: 99, overtake: false }, nowMs),
     ),
     [],
   ],
   [
     'A retry that comes due is no lock that expired; its items are there again.',
-    locked(2, ['~0123456789', aLock(nowMs, at(0, 0, 2))]),
-    endExpired(locked(2, ['~0123456789', aLock(nowMs, at(0, 0, 2))]), nowMs),
+    locked(2, ['again', { ...aLock(nowMs, at(0, 0, 2)), signs: 'w' }]),
+    endExpired(locked(2, ['again', { ...aLock(nowMs, at(0, 0, 2)), signs: 'w' }]), nowMs),
     [available],
   ],
   [
     'So is what a retry has kept back, though its own items are dead.',
-    locked(4, ['~0123456789', aLock(nowMs, at(0, 0, 2))]),
-    endLock(locked(4, ['~0123456789', aLock(nowMs, at(0, 0, 2))]), '~0123456789', 'purged', nowMs),
+    locked(4, ['again', { ...aLock(nowMs, at(0, 0, 2)), signs: 'w' }]),
+    endLock(
+      locked(4, ['again', { ...aLock(nowMs, at(0, 0, 2)), signs: 'w' }]),
+      'again',
+      'purged',
+      nowMs,
+    ),
     [available],
   ],
   [
@@ -336,7 +341,7 @@ const anyWrite: fc.Arbitrary<(record: QueueRecord) => QueueRecord> = fc.oneof(
     }),
   fc.tuple(fc.nat(5), fc.boolean()).map(([index, overtake]) => (record: QueueRecord) => {
     const lockId = [...record.locks.keys()][index % Math.max(1, record.locks.size)] ?? ''
-    const again = againAfter(`${overtake ? '!' : '~'}0123456${record.locks.size}`, 9, nowMs)
+    const again = againAfter(`again${record.locks.size}`, { delayMs: 9, overtake }, nowMs)
     return endLock(record, lockId, 'released', nowMs, '', again)
   }),
   fc.constant((record: QueueRecord) => {

@@ -61,7 +61,7 @@ export const byIdMutants: readonly Mutant[] = [
      'reduce((end, entry) => end - spanOf(entry), endOf(lane))', 'reduce((end) => end, endOf(lane))'],
     test(moveTest)),
   mutant('retry-counted-as-held', 'nobody holds what waits for its retry',
-    [named, 'isLive(found[1], nowMs) && !isRetry(found[0])', 'isLive(found[1], nowMs) && isRetry !== undefined'],
+    [named, 'isLive(found[1], nowMs) && !isRetry(found[1])', 'isLive(found[1], nowMs) && isRetry !== undefined'],
     test(retriesTest)),
   mutant('move-that-wakes-nobody', 'every append takes the mark back',
     ['engine/core/fence.ts', 'const bringsBack = isAppended ||', 'const bringsBack = begun !== undefined ||'],

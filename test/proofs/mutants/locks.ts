@@ -111,7 +111,4 @@ return { lane: { ...lane, holes: union(lane.holes, intersect(ranges, unsettledIn
     [locks,
      '.sort(([a, one], [b, other]) => one.expiresAtMs - other.expiresAtMs || (a < b ? -1 : 1))',
      ''], test('test/engine/core/locks.test.ts', 'in whatever order')),
-  mutant('consumers-lock-looked-at-first', 'an acknowledge is one request',
-    ['engine/core/keys.ts', '/^\\.?[A-Za-z0-9_-]{11}$/', '/^[A-Za-z0-9_-]{11}$/'],
-    test('test/engine/acknowledge.test.ts', 'is one request')),
 ]

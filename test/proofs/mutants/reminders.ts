@@ -63,7 +63,7 @@ export const reminderMutants: readonly Mutant[] = [
      'freesTheRest(before, after) || isReminded(before, after)',
      '(freesTheRest(before, after) && isReminded !== undefined)'], test(remindersTest)),
   mutant('callers-taken-for-consumers', 'a lock of a live caller is not ended',
-    ['engine/core/locks.ts', '&& lockId.startsWith(CONSUMERS_LOCK)', ''],
+    ['engine/core/locks.ts', '&& isConsumers(lock)', ''],
     test('test/engine/announce-waiting.test.ts')),
   mutant('announcing-leaves-expired-locks', 'what waits is announced when somebody asks for it',
     ['engine/upkeep/walk-queues.ts', 'hasAny(after, over) ? again(asStored(after)) : done(waits)',

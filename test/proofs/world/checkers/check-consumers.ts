@@ -15,9 +15,9 @@ export function checkHandled(model: Model, queue: string): void {
   const { nowMs } = world.scheduler
   const { current, freeSinceCommit, freeSinceMs, takenMs } = model.queue(queue)
   if (current === undefined || freeSinceCommit === undefined) return
-  const locks = [...current.record.locks]
+  const locks = [...current.record.locks.values()]
   // An exclusive consumer waits for all of these; their end is an event.
-  if (locks.some(([lockId, lock]) => !isDone(lock) && !isOvertaken(lockId))) return
+  if (locks.some((lock) => !isDone(lock) && !isOvertaken(lock))) return
   const waitedMs = nowMs - Math.max(freeSinceMs, takenMs)
   if (waitedMs <= HANDLED_WITHIN_MS) return
   world.violated('what is free is handled', `${queue} has had items for ${waitedMs} ms`)

@@ -6,6 +6,7 @@ import type { Put } from './snapshot.ts'
 export type LockModel = {
   readonly lockId: string
   readonly keyHash: string | undefined
+  readonly signs: string | undefined
   changedAtCommit: number
   expiresAtMs: number
   /** All that it ever had, and the latest of them. */
@@ -24,9 +25,9 @@ export function noteLocks({ model, queueModel, operation, before, after }: Put):
     const known = queueModel.locks.get(lockId)
     const old = before?.record.locks.get(lockId)
     if (known === undefined) {
-      const { keyHash, expiresAtMs } = lock
+      const { keyHash, signs, expiresAtMs } = lock
       const times = { expiresAtMs, longestMs: expiresAtMs, expiries: new Set([expiresAtMs]) }
-      const its = { lockId, keyHash, changedAtCommit: model.commits, acknowledged: false }
+      const its = { lockId, keyHash, signs, changedAtCommit: model.commits, acknowledged: false }
       queueModel.locks.set(lockId, { ...its, ...times })
       continue
     }

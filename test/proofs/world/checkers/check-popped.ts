@@ -170,12 +170,12 @@ function isHeldByExpired({ model, queueModel, operation }: Popped): boolean {
   if (current === undefined || configuredAtCommit > startedAtCommit) return false
   const { itemTtlSeconds } = current.record.configuration
   const holding = [...current.record.locks].filter(
-    ([lockId, lock]) => !isDone(lock) && !isOvertaken(lockId) && lock.expiresAtMs > clockMinMs,
+    ([, lock]) => !isDone(lock) && !isOvertaken(lock) && lock.expiresAtMs > clockMinMs,
   )
-  const isOver = ([lockId, { stretches }]: (typeof holding)[number]): boolean =>
-    isRetry(lockId) &&
+  const isOver = ([lockId, lock]: (typeof holding)[number]): boolean =>
+    isRetry(lock) &&
     (locks.get(lockId)?.changedAtCommit ?? 0) <= startedAtCommit &&
-    stretches.every(({ priority, from, to }) => {
+    lock.stretches.every(({ priority, from, to }) => {
       const epoch = current.record.lanes.get(priority)?.epoch ?? ''
       const places = model.log(queue, epoch, priority)?.places.slice(from, to) ?? []
       return places.every(({ item }) => expiryMsOf(item, itemTtlSeconds) <= clockMinMs)
@@ -187,8 +187,8 @@ function isLocked({ queueModel, command, operation }: Popped): boolean {
   const { startedAtCommit, clockMinMs } = operation
   if (command.request.competing) return false
   return [...queueModel.locks.values()].some(
-    ({ lockId, endedAtCommit = Number.POSITIVE_INFINITY, longestMs }) =>
-      !isOvertaken(lockId) && endedAtCommit >= startedAtCommit && longestMs > clockMinMs,
+    ({ signs, endedAtCommit = Number.POSITIVE_INFINITY, longestMs }) =>
+      !isOvertaken({ signs }) && endedAtCommit >= startedAtCommit && longestMs > clockMinMs,
   )
 }
 

@@ -164,7 +164,7 @@ function checkReminder({ model, before }: Commit, { record }: Snapshot, hasFree:
   if (reminder === undefined || reminder.times === 0 || reminder.sinceMs === last?.sinceMs) return
   model.world.statistics.count('path announced again')
   if (!hasFree) model.violated('what is announced again is there', queue)
-  const isHeld = [...record.locks].some(([lockId, lock]) => !isDone(lock) && !isRetry(lockId))
+  const isHeld = [...record.locks.values()].some((lock) => !isDone(lock) && !isRetry(lock))
   if (isHeld) model.violated('a queue at work is not announced again', queue)
   if (model.operation?.command.verb === 'announceWaiting') return
   let taken = 0

@@ -32,7 +32,7 @@ export function checkReturning(write: Write, change: LaneChange): void {
     const isOwn = operation !== undefined && isOwnClaim(operation, lockId)
     if (isOwn) takeBack(operation, change.priority, over)
     // Of what waits for its retry, a pop takes out what has expired.
-    if ((isOwn || isRetry(lockId)) && back.length === 0 && dead.length === 0) continue
+    if ((isOwn || isRetry(lock)) && back.length === 0 && dead.length === 0) continue
     const isNamed = locksNamedBy(command).includes(lockId)
     const released = isNamed && command?.verb === 'release'
     const buried = isNamed && command?.verb === 'deadLetter'
@@ -102,15 +102,15 @@ function checkDelayed(write: Write, change: LaneChange, all: Ranges): void {
     if (count + 1 >= most) say('what was delivered for the last time does not wait', `number ${n}`)
   }
   // Where many wait, they share locks.
-  const isApart = [...before.record.locks.keys()].filter(isRetry).length < RETRY_LOCKS_APART
+  const isApart = [...before.record.locks.values()].filter(isRetry).length < RETRY_LOCKS_APART
   const delayMs = delaySeconds * 1_000
   const lastMs = operation.clockMaxMs + (isApart ? delayMs : Math.ceil((delayMs * 17) / 16))
   for (const retryId of delayed.keys()) {
-    const dueMs = after.record.locks.get(retryId)?.expiresAtMs ?? 0
+    const { expiresAtMs: dueMs = 0, signs } = after.record.locks.get(retryId) ?? {}
     if (delayMs === 0 || dueMs < operation.clockMinMs + delayMs || dueMs > lastMs) {
       say('a retry comes when it was asked for', `${retryId} at ${dueMs}, after ${delayMs} ms`)
     }
-    if (isOvertaken(retryId) !== overtake) say('others wait if they must', retryId)
+    if (isOvertaken({ signs }) !== overtake) say('others wait if they must', retryId)
     model.world.statistics.count(overtake ? 'path put off, and overtaken' : 'path put off')
   }
 }

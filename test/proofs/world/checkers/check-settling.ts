@@ -44,12 +44,13 @@ export function checkSettling(write: Write, change: LaneChange, log: LaneLog): v
       checkNamed(model, log, numbers)
       continue
     }
-    if (isRetry(lockId) && namedBy(operation) !== undefined) {
+    const lock = before.record.locks.get(lockId)
+    if (lock !== undefined && isRetry(lock) && namedBy(operation) !== undefined) {
       settleFree(write, log, numbers)
       model.noteEffect('items were taken from a retry')
       continue
     }
-    const expiresAtMs = before.record.locks.get(lockId)?.expiresAtMs ?? 0
+    const expiresAtMs = lock?.expiresAtMs ?? 0
     if (takesExpired(command, lockId) && expiresAtMs <= (operation?.clockMaxMs ?? 0)) {
       settle(model, log, numbers, command?.verb === 'pop' ? 'popped' : undefined)
       continue

@@ -167,7 +167,7 @@ function checkLocksAtPop(
   for (const [otherId, lock] of before.record.locks) {
     const kept = after.record.locks.get(otherId)
     if (kept === undefined || isDone(kept) || otherId === lockId) continue
-    if (!request.competing && !isOvertaken(otherId)) {
+    if (!request.competing && !isOvertaken(lock)) {
       const what = `${queue}: lock ${otherId} until ${lock.expiresAtMs} is still there`
       model.violated('an exclusive pop waits for a live lock', what)
     }

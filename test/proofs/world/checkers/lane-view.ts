@@ -27,6 +27,8 @@ export type LaneView = {
   readonly settled: Ranges
   /** Unsettled numbers of each lock that is not done. */
   readonly locked: ReadonlyMap<string, Ranges>
+  /** Locks in which items wait for their retry. */
+  readonly retries: ReadonlySet<string>
   readonly lockedByAny: Ranges
   readonly dead: Ranges
   /** Neither settled nor locked nor dead. */
@@ -53,7 +55,8 @@ export function viewLane(record: QueueRecord, priority: number, lane: Lane): Lan
   const dead = subtract(normalised(lane.dead), settled)
   const unsettled = subtract(end > 0 ? [{ from: 0, to: end }] : none, settled)
   const free = subtract(subtract(unsettled, lockedByAny), dead)
-  return { lane, end, settled, locked, lockedByAny, dead, free }
+  const retries = new Set([...record.locks].flatMap(([id, lock]) => (isRetry(lock) ? [id] : [])))
+  return { lane, end, settled, locked, retries, lockedByAny, dead, free }
 }
 
 export const showRanges = (ranges: Ranges): string =>
@@ -83,7 +86,7 @@ export function changeOfLane(priority: number, before: LaneView, after: LaneView
   const delayed = new Map<string, Ranges>()
   for (const [lockId, numbers] of lockedAfter) {
     const gained = subtract(numbers, before.locked.get(lockId) ?? none)
-    add(isRetry(lockId) ? delayed : handed, lockId, gained)
+    add(after?.retries.has(lockId) ? delayed : handed, lockId, gained)
   }
   const deadNew = subtract(deadAfter, before.dead)
   return {
