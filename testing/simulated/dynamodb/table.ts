@@ -124,7 +124,7 @@ type Leftover = { readonly row: Row; readonly neededUntilMs: number } & (
   | { readonly kind: 'entry'; readonly index: Index; readonly image: Item }
 )
 
-/** Of those that no index needs any more. */
+/** Of those that no index needs any more, though a read of the past might see them. */
 const leftoversMax = 1024
 
 export class Table {
@@ -299,24 +299,32 @@ export class Table {
     const { leftovers } = this
     leftovers.push(leftover)
     const nowMs = this.history?.nowMs() ?? 0
-    while (leftovers.length > leftoversMax) {
-      const [oldest] = leftovers
-      if (oldest === undefined || oldest.neededUntilMs > nowMs) return
+    for (let oldest = leftovers[0]; oldest !== undefined; oldest = leftovers[0]) {
+      if (oldest.neededUntilMs > nowMs) return
+      if (leftovers.length <= leftoversMax && this.isFresh(oldest.neededUntilMs)) return
       leftovers.shift()
       this.drop(oldest)
     }
   }
 
+  /** Whether a read of the past may still see it. */
+  private isFresh(sinceMs: number): boolean {
+    const { history } = this
+    return history !== undefined && sinceMs >= history.nowMs() - history.keepMs
+  }
+
+  /** What has come back and left again since then is left behind by itself. */
   private drop(leftover: Leftover): void {
     const { row } = leftover
+    const past = row.versions.filter(({ inIndexesUntilMs }) => this.isFresh(inIndexesUntilMs))
     if (leftover.kind === 'deleted') {
-      if (row.item === undefined) this.removeRow(row)
+      if (row.item === undefined && past.length === 0) this.removeRow(row)
       return
     }
-    const current = leftover.index.imageOf(row.item)
-    if (!leftover.index.sameEntry(current, leftover.image)) {
-      leftover.index.remove(row, leftover.image)
-    }
+    const { index, image } = leftover
+    const showsAt = ({ item }: { readonly item: Item | undefined }) =>
+      index.sameEntry(index.imageOf(item), image)
+    if (!showsAt(row) && !past.some(showsAt)) index.remove(row, image)
   }
 }
 

@@ -8,6 +8,7 @@ import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
 import { announcementsOf } from '../../../support/announcements.ts'
 import { checkHandled, isWorkedOff } from '../checkers/check-consumers.ts'
 import type { Joining, Part } from '../harness/actor.ts'
+import { sweepOf } from '../harness/driver.ts'
 import { sendEvent } from '../harness/world.ts'
 import type { Writer } from './callers/writer.ts'
 
@@ -162,7 +163,7 @@ export function consumer(joining: Joining): Part {
       const isOff = () => world.violation !== undefined || isWorkedOff(model.queue(queue))
       const sweeper = newWriter('minute')
       for (let minute = 0; minute < PATIENCE_MINUTES && !isOff(); minute += minute < 20 ? 1 : 10) {
-        await driver.call(sweeper, { verb: 'returnExpiredLocks', queue: '' })
+        await driver.call(sweeper, sweepOf(world))
         await driver.advance(minute < 20 ? 60_000 : 600_000)
         const isTold = !hasLostEvent && profile.faults['event-missed'] === 0
         if (isAlone() && isTold) check()

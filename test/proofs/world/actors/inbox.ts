@@ -8,6 +8,7 @@ import type { QueueError } from '../../../../shared/errors.ts'
 import { requestTimeout, throttling } from '../../../../testing/simulated/network.ts'
 import { checkInbox, type Sent } from '../checkers/check-end.ts'
 import type { Joining, Part } from '../harness/actor.ts'
+import { sweepOf } from '../harness/driver.ts'
 import { Sqs } from '../harness/sqs.ts'
 import type { Command } from './callers/command.ts'
 import { KEY_SECONDS, keysExpire } from './callers/profile.ts'
@@ -92,7 +93,7 @@ export function inbox(joining: Joining): Part {
       if (random.chance(0.5)) return
     }
     const way = inboxOn(
-      { send: async (message) => request(() => sqs.send(message, sent)) },
+      { send: async (message) => request(() => sendNow(message, sent)) },
       { clock, random: () => random.next() },
     )
     const answer = await way.send(queue, push).then(
@@ -113,7 +114,7 @@ export function inbox(joining: Joining): Part {
     const isQueue = random.chance(0.7)
     const group = isQueue ? queue : 'no!queue'
     if (isQueue) ledger.announce(undefined, queue, [text])
-    sqs.send({ queue: group, body: text }, { queue: group, texts: [text] })
+    sendNow({ queue: group, body: text }, { queue: group, texts: [text] })
   }
   /** To SQS: answers get lost as they do elsewhere. */
   const request = async <T>(apply: () => T): Promise<T> => {
@@ -125,27 +126,40 @@ export function inbox(joining: Joining): Part {
     return answer
   }
 
-  /** As Lambda does while there is something, in as many environments as there are. */
+  /** As Lambda does in as many environments as there are; not while nobody could find anything. */
   const poll = (): void => {
+    pollsAtMs = Number.POSITIVE_INFINITY
     const writer = writers.find((one) => !busy.has(one))
-    const records = writer === undefined ? [] : receive()
+    const records = writer === undefined ? [] : sqs.receive()
     if (writer !== undefined && records.length > 0) {
-      void apply(writer, records)
-      after(20, poll)
-    } else if (!world.isCalm || !sqs.isEmpty) after(POLL_EVERY_MS, poll)
+      void apply(writer, records.filter(isToBeApplied))
+      pollIn(20)
+    } else pollIn(Math.max(POLL_EVERY_MS, busy.size > 0 ? 0 : sqs.nextMs - nowMs()))
+  }
+  let pollsAtMs = Number.POSITIVE_INFINITY
+  const pollIn = (ms: number): void => {
+    const atMs = nowMs() + ms
+    if (atMs >= pollsAtMs) return
+    pollsAtMs = atMs
+    after(ms, () => {
+      if (pollsAtMs === atMs) poll()
+    })
+  }
+  const sendNow = (...sent: Parameters<typeof sqs.send>) => {
+    pollIn(POLL_EVERY_MS * random.next())
+    return sqs.send(...sent)
   }
   /**
    * A copy of a keyed push that waits here until the queue no longer knows the key is pushed once more, as the page on
    * the inbox says. Somebody takes such copies out before.
    */
-  const receive = (): SQSRecord[] =>
-    sqs.receive().filter((record) => {
-      if (!isOfForgottenKey(record)) return true
-      sqs.delete(record.receiptHandle)
-      sqs.accepted.delete(`${numberOf(record)}`)
-      received.delete(record.messageId)
-      return false
-    })
+  const isToBeApplied = (record: SQSRecord): boolean => {
+    if (!isOfForgottenKey(record)) return true
+    sqs.delete(record.receiptHandle)
+    sqs.accepted.delete(`${numberOf(record)}`)
+    received.delete(record.messageId)
+    return false
+  }
   const isOfForgottenKey = ({ attributes, messageAttributes }: SQSRecord): boolean => {
     const its = messageAttributes['idempotency-key']?.stringValue
     const lifeMs = 1_000 * (keysExpire(world.seed) ? KEY_SECONDS : DAY_SECONDS)
@@ -188,7 +202,6 @@ export function inbox(joining: Joining): Part {
   return {
     start() {
       after(1_000 * random.next(), produce)
-      poll()
     },
     async settle() {
       const untilMs = nowMs() + PATIENCE_MS
@@ -201,7 +214,7 @@ export function inbox(joining: Joining): Part {
       failures.push(...sqs.takeFailures())
       for (const days of COME_AGAIN_AFTER_DAYS) {
         await driver.advance(days * DAY_MS)
-        await driver.call(producer, { verb: 'returnExpiredLocks', queue: '' })
+        await driver.call(producer, sweepOf(world))
         for (const records of batchesOf([...received.values()])) {
           void apply(writers[0], records)
           await driver.settle()

@@ -5,7 +5,7 @@ import type { Command } from '../actors/callers/command.ts'
 import type { Outcome } from '../actors/callers/operation.ts'
 import { isDrained } from '../checkers/check-consumers.ts'
 import type { Model, QueueModel } from '../checkers/model.ts'
-import type { Driver } from './driver.ts'
+import { type Driver, sweepOf } from './driver.ts'
 
 /** A world whose faults are over, and who calls in it. */
 export type Ending = {
@@ -50,7 +50,7 @@ export async function drain(ending: Ending): Promise<void> {
 export async function sweep(ending: Ending): Promise<void> {
   const { world } = ending.model
   for (let run = 0; run < 20; run += 1) {
-    const report = await succeed<SweepReport>(ending, { verb: 'returnExpiredLocks', queue: '' })
+    const report = await succeed<SweepReport>(ending, sweepOf(world))
     for (const { queue, error } of report?.failed.slice(0, 1) ?? []) {
       world.violated('with faults off the sweeper succeeds', `${queue}: ${error}`)
     }

@@ -90,6 +90,11 @@ export class Sqs<One> {
     }
   }
 
+  /** When there may be something to receive, if nobody sends or deletes anything before. */
+  get nextMs(): number {
+    return this.#queues.find(INBOX).nextMs(this.#clock.nowMs())
+  }
+
   get isEmpty(): boolean {
     const { visible, inFlight } = this.#queues.find(INBOX).counts(this.#clock.nowMs())
     return visible + inFlight === 0
