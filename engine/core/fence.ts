@@ -229,10 +229,11 @@ function remindAt(
 const forgettableAtMs = (record: QueueRecord, nowMs = 0): number =>
   Math.max(Math.max(nowMs, record.lastEndedMs) + FORGET_AFTER_MS, neededUntilMs(record))
 
-/** The record is empty and has no settings: it can go once nobody asks about its ended locks any more. */
+/** The record is empty and has neither settings nor a gate: it can go once nobody asks about its ended locks any more. */
 export function isForgettable(record: QueueRecord): boolean {
   if (record.configuration.revision !== defaultConfiguration.revision) return false
   if (record.locks.size > 0 || record.scheduled.items > 0) return false
+  if (record.gateUntilMs !== undefined) return false
   // Only this record knows of the rows that its purges left.
   if (record.scheduled.purged.length > 0) return false
   for (const lane of record.lanes.values()) if (lane.head < endOf(lane)) return false

@@ -1,4 +1,4 @@
-// Which items a pop may take now, and by which write. Under the fence it serves the best lanes first, ends what has
+// Which items a pop may take now, and by which write. While a gate holds the queue back it takes none. Under the fence it serves the best lanes first, ends what has
 // expired, and may acknowledge a lock; its guards hold it to what it has seen, so that it passes over nothing that came
 // meanwhile. Beside the fence, a claim does the same for competing consumers, where it can: any number of claims pass,
 // whatever their order. A pop finds the queue locked or empty, a lock of its own from an earlier call with its key,
@@ -113,6 +113,8 @@ export function planPop(record: QueueRecord, command: PopCommand, nowMs: number)
   if (endsTooMuch(record, nowMs)) return { kind: 'end-expired', draft: endExpired(record, nowMs) }
   const repeated = repeatOf(record, command, nowMs)
   if (repeated !== undefined) return repeated
+  const { gateUntilMs = 0 } = record
+  if (gateUntilMs > nowMs) return { kind: 'locked', untilMs: gateUntilMs, forRetry: false }
 
   const acknowledged = acknowledgeFirst(record, command, nowMs)
   if ('kind' in acknowledged) return acknowledged
@@ -294,6 +296,7 @@ export function planClaim(
 ): Claim | undefined {
   const { lock, competing, acknowledge } = command
   if (!competing || lock === undefined || lock.keyHash !== undefined) return undefined
+  if (record.gateUntilMs !== undefined) return undefined
   const expiresAtMs = nowMs + lock.ttlMs
   // `checkAt` is at most the earliest expiry: while it is ahead, no lock can have expired.
   if (record.checkAtMs === undefined) return undefined

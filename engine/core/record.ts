@@ -72,6 +72,8 @@ export type QueueRecord = {
   readonly notable: boolean
   /** Claims stand back until then: a starving fenced write asked them to. */
   readonly holdUntilMs: number
+  /** No pop takes anything until then. Present while the record has a gate, also one whose time is over. */
+  readonly gateUntilMs: number | undefined
 }
 
 export type Lane = {

@@ -75,6 +75,8 @@ export type StoredRecord = {
   dry?: string
   ev?: string
   hold?: number
+  /** The gate: what holds pops back, and until when (ms). This engine honours it, and sets none. */
+  gp?: Record<string, number>
   /** Some items have, or had, times of their own. */
   tm?: string
   /** The format, from 2 on. */
@@ -132,6 +134,7 @@ export function decodeRecord(stored: StoredRecord): QueueRecord {
     dry: stored.dry !== undefined,
     notable: stored.ev !== undefined,
     holdUntilMs: stored.hold ?? 0,
+    gateUntilMs: stored.gp && Math.max(0, ...Object.values(stored.gp)),
   }
 }
 

@@ -36,6 +36,8 @@ export function claimUpdate(claim: Claim, pass: Pass): ReturnType<Expression['bu
   const lane = `L.${update.name(priority)}`
   const lock = update.name(claim.lockId)
   const hold = update.name('hold')
+  // A gate may hold pops back since. One whose time is over does not matter to a pop under the fence.
+  update.condition('attribute_not_exists(gp)')
   // The lane may be another one by now.
   update.condition(`${lane}.e=${update.value(claim.epoch)}`)
   // Something may have come back to the front. While `checkAt` is ahead, no lock has expired.

@@ -103,3 +103,67 @@ describe('A record of a format that this engine does not know', () => {
     await expect(queues.inspect(QUEUE)).rejects.toThrow('format 2')
   })
 })
+
+// No verb of this release sets a gate. It honours those of later ones, so that a pause needs no other format.
+describe('A gate', () => {
+  const pops: readonly [string, PopRequest][] = [
+    ['pop', {}],
+    ['pop with a lock', { requireAck: true }],
+    ['claim', { ...competing, ttlSeconds: 300 }],
+    ['large claim', { ...competing, ttlSeconds: 300, count: 100 }],
+    ['competing pop with a key', { ...competing, idempotencyKey: 'key' }],
+  ]
+
+  async function gated(gp: (nowMs: number) => Record<string, number>) {
+    const stage = openSimulated()
+    const warm = stage.engine()
+    await push(warm, QUEUE, named('a', 20))
+    const { lock } = await lockItems(warm, QUEUE, { ...competing, ttlSeconds: 200 })
+    const stored = await stage.stored(QUEUE)
+    if (stored === undefined) throw new Error('unreachable')
+    const { v } = stored
+    await stage.plant({ ...stored, gp: gp(stage.clock.nowMs()), v: v + 1, m: `${stored.m}later_` })
+    return { stage, warm, lockId: lock.id }
+  }
+
+  it.each(pops)('holds back a %s, by whatever the process remembers.', async (_, request) => {
+    for (const isWarm of [true, false]) {
+      const { stage, warm } = await gated((nowMs) => ({ u: nowMs + 60_000, p: nowMs + 5_000 }))
+      const queues = isWarm ? warm : stage.engine()
+      const before = await stage.stored(QUEUE)
+      expect(await queues.pop(QUEUE, request)).toMatchObject({
+        kind: 'locked',
+        expiresAtMs: stage.clock.nowMs() + 60_000,
+      })
+      expect(await stage.stored(QUEUE)).toEqual(before)
+    }
+  })
+
+  it.each(pops)('whose time is over holds back no %s.', async (_, request) => {
+    for (const isWarm of [true, false]) {
+      const { stage, warm, lockId } = await gated((nowMs) => ({ u: nowMs + 60_000 }))
+      await warm.acknowledge(QUEUE, { lockId })
+      stage.clock.pass(60_000)
+      const { wire, ...queues } = isWarm ? warm : stage.engine()
+      const sent = await wire.during(async () => {
+        expect(await queues.pop(QUEUE, request)).toMatchObject({ kind: 'items' })
+      })
+      expect(sent.length).toBeLessThanOrEqual(3)
+      expect((await stage.stored(QUEUE))?.gp).toBeDefined()
+    }
+  })
+
+  it('is in the way of nothing else, and its queue is not forgotten.', async () => {
+    const { stage, warm, lockId } = await gated((nowMs) => ({ u: nowMs + 1e12 }))
+    await push(warm, QUEUE, named('b', 1))
+    await warm.extend(QUEUE, { lockId, ttlSeconds: 60 })
+    await warm.acknowledge(QUEUE, { lockId })
+    await warm.purge(QUEUE)
+    await warm.housekeep(QUEUE)
+    for (let minute = 0; minute < 60; minute += 1) {
+      stage.clock.pass(60_000)
+      expect((await stage.engine().returnExpiredLocks()).failed).toEqual([])
+    }
+    expect((await stage.stored(QUEUE))?.gp).toBeDefined()
+  })
+})

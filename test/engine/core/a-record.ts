@@ -65,6 +65,7 @@ export function aRecord(
     dry: false,
     notable: false,
     holdUntilMs: 0,
+    gateUntilMs: undefined,
     ...changes,
   }
   return { ...record, tailBytes: recountTail(record), inFlight: inFlightOf(record) }
