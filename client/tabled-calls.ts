@@ -29,7 +29,8 @@ import {
 
 type Asks = typeof asks
 
-type Verb = {
+/** A verb whose calls follow. */
+export type Tabled = {
   [V in keyof Asks]: (typeof routes)[V][1] extends `/queue/{id}${infer Rest}`
     ? Rest extends '/pop' | `/schedules${string}`
       ? never
@@ -37,18 +38,23 @@ type Verb = {
     : never
 }[keyof Asks]
 
-/** As the client calls it. */
 type Named<V> = V extends 'browse' ? 'peek' : V
-const nameOf = (verb: Verb) => (verb === 'browse' ? 'peek' : verb)
 
-const isTabled = (verb: keyof Asks): verb is Verb =>
-  /^.queue.{id}(?!.pop|.schedules)/.test(routes[verb][1])
-const verbs = (Object.keys(asks) as (keyof Asks)[]).filter(isTabled)
+const tabled = (Object.keys(asks) as (keyof Asks)[]).filter((verb): verb is Tabled =>
+  /^.queue.{id}(?!.pop|.schedules)/.test(routes[verb][1]),
+)
+const nameOf = (verb: Tabled) => (verb === 'browse' ? 'peek' : verb)
+
+/** As the client calls them. */
+export const clientNames = Object.fromEntries(tabled.map((verb) => [verb, nameOf(verb)])) as {
+  readonly [V in Tabled]: Named<V>
+}
 
 type Leading = 'needed' | 'needed list' | 'itself'
-const isLeading = (kind: Asked): kind is Leading => kind === 'itself' || kind.startsWith('needed')
+export const isLeading = (kind: Asked): kind is Leading =>
+  kind === 'itself' || kind.startsWith('needed')
 
-type TabledCalls<T> = Pick<Queue<T>, Named<Verb>>
+type TabledCalls<T> = Pick<Queue<T>, Named<Tabled>>
 
 /** Of verbs that return more of an answer than its fields, or something else. */
 const views = {
@@ -62,9 +68,9 @@ const views = {
   unconfigure: ({ body, etag }: Answered<ConfigurationAnswer>) => configurationOf(body, etag),
   cancel: ({ body }: Answered<CancelAnswer>) => body.results,
   move: ({ body }: Answered<MoveAnswer>) => camelCased(body.results),
-} satisfies { readonly [V in Verb]?: (answer: never) => Returned<V> }
+} satisfies { readonly [V in Tabled]?: (answer: never) => Returned<V> }
 
-type Returned<V extends Verb> = Awaited<ReturnType<TabledCalls<unknown>[Named<V>]>>
+type Returned<V extends Tabled> = Awaited<ReturnType<TabledCalls<unknown>[Named<V>]>>
 
 type OptionOf<V extends keyof Asks> = {
   [N in keyof Asks[V]]: Asks[V][N] extends Leading ? never : N
@@ -72,19 +78,19 @@ type OptionOf<V extends keyof Asks> = {
 
 type Options<Given> = Required<Given> extends readonly [...unknown[], infer Last] ? Last : never
 
-type TakesTheSame<V extends Verb> = Same<
+type TakesTheSame<V extends Tabled> = Same<
   OptionOf<V> | 'signal',
   keyof NonNullable<Options<Parameters<TabledCalls<unknown>[Named<V>]>>>
 >
 
-type ReturnsTheSame<V extends Verb> = V extends keyof typeof views
+type ReturnsTheSame<V extends Tabled> = V extends keyof typeof views
   ? true
   : Same<Name<(typeof has)[V][number]>, keyof Returned<V>>
 
 /** A verb of which the table and `Queue` say different things. */
 type Odd = {
-  [V in Verb]: TakesTheSame<V> | ReturnsTheSame<V> extends true ? never : V
-}[Verb]
+  [V in Tabled]: TakesTheSame<V> | ReturnsTheSame<V> extends true ? never : V
+}[Tabled]
 /** There is none, or this is a type error that names it. */
 const odd: Record<Odd, never> = {}
 
@@ -96,7 +102,7 @@ export function optionsOf<V extends keyof Asks>(verb: V) {
 }
 
 export const tabledRules: Requests<TabledCalls<unknown>> = Object.fromEntries(
-  verbs.map((verb) => {
+  tabled.map((verb) => {
     const at = Object.values<Asked>(asks[verb]).filter(isLeading).length
     // A move that names no place would move nothing.
     return [
@@ -108,10 +114,10 @@ export const tabledRules: Requests<TabledCalls<unknown>> = Object.fromEntries(
 
 export const tabledCalls = <T>(send: Send, at: Call['at'] & {}): TabledCalls<T> =>
   Object.fromEntries(
-    verbs.map((verb) => [nameOf(verb), callOf(send, at, verb)]),
+    tabled.map((verb) => [nameOf(verb), callOf(send, at, verb)]),
   ) as unknown as TabledCalls<T>
 
-function callOf(send: Send, at: Call['at'] & {}, verb: Verb) {
+function callOf(send: Send, at: Call['at'] & {}, verb: Tabled) {
   const fields = Object.entries<Asked>(asks[verb]).filter(([name]) => name !== 'ifMatch')
   const { length } = fields.filter(([, kind]) => isLeading(kind))
   const view: (answer: never) => unknown = verb in views ? views[verb as keyof typeof views] : plain

@@ -10,7 +10,7 @@ import {
   refusingUnknown,
   type Same,
 } from '../shared/options.ts'
-import { type Asked, asks, routes } from '../shared/verbs.ts'
+import { type Asked, asks, engineName, routes } from '../shared/verbs.ts'
 import {
   IDEMPOTENCY_TTL_SECONDS_MAX,
   IDEMPOTENCY_TTL_SECONDS_MIN,
@@ -83,10 +83,7 @@ function rulesOf(verb: Asking): readonly Rule[] {
   const at = routes[verb][1].split('{').length - 1
   const alone = fields.find(([, kind]) => kind === 'itself')
   if (alone !== undefined) return [{ at, called: alone[0], ...list, ...needed }]
-  const told = fields.map(([name, kind]) => [
-    kind === 'time' || kind === 'second' ? `${name}Ms` : name,
-    0,
-  ])
+  const told = fields.map(([name, kind]) => [engineName(name, kind), 0])
   const names = { ...Object.fromEntries(told), ...(verb === 'pop' && beside.pop) }
   const isNeeded = fields.some(([, kind]) => kind.startsWith('needed')) && needed
   const lists = fields.filter(([, kind]) => kind.endsWith('list'))

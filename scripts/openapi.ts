@@ -5,18 +5,57 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type ConversionConfig, toJsonSchema } from '@valibot/to-json-schema'
 import type * as v from 'valibot'
+import type { Queues } from '../engine/queues.ts'
 import { errorTable, type HttpErrorCode } from '../lambdas/http/answer.ts'
-import type { BodyCall, Call } from '../lambdas/http/endpoint.ts'
-import { itemToPush } from '../lambdas/http/push.ts'
-import { type Route, routes } from '../lambdas/http/routes.ts'
+import type { BodyCall, Call, Endpoint } from '../lambdas/http/endpoint.ts'
+import { healthEndpoints, healthPages } from '../lambdas/http/health.ts'
+import { inspectEndpoints, inspectPages } from '../lambdas/http/inspect.ts'
+import { manageEndpoints, managePages } from '../lambdas/http/manage.ts'
+import { type Accepted, commonErrors, type Page, type Pages } from '../lambdas/http/page.ts'
+import { popEndpoints, popPages } from '../lambdas/http/pop.ts'
+import { itemToPush, pushEndpoints, pushPages } from '../lambdas/http/push.ts'
+import { rateEndpoints, ratePages } from '../lambdas/http/rate.ts'
+import { type OperationId, type Route, routes } from '../lambdas/http/routes.ts'
+import { scheduleEndpoints, schedulePages } from '../lambdas/http/schedules.ts'
 import * as answers from '../lambdas/http/schemas/answers.ts'
 import { described } from '../lambdas/http/schemas/fields.ts'
 import * as moreAnswers from '../lambdas/http/schemas/more-answers.ts'
 import { limitAnswer, limitInput, sourceAnswer } from '../lambdas/http/schemas/settings.ts'
-import { type Accepted, commonErrors, type Operation, operations } from './openapi/operations.ts'
+import { settleEndpoints, settlePages } from '../lambdas/http/settle.ts'
+import type { RateLimits } from '../rate/rate-limits.ts'
 import { printJson, writeOrCheck } from './written-file.ts'
 
 type Json = Readonly<Record<string, unknown>>
+
+/** A page and the call that it is about. */
+export type Operation = Page & { readonly call: Call }
+
+/** Nobody calls these here. */
+const [queues, limits] = [{} as Queues, {} as RateLimits]
+const endpoints: Readonly<Record<OperationId, Endpoint>> = {
+  ...pushEndpoints(queues),
+  ...popEndpoints(queues),
+  ...settleEndpoints(queues),
+  ...inspectEndpoints(queues),
+  ...manageEndpoints(queues),
+  ...scheduleEndpoints(queues),
+  ...rateEndpoints(limits),
+  ...healthEndpoints(),
+}
+const pages: Pages<OperationId> = {
+  ...pushPages(),
+  ...popPages(),
+  ...settlePages(),
+  ...inspectPages(),
+  ...managePages(),
+  ...schedulePages(),
+  ...ratePages(),
+  ...healthPages(),
+}
+
+export const operations = Object.fromEntries(
+  routes.map(({ operationId: id }) => [id, { ...pages[id], call: endpoints[id].call }]),
+) as Readonly<Record<OperationId, Operation>>
 
 export function openApiDocument(): Json {
   const paths: Record<string, Record<string, Json>> = {}
@@ -202,7 +241,7 @@ function requestBody({ kind, schema, or }: BodyCall): Json {
 
 const requestIdHeader = { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } }
 
-function accepted(operation: Operation, { says, answer, header }: Accepted): Json {
+function accepted(operation: Page, { says, answer, header }: Accepted): Json {
   // Only a push that succeeded can say that it had succeeded before.
   const { hasReplays: _, ...onlyAccepted } = operation
   const made = success(onlyAccepted, answer)
@@ -211,7 +250,7 @@ function accepted(operation: Operation, { says, answer, header }: Accepted): Jso
   return { ...made, description: says, headers: { ...headers, [header]: { $ref } } }
 }
 
-function success(operation: Operation, answer: v.GenericSchema | undefined): Json {
+function success(operation: Page, answer: v.GenericSchema | undefined): Json {
   const { summary, hasEtag, hasReplays, hasRateLimit } = operation
   return {
     description: summary,
@@ -231,7 +270,7 @@ function success(operation: Operation, answer: v.GenericSchema | undefined): Jso
 }
 
 /** Errors by status, as OpenAPI has them. */
-function failures(operation: Operation): Json {
+function failures(operation: Page): Json {
   const byStatus = new Map<number, HttpErrorCode[]>()
   for (const code of errorsOf(operation)) {
     const { status } = errorTable[code]
@@ -241,7 +280,7 @@ function failures(operation: Operation): Json {
   return Object.fromEntries(sorted.map(([status, codes]) => [status, failure(codes)]))
 }
 
-export const errorsOf = ({ errors }: Operation): HttpErrorCode[] => [
+export const errorsOf = ({ errors }: Page): HttpErrorCode[] => [
   ...new Set<HttpErrorCode>([...errors, ...commonErrors]),
 ]
 

@@ -73,6 +73,10 @@ type QueueVerb = Exclude<
  */
 export type Asked = 'value' | 'list' | 'time' | 'second' | 'needed' | 'needed list' | 'itself'
 
+/** A field as the engine calls it. */
+export const engineName = (name: string, kind: Asked): string =>
+  kind === 'time' || kind === 'second' ? `${name}Ms` : name
+
 /** `push`, and those that take settings or a schedule, are not here: their ends check them by what these hold. */
 export const asks = {
   pop: {

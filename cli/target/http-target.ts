@@ -1,8 +1,16 @@
 // Queues over HTTP. Hides where the client's verbs, names and answers differ from the engine's.
 
-import { type Configuration, createClient, isQueueLocked, rawJson } from '../../client/index.ts'
+import {
+  type Configuration,
+  createClient,
+  isQueueLocked,
+  type Queue,
+  rawJson,
+} from '../../client/index.ts'
+import { clientNames, isLeading } from '../../client/tabled-calls.ts'
 import type { Source } from '../../engine/core/settings.ts'
-import type { AcknowledgeResult } from '../../engine/queues.ts'
+import type { AcknowledgeResult, Queues } from '../../engine/queues.ts'
+import { type Asked, asks, engineName } from '../../shared/verbs.ts'
 import { present } from '../../shared/wire.ts'
 import { tellWait } from '../terminal.ts'
 import { httpAuth, reachable } from './http.ts'
@@ -10,7 +18,6 @@ import type { AwsSettings, HttpPlace } from './place.ts'
 import type { Configured, State, Target } from './target.ts'
 
 /** The HTTP client behind the engine's verbs, which take the queue as their first argument. */
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a table of verbs, a few lines each
 export function openHttpTarget(
   place: HttpPlace,
   aws: AwsSettings,
@@ -27,6 +34,12 @@ export function openHttpTarget(
   })
   const queueOf = (queue: string) => client.queue<unknown>(queue)
   return reachable(url, {
+    ...tabledOn(queueOf),
+    async acknowledgeMany(queue, lockIds) {
+      const results = await queueOf(queue).acknowledgeMany(lockIds)
+      // The service refuses a lock with no other codes than the engine does.
+      return results as readonly AcknowledgeResult[]
+    },
     push(queue, { items, idempotencyKey, respondAsync }) {
       const entries = items.map(({ text, expiresAtMs, deliverAtMs, sinceMs: _, ...options }) => ({
         item: rawJson(text),
@@ -55,22 +68,6 @@ export function openHttpTarget(
         return { kind: 'locked', expiresAtMs: error.lockExpiresAtMs ?? Date.now() }
       }
     },
-    acknowledge: (queue, { lockId, ids }) => queueOf(queue).acknowledge(lockId, { ids }),
-    async acknowledgeMany(queue, lockIds) {
-      const results = await queueOf(queue).acknowledgeMany(lockIds)
-      // The service refuses a lock with no other codes than the engine does.
-      return results as readonly AcknowledgeResult[]
-    },
-    extend: (queue, { lockId, ttlSeconds }) => queueOf(queue).extend(lockId, ttlSeconds),
-    release: (queue, { lockId, ...options }) => queueOf(queue).release(lockId, options),
-    browse: (queue, request) => queueOf(queue).peek(request),
-    cancel: (queue, ids) => queueOf(queue).cancel(ids),
-    scheduled: (queue, { fromMs, toMs, ...page } = {}) =>
-      queueOf(queue).scheduled({ ...page, from: fromMs, to: toMs }),
-    move: (queue, { ids, deliverAtMs, ...where }) =>
-      queueOf(queue).move(ids, { ...where, deliverAt: deliverAtMs }),
-    purge: (queue, request) => queueOf(queue).purge(request),
-    redrive: (queue, request) => queueOf(queue).redrive(request),
     configuration: async (queue) => configured(await queueOf(queue).configuration()),
     async configure(queue, change, tag) {
       const ifMatch = tag === undefined ? undefined : `"${tag}"`
@@ -99,6 +96,34 @@ export function openHttpTarget(
     close() {},
   })
 }
+
+type Tabled = {
+  [V in keyof typeof clientNames]: (
+    ...given: Parameters<Queues[V]>
+  ) => ReturnType<Queue<unknown>[(typeof clientNames)[V]]>
+}
+
+/** The engine's requests as the client takes them: what is needed first, then options, whose times name no unit. */
+function tabledOn(queueOf: (queue: string) => Queue<unknown>): Tabled {
+  type Call = (...given: readonly unknown[]) => unknown
+  const calls = Object.entries(clientNames).map(([verb, name]): [string, Call] => [
+    verb,
+    (queue, given) => {
+      const fields = Object.entries<Asked>(asks[verb as keyof Tabled]).map(([field, kind]) => ({
+        field,
+        isFirst: isLeading(kind),
+        value: kind === 'itself' ? given : (given as Fields)?.[engineName(field, kind)],
+      }))
+      const first = fields.filter(({ isFirst }) => isFirst).map(({ value }) => value)
+      const options = fields.filter(({ isFirst }) => !isFirst)
+      const call = queueOf(queue as string)[name] as Call
+      return call(...first, Object.fromEntries(options.map(({ field, value }) => [field, value])))
+    },
+  ])
+  return Object.fromEntries(calls) as unknown as Tabled
+}
+
+type Fields = Readonly<Record<string, unknown>> | undefined
 
 const configured = ({ etag = '', ...settings }: Configuration): Configured => ({
   settings: {

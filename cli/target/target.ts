@@ -11,6 +11,7 @@ import type {
 } from '../../client/api-types.ts'
 import type { ConfigurationChange } from '../../client/index.ts'
 import type { DecideRequest, DenialBody } from '../../client/rate.ts'
+import type { Tabled } from '../../client/tabled-calls.ts'
 import { ITEMS_PER_POP_MAX } from '../../engine/core/limits.ts'
 import type { Configuration } from '../../engine/core/settings.ts'
 import type {
@@ -31,17 +32,7 @@ import { exitCodes, Failure, wrongUsage } from '../failure.ts'
  */
 export type Target = Pick<
   Queues,
-  | 'pop'
-  | 'acknowledge'
-  | 'acknowledgeMany'
-  | 'extend'
-  | 'release'
-  | 'browse'
-  | 'scheduled'
-  | 'cancel'
-  | 'move'
-  | 'purge'
-  | 'redrive'
+  'pop' | Exclude<Tabled, 'inspect' | 'configuration' | 'unconfigure'>
 > & {
   /** `respondAsync`: pushes into the service's inbox, or into the queue if the service has no inbox. */
   push(

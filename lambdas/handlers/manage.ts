@@ -1,4 +1,5 @@
 import { manageEndpoints } from '../http/manage.ts'
+import { scheduleEndpoints } from '../http/schedules.ts'
 import { httpHandler } from '../http/stack.ts'
 import { logOf } from '../runtime/log.ts'
 import { createServices } from '../runtime/services.ts'
@@ -6,4 +7,7 @@ import { createServices } from '../runtime/services.ts'
 const log = logOf(process.env)
 const queues = createServices(process.env, log)
 
-export const handler = httpHandler('Manage', log, manageEndpoints(queues))
+export const handler = httpHandler('Manage', log, {
+  ...manageEndpoints(queues),
+  ...scheduleEndpoints(queues),
+})

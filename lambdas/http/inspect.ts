@@ -13,6 +13,8 @@ import {
   scheduleBody,
 } from './bodies.ts'
 import { type Call, endpoint } from './endpoint.ts'
+import { type Pages, queueErrors, storeErrors } from './page.ts'
+import * as answers from './schemas/answers.ts'
 import {
   cursor,
   flag,
@@ -25,6 +27,7 @@ import {
   text,
   wholeEpochSeconds,
 } from './schemas/fields.ts'
+import * as moreAnswers from './schemas/more-answers.ts'
 import { stateBody, summaryBody } from './state-body.ts'
 
 export const inspectCall = {
@@ -158,3 +161,71 @@ function scheduledFields({ id, priority, pushedAtMs, dueMs }: ScheduledItem): st
   const [pushedAt, dueAt] = [secondsText(pushedAtMs), secondsText(dueMs)]
   return `{"id":"${id}","priority":${priority},"pushed_at":${pushedAt},"due_at":${dueAt}}`
 }
+
+export const inspectPages = (): Pages<keyof ReturnType<typeof inspectEndpoints>> => ({
+  inspect: {
+    tag: 'Inspection',
+    summary: 'The state of a queue',
+    description: 'Eventually consistent by default. Changes nothing.',
+    answer: answers.queueState,
+    hasEtag: true,
+    errors: [...queueErrors, 'SEGMENT_UNAVAILABLE'],
+  },
+  browse: {
+    tag: 'Inspection',
+    summary: 'The next items, without taking them',
+    description:
+      'In pop order or, with `order=newest`, from the end backwards; a page at a time, locked ones included.',
+    answer: answers.page,
+    errors: [...queueErrors, 'SEGMENT_UNAVAILABLE', 'INVALID_PRIORITY'],
+  },
+  scheduled: {
+    tag: 'Inspection',
+    summary: 'Items for later, in the order of time',
+    description:
+      'Items that were pushed with `delay_seconds` or `deliver_at` and have not joined their queue yet.',
+    answer: moreAnswers.scheduledPage,
+    errors: [...queueErrors, 'SEGMENT_UNAVAILABLE'],
+  },
+  configuration: {
+    tag: 'Inspection',
+    summary: 'The configuration of a queue',
+    description:
+      'Its own, those of its prefix, or the default: `source` says which. The `ETag` is the revision of ' +
+      'its own, `"0"` if it never had any; with settings of a prefix, that of the patterns follows: `"0.7"`.',
+    answer: answers.configuration,
+    hasEtag: true,
+    errors: queueErrors,
+  },
+  schedules: {
+    tag: 'Inspection',
+    summary: 'The schedules of a queue',
+    description: 'All of them, by name, without their items: `GET` of one shows its item.',
+    answer: moreAnswers.schedules,
+    errors: queueErrors,
+  },
+  schedule: {
+    tag: 'Inspection',
+    summary: 'A schedule and its item',
+    description: 'When it is due next, and when it was due last.',
+    answer: moreAnswers.schedule,
+    hasEtag: true,
+    errors: [...queueErrors, 'SCHEDULE_NOT_FOUND'],
+  },
+  queuePatterns: {
+    tag: 'Inspection',
+    summary: 'The configurations of prefixes',
+    description:
+      'In the order in which they apply: the longest prefix first. The `ETag` is the revision of all of them.',
+    answer: answers.queuePatterns,
+    hasEtag: true,
+    errors: storeErrors,
+  },
+  list: {
+    tag: 'Inspection',
+    summary: 'The queues, by id',
+    description: 'A page at a time, with the number of their items.',
+    answer: answers.queueList,
+    errors: storeErrors,
+  },
+})

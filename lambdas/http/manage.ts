@@ -1,31 +1,18 @@
-// The calls that change a queue's settings, schedules and waiting items, or the settings of prefixes. `If-Match`
+// The calls that change a queue's settings and waiting items, or the settings of prefixes. `If-Match`
 // holds for the state that the engine's write names, not only for the one that we looked at.
 
 import * as v from 'valibot'
-import {
-  CRON_CHARACTERS_MAX,
-  EVERY_SECONDS_MAX,
-  EVERY_SECONDS_MIN,
-  ITEMS_PER_REDRIVE_MAX,
-  PUSH_BYTES_MAX,
-} from '../../engine/core/limits.ts'
+import { ITEMS_PER_REDRIVE_MAX } from '../../engine/core/limits.ts'
 import { type ConfigurationChange, tagOf } from '../../engine/core/settings.ts'
 import type { Queues } from '../../engine/queues.ts'
 import { PATTERNS_MAX, PREFIX_CHARACTERS_MAX } from '../../rate/core/bounds.ts'
-import { QueueError } from '../../shared/errors.ts'
 import { camelCased, msOf, present, snakeCased } from '../../shared/wire.ts'
 import { ok } from './answer.ts'
-import {
-  changedAnswer,
-  configurationAnswer,
-  isAny,
-  queuePatternsAnswer,
-  revisionFor,
-  scheduleAnswer,
-  tagFor,
-} from './bodies.ts'
+import { configurationAnswer, queuePatternsAnswer, revisionFor, tagFor } from './bodies.ts'
 import { type Call, endpoint } from './endpoint.ts'
+import { type Pages, queueErrors, storeErrors } from './page.ts'
 import { SMALL_BODY_BYTES_MAX } from './read-request.ts'
+import * as answers from './schemas/answers.ts'
 import {
   described,
   epochSeconds,
@@ -37,13 +24,8 @@ import {
   priority,
   QUEUE_ID_CHARACTERS_MAX,
   text,
-  wholeEpochSeconds,
 } from './schemas/fields.ts'
 import { configurationEntries, ignoredSource } from './schemas/settings.ts'
-
-const TIME_ZONE_CHARACTERS_MAX = 100
-/** The last second of the year 9999. */
-const SCHEDULE_SECONDS_MAX = 253_402_300_799
 
 const small = { bytesMax: SMALL_BODY_BYTES_MAX } as const
 
@@ -143,47 +125,6 @@ export const redriveCall = {
   },
 } as const satisfies Call
 
-export const putScheduleCall = {
-  headers: ['If-Match'],
-  body: {
-    kind: 'required',
-    bytesMax: PUSH_BYTES_MAX,
-    raw: { raw: new Set(['item']) },
-    schema: object({
-      item: described(v.any(), 'What is pushed: any JSON value, up to 256 KiB of text.'),
-      priority: v.optional(priority()),
-      cron: optional(
-        text(1, CRON_CHARACTERS_MAX),
-        'Minute, hour, day of the month, month, day of the week: `0 9 * * 1`. Either this or `every_seconds`.',
-      ),
-      time_zone: optional(
-        text(1, TIME_ZONE_CHARACTERS_MAX),
-        'For `cron`: an IANA name such as `Europe/Berlin`. Default `UTC`.',
-      ),
-      every_seconds: optional(
-        integer(EVERY_SECONDS_MIN, EVERY_SECONDS_MAX),
-        'The interval, counted from `starts_at`, or from when it was first put.',
-      ),
-      starts_at: optional(
-        wholeEpochSeconds(SCHEDULE_SECONDS_MAX),
-        'Not due before; epoch seconds.',
-      ),
-      ends_at: optional(wholeEpochSeconds(SCHEDULE_SECONDS_MAX), 'Not due after; epoch seconds.'),
-      missed: optional(
-        v.picklist(['skip', 'one', 'all'], 'must be skip, one or all'),
-        'What happens to missed occurrences: push none, one for all, or each of the last 1,000. Default `one`.',
-      ),
-    }),
-  },
-} as const satisfies Call
-
-export const deleteScheduleCall = { headers: ['If-Match'] } as const satisfies Call
-
-/** The call needs no body; if there is one, it must be an empty object. */
-export const scheduleActionCall = {
-  body: { kind: 'optional', bytesMax: 1_024, schema: object({}) },
-} as const satisfies Call
-
 export const manageEndpoints = (queues: Queues) => ({
   configure: endpoint(configureCall, async ({ queue, body, header }) => {
     const { source: _, ...settings } = body
@@ -218,7 +159,6 @@ export const manageEndpoints = (queues: Queues) => ({
     const results = await queues.move(queue, request)
     return ok({ results: results.map(snakeCased) })
   }),
-  ...changeScheduleEndpoints(queues),
 
   purge: endpoint(purgeCall, async ({ queue, body }) => {
     const { itemsPurged } = await queues.purge(queue, present(body))
@@ -234,58 +174,72 @@ export const manageEndpoints = (queues: Queues) => ({
 const tagOfQueue = async (queues: Queues, queue: string): Promise<string> =>
   tagOf(await queues.configuration(queue))
 
-const changeScheduleEndpoints = (queues: Queues) => {
-  const matchOf = async (header: string | undefined, queue: string, name: string) => {
-    // Unlike a configuration, a schedule may not exist, and then it does not match.
-    if (header !== undefined && isAny(header)) return { ifMatch: '*' }
-    return present({ ifMatch: await tagFor(header, () => tagIfThere(queues, queue, name)) })
-  }
-
-  return {
-    putSchedule: endpoint(putScheduleCall, async ({ queue, schedule: name, body, header }) => {
-      const input = present({
-        cron: body.cron,
-        timeZone: body.time_zone,
-        everySeconds: body.every_seconds,
-        text: body.item as string,
-        priority: body.priority,
-        startsAtMs: msOfSeconds(body.starts_at),
-        endsAtMs: msOfSeconds(body.ends_at),
-        missed: body.missed,
-      })
-      const match = await matchOf(header('if-match'), queue, name)
-      return scheduleAnswer(await queues.putSchedule(queue, name, input, match))
-    }),
-
-    deleteSchedule: endpoint(deleteScheduleCall, async ({ queue, schedule: name, header }) => {
-      const match = await matchOf(header('if-match'), queue, name)
-      return ok({ success: true, deleted: await queues.deleteSchedule(queue, name, match) })
-    }),
-
-    runSchedule: endpoint(scheduleActionCall, async ({ queue, schedule: name, tally }) => {
-      const { ids } = await queues.runSchedule(queue, name)
-      tally.count('ItemsPushed', ids.length)
-      return ok({ success: true, items_pushed: ids.length, ids })
-    }),
-
-    pauseSchedule: endpoint(scheduleActionCall, async ({ queue, schedule: name }) =>
-      changedAnswer(await queues.pauseSchedule(queue, name)),
-    ),
-
-    resumeSchedule: endpoint(scheduleActionCall, async ({ queue, schedule: name }) =>
-      changedAnswer(await queues.resumeSchedule(queue, name)),
-    ),
-  }
-}
-
-const tagIfThere = (queues: Queues, queue: string, name: string): Promise<string | undefined> =>
-  queues.schedule(queue, name).then(
-    ({ tag }) => tag,
-    (error: unknown) => {
-      if (error instanceof QueueError && error.code === 'SCHEDULE_NOT_FOUND') return undefined
-      throw error
-    },
-  )
-
-const msOfSeconds = (seconds: number | undefined): number | undefined =>
-  seconds === undefined ? undefined : seconds * 1_000
+export const managePages = (): Pages<keyof ReturnType<typeof manageEndpoints>> => ({
+  configure: {
+    tag: 'Management',
+    summary: 'Change the configuration of a queue',
+    description:
+      'A setting that you leave out stays; `null` removes it. The first own settings begin with the defaults.',
+    answer: answers.configuration,
+    hasEtag: true,
+    errors: [...queueErrors, 'VERSION_MISMATCH'],
+  },
+  unconfigure: {
+    tag: 'Management',
+    summary: 'Remove a queue’s own configuration',
+    description: 'That of its prefix, or the default, applies again; the answer shows it.',
+    answer: answers.configuration,
+    hasEtag: true,
+    errors: [...queueErrors, 'VERSION_MISMATCH'],
+  },
+  configureQueuePatterns: {
+    tag: 'Management',
+    summary: 'Replace the configurations of prefixes',
+    description:
+      'All at once. New queues have them within half a minute, and existing ones within some minutes.',
+    answer: answers.queuePatterns,
+    hasEtag: true,
+    errors: [...storeErrors, 'BUSY', 'VERSION_MISMATCH'],
+  },
+  cancel: {
+    tag: 'Management',
+    summary: 'Take back up to 100 items that wait or are scheduled',
+    description:
+      'By their ids, with a result for each; nothing is searched for. Items that a pop has locked stay; ' +
+      'a repetition after a lost answer says `gone`, which is true (docs/time.md).',
+    answer: answers.cancelled,
+    errors: [...queueErrors, 'TOO_MANY_LOCKS'],
+  },
+  move: {
+    tag: 'Management',
+    summary: 'Move up to 100 items that wait or are scheduled to another priority, queue or time',
+    description:
+      'To its end, in the order they have in the queue, each in one place at any time. They keep `pushed_at`, ' +
+      'and get new ids. In another queue they count towards its capacity. With `deliver_at` ahead they are ' +
+      'scheduled until then (docs/time.md).',
+    answer: answers.moved,
+    errors: [
+      ...queueErrors,
+      'SEGMENT_UNAVAILABLE',
+      'INVALID_PRIORITY',
+      'QUEUE_FULL',
+      'TOO_MANY_LOCKS',
+      'TOO_MANY_PRIORITIES',
+    ],
+  },
+  purge: {
+    tag: 'Management',
+    summary: 'Remove all items, all of one priority, or those named',
+    description:
+      'Without `priority` and `ids` also scheduled items. Drops the locks on them. Items pushed meanwhile stay.',
+    answer: answers.purged,
+    errors: [...queueErrors, 'INVALID_PRIORITY', 'TOO_MANY_LOCKS'],
+  },
+  redrive: {
+    tag: 'Management',
+    summary: 'Move dead-lettered items back to where they came from',
+    description: 'Order and priority kept. Locked items and items pushed here by hand stay.',
+    answer: answers.redriven,
+    errors: [...queueErrors, 'SEGMENT_UNAVAILABLE', 'TOO_MANY_PRIORITIES'],
+  },
+})

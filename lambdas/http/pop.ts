@@ -15,6 +15,8 @@ import {
   secondsText,
 } from './answer.ts'
 import { type Call, endpoint } from './endpoint.ts'
+import { lockErrors, type Pages, queueErrors } from './page.ts'
+import * as answers from './schemas/answers.ts'
 import { flag, integer, lockId, object, optional, ttlSeconds } from './schemas/fields.ts'
 
 export const popCall = {
@@ -91,3 +93,25 @@ function nothingPopped({ itemsAcknowledged, waitedMs, more }: Empty, requireAck:
 }
 
 const detailsText = (item: PoppedItem): string => `{${detailFields(item)}}`
+
+export const popPages = (): Pages<keyof ReturnType<typeof popEndpoints>> => ({
+  pop: {
+    tag: 'Queue',
+    summary: 'Pop the next items',
+    description:
+      'Priority 0 first, then 1, and so on; first in, first out within one. Without `require_ack` ' +
+      'the items are gone; with it they are locked until acknowledged, and come back to the front ' +
+      'if that does not happen in time. While a lock is live a pop answers 423, unless competing ' +
+      'consumers are allowed. Parameters may also be sent as headers: `Require-Ack: true`.',
+    answer: answers.popped,
+    errors: [
+      ...queueErrors,
+      'SEGMENT_UNAVAILABLE',
+      ...lockErrors,
+      'INVALID_COUNT',
+      'INVALID_TTL',
+      'QUEUE_LOCKED',
+      'TOO_MANY_LOCKS',
+    ],
+  },
+})

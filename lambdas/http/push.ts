@@ -14,6 +14,8 @@ import type { PushItem, PushRequest, Queues } from '../../engine/queues.ts'
 import { msOf, present } from '../../shared/wire.ts'
 import { answer, ok } from './answer.ts'
 import { type Call, endpoint } from './endpoint.ts'
+import { type Pages, queueErrors } from './page.ts'
+import * as answers from './schemas/answers.ts'
 import {
   described,
   epochSeconds,
@@ -144,3 +146,33 @@ export const prefersAsync = (prefer = ''): boolean =>
 
 const nameOf = (preference: string): string =>
   (preference.split(/[=;]/)[0] as string).trim().toLowerCase()
+
+export const pushPages = (): Pages<keyof ReturnType<typeof pushEndpoints>> => ({
+  push: {
+    tag: 'Queue',
+    summary: 'Push one item or up to 1,000',
+    description:
+      'A queue appears with its first push. Several items are pushed all or none. With an ' +
+      '`Idempotency-Key` a repeated push has one effect and gets its first answer again. ' +
+      'With `Prefer: respond-async` the service may answer 202 once the push is in its inbox, which ' +
+      'applies it in order and once (docs/inbox.md); a service without an inbox pushes at once. ' +
+      'In the inbox, a key that came before with other items gets no 422: these items go to the dead letters.',
+    answer: answers.pushed,
+    accepted: {
+      says: 'The inbox has it, and applies it in a moment',
+      answer: answers.accepted,
+      header: 'Preference-Applied',
+    },
+    hasReplays: true,
+    errors: [
+      ...queueErrors,
+      'SEGMENT_UNAVAILABLE',
+      'INVALID_ITEM',
+      'INVALID_PRIORITY',
+      'ITEM_TOO_LARGE',
+      'IDEMPOTENCY_CONFLICT',
+      'QUEUE_FULL',
+      'TOO_MANY_PRIORITIES',
+    ],
+  },
+})

@@ -21,6 +21,7 @@ import { variables } from '../runtime/names.ts'
 import { type Answer, answer, ok, RequestError, rateLimitHeaders, retryAfter } from './answer.ts'
 import { revisionFor } from './bodies.ts'
 import { type Call, endpoint } from './endpoint.ts'
+import { type Pages, storeErrors } from './page.ts'
 import {
   allowedBody,
   givenUpBody,
@@ -32,6 +33,7 @@ import {
 } from './rate-bodies.ts'
 import { SMALL_BODY_BYTES_MAX } from './read-request.ts'
 import { described, flag, integer, object, optional, patternList, text } from './schemas/fields.ts'
+import * as answers from './schemas/more-answers.ts'
 import { defaultSentence, settingEntries } from './schemas/settings.ts'
 
 /**
@@ -253,3 +255,91 @@ export function rateHoldMs(environment: Readonly<Record<string, string | undefin
     `Cannot start because ${NAME} must be an integer from 0 to ${WAIT_MS_MAX}, not "${value}"`,
   )
 }
+
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a table, some lines a call
+export const ratePages = (): Pages<keyof ReturnType<typeof rateEndpoints>> => ({
+  decideRate: {
+    tag: 'Rate limits',
+    summary: 'Ask for a turn',
+    description:
+      '200: go. 202: a turn is promised, with a ticket. 429: no. With `canWait` a place in a coming ' +
+      'window, in order of arrival: the call is held until its turn if that comes within ' +
+      '`maxWaitMs` and within the time for which the service holds calls (by default 2 s), and ' +
+      'answered 202 at once if it does not. `RateLimit` and `RateLimit-Policy` are ' +
+      'those of draft-ietf-httpapi-ratelimit-headers-10.',
+    answer: answers.rateAllowed,
+    accepted: {
+      says: 'A turn is promised',
+      answer: answers.rateTicketed,
+      header: 'Retry-After',
+    },
+    hasRateLimit: true,
+    errors: [...storeErrors, 'BUSY', 'OVERRIDE_REFUSED'],
+  },
+  rateState: {
+    tag: 'Rate limits',
+    summary: 'The state of a rate limit',
+    description:
+      'The limit, where it comes from, how much of it is left, and who waits. Changes nothing.',
+    answer: answers.rateState,
+    errors: storeErrors,
+  },
+  verifyTicket: {
+    tag: 'Rate limits',
+    summary: 'The state of a ticket',
+    description: 'Decided by the ticket and the clock; asking does not use it up.',
+    answer: answers.ticketState,
+    errors: [...storeErrors, 'TICKET_NOT_FOUND'],
+  },
+  giveUpTicket: {
+    tag: 'Rate limits',
+    summary: 'Give a promised turn up',
+    description: 'Another caller gets it only if nobody waits behind it: no promised turn moves.',
+    answer: answers.ticketGivenUp,
+    errors: [...storeErrors, 'TICKET_NOT_FOUND'],
+  },
+  rateConfiguration: {
+    tag: 'Rate limits',
+    summary: 'The configuration that applies to a rate limit',
+    description:
+      'Its own, or that of the longest prefix, or the default. The `ETag` is the revision of its ' +
+      'own; `"0"` where it has none.',
+    answer: answers.rateConfiguration,
+    hasEtag: true,
+    errors: storeErrors,
+  },
+  configureRate: {
+    tag: 'Rate limits',
+    summary: 'Give a rate limit its own configuration',
+    description:
+      'A setting that you leave out has its default. Turns that were promised stay as they are.',
+    answer: answers.rateConfiguration,
+    hasEtag: true,
+    errors: [...storeErrors, 'BUSY', 'VERSION_MISMATCH'],
+  },
+  unconfigureRate: {
+    tag: 'Rate limits',
+    summary: 'Remove a rate limit’s own configuration',
+    description: 'That of its prefix, or the default, applies again; the answer shows it.',
+    answer: answers.rateConfiguration,
+    hasEtag: true,
+    errors: [...storeErrors, 'BUSY', 'VERSION_MISMATCH'],
+  },
+  ratePatterns: {
+    tag: 'Rate limits',
+    summary: 'The configurations of prefixes',
+    description:
+      'In the order in which they apply: the longest prefix first. The `ETag` is the revision of all of them.',
+    answer: answers.ratePatterns,
+    hasEtag: true,
+    errors: storeErrors,
+  },
+  configureRatePatterns: {
+    tag: 'Rate limits',
+    summary: 'Replace the configurations of prefixes',
+    description: 'All at once. They take effect within half a minute.',
+    answer: answers.ratePatterns,
+    hasEtag: true,
+    errors: [...storeErrors, 'BUSY', 'VERSION_MISMATCH'],
+  },
+})

@@ -10,7 +10,9 @@ import type { AcknowledgeResult, Queues, SettleRequest } from '../../engine/queu
 import { present } from '../../shared/wire.ts'
 import { type Answer, ok, seconds } from './answer.ts'
 import { type Call, endpoint } from './endpoint.ts'
+import { lockErrors, type Pages, queueErrors } from './page.ts'
 import { SMALL_BODY_BYTES_MAX } from './read-request.ts'
+import * as answers from './schemas/answers.ts'
 import {
   described,
   flag,
@@ -158,3 +160,43 @@ const resultOf = (result: AcknowledgeResult) =>
         message: result.message,
         retryable: result.code === 'STORE_UNAVAILABLE',
       }
+
+export const settlePages = (): Pages<keyof ReturnType<typeof settleEndpoints>> => ({
+  acknowledge: {
+    tag: 'Locks',
+    summary: 'Acknowledge a lock, some of it, or many locks',
+    description:
+      'Settles the items for good. If you repeat it after a lost answer, it gets that answer again. ' +
+      'With `lock_ids` each lock has its own result, and the status is 200 whatever they are. ' +
+      'A JSON body under curl’s default `Content-Type: application/x-www-form-urlencoded` is taken ' +
+      'here as well.',
+    answer: answers.acknowledged,
+    errors: [...queueErrors, ...lockErrors],
+  },
+  extendLock: {
+    tag: 'Locks',
+    summary: 'Give a lock more time',
+    description: 'Its expiry becomes now + `ttl_seconds`: sooner or later than it was.',
+    answer: answers.extended,
+    errors: [...queueErrors, ...lockErrors, 'INVALID_TTL'],
+  },
+  release: {
+    tag: 'Locks',
+    summary: 'Give items back, at once or later',
+    description:
+      'To the front, in their order, at their priority, with `deliveries` one higher. With `delay_seconds` ' +
+      'they come back then: until that time no pop returns them, and `GET …/items` shows them as `waiting` ' +
+      'with `retry_at`. In an exclusive queue the others wait behind them (423, with `lock_expires_at`), ' +
+      'unless `overtake` is true; competing consumers never wait. An item that has been delivered as often ' +
+      'as `max_deliveries` allows does not wait: it goes to the dead-letter queue at once.',
+    answer: answers.released,
+    errors: [...queueErrors, ...lockErrors],
+  },
+  deadLetter: {
+    tag: 'Locks',
+    summary: 'Move items to the dead-letter queue',
+    description: 'To `{id}-deadletter`, priority kept.',
+    answer: answers.deadLettered,
+    errors: [...queueErrors, ...lockErrors, 'SEGMENT_UNAVAILABLE'],
+  },
+})

@@ -6,8 +6,8 @@ import * as v from 'valibot'
 import { errorTable, type HttpErrorCode } from '../../lambdas/http/answer.ts'
 import { type OperationId, routes } from '../../lambdas/http/routes.ts'
 import { error as errorSchema } from '../../lambdas/http/schemas/answers.ts'
-import { type Operation, operations } from '../../scripts/openapi/operations.ts'
-import { errorsOf } from '../../scripts/openapi.ts'
+
+import { errorsOf, type Operation, operations } from '../../scripts/openapi.ts'
 import type { Call, HttpAnswer } from './call.ts'
 
 /** What was answered, as `push 200` or `push INVALID_ITEM`. */

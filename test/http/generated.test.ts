@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { operations } from '../../scripts/openapi/operations.ts'
+import { operations } from '../../scripts/openapi.ts'
 import type { CallOptions } from './call.ts'
 import { checkAnswer, type Seen } from './documented.ts'
 import { anyRequest, CANARY, SOME_LOCK, SOME_TICKET } from './hostile/any-request.ts'

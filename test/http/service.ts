@@ -10,6 +10,7 @@ import { manageEndpoints } from '../../lambdas/http/manage.ts'
 import { popEndpoints } from '../../lambdas/http/pop.ts'
 import { pushEndpoints } from '../../lambdas/http/push.ts'
 import { rateEndpoints } from '../../lambdas/http/rate.ts'
+import { scheduleEndpoints } from '../../lambdas/http/schedules.ts'
 import { settleEndpoints } from '../../lambdas/http/settle.ts'
 import { httpHandler } from '../../lambdas/http/stack.ts'
 import { createLog, type Log } from '../../lambdas/runtime/log.ts'
@@ -41,7 +42,7 @@ export const endpointsOn = (queues: Queues, limits: RateLimits) => ({
   Pop: popEndpoints(queues),
   Settle: settleEndpoints(queues),
   Inspect: inspectEndpoints(queues),
-  Manage: manageEndpoints(queues),
+  Manage: { ...manageEndpoints(queues), ...scheduleEndpoints(queues) },
   Rate: rateEndpoints(limits),
   Health: healthEndpoints(),
 })
