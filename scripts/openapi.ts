@@ -14,7 +14,7 @@ import { described } from '../lambdas/http/schemas/fields.ts'
 import * as moreAnswers from '../lambdas/http/schemas/more-answers.ts'
 import { limitAnswer, limitInput, sourceAnswer } from '../lambdas/http/schemas/settings.ts'
 import { type Accepted, commonErrors, type Operation, operations } from './openapi/operations.ts'
-import { printJson, writeOrCheck } from './written-file.ts'
+import { writeOrCheck } from './written-file.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -324,6 +324,6 @@ function withNamesInside(schema: Json): Json {
 }
 
 if (import.meta.main) {
-  const text = `${printJson(openApiDocument())}\n`
+  const text = JSON.stringify(openApiDocument(), null, 2)
   writeOrCheck('docs/openapi.json', text, { script: 'openapi', from: 'the schemas' })
 }

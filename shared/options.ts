@@ -75,7 +75,7 @@ export function refuseUnknown(
 /** The known name that was probably meant by this one. */
 export const nameMeant = (given: string, known: readonly string[]): string | undefined =>
   known
-    .map((name) => ({ name, unlike: lettersApart(given, name) }))
+    .map((name) => ({ name, unlike: name.startsWith(given) ? 0.5 : lettersApart(given, name) }))
     .filter(({ name, unlike }) => unlike <= name.length / 3 && beginsAlike(given, name))
     .sort((one, other) => one.unlike - other.unlike)[0]?.name
 
