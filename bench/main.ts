@@ -63,7 +63,7 @@ const help = `npm run bench [-- OPTIONS]
   --quick           a tenth of the items: figures to look at, not to compare
   --explain         which requests cost what
   --json FILE       writes the rows into FILE as well
-  --write-docs      writes docs/benchmark.md and its chart
+  --write-docs      writes docs/benchmark.md
   --list            lists the scenarios, and runs none
 `
 

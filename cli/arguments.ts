@@ -4,9 +4,9 @@
 import { parseArgs } from 'node:util'
 import { parseItemId } from '../engine/core/keys.ts'
 import { parseScheduledId } from '../engine/core/later.ts'
-import { nearest } from '../local/terminal/terminal.ts'
 import { ID_RULE, isQueueId } from '../shared/bounds.ts'
 import { whyNot } from '../shared/errors.ts'
+import { nameMeant } from '../shared/options.ts'
 import {
   type Given,
   type Option,
@@ -98,7 +98,7 @@ function secondsOf(value: string): number {
 
 function unknownOption(command: string, typed: string, names: readonly string[]) {
   const isLong = typed.startsWith('--')
-  const meant = isLong ? nearest(typed.slice(2), names) : undefined
+  const meant = isLong ? nameMeant(typed.slice(2), names) : undefined
   const hint = meant !== undefined ? `did you mean --${meant}?` : `see: pushpop help ${command}`
   const dashes = isLong ? '' : ' (a word that begins with - goes behind --)'
   return wrongUsage(

@@ -2,8 +2,9 @@
 // one machine, are loaded when they are asked for: the start loads neither the engine nor a package.
 
 import { dynoxideToInstall, findDynoxide } from '../local/stores/dynoxide-binary.ts'
-import { nearest, paintFor } from '../local/terminal/terminal.ts'
+import { paintFor } from '../local/terminal/terminal.ts'
 import { nodeTooOld } from '../shared/node-version.ts'
+import { nameMeant } from '../shared/options.ts'
 import { readOptions, readWords } from './arguments.ts'
 import {
   type Command,
@@ -105,7 +106,7 @@ async function overviewOfAll(): Promise<string> {
 async function commandNamed(name: string): Promise<Command> {
   const load = Object.hasOwn(commands, name) ? commands[name] : undefined
   if (load !== undefined) return load()
-  const meant = nearest(name, ['start', 'help', ...Object.keys(commands)])
+  const meant = nameMeant(name, ['start', 'help', ...Object.keys(commands)])
   const hint = meant === undefined ? 'pushpop help lists them' : `did you mean ${meant}?`
   throw wrongUsage(`There is no command ${JSON.stringify(name)}; ${hint}`)
 }

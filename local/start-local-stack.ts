@@ -6,6 +6,7 @@
 // stores.
 
 import { resolve } from 'node:path'
+import { nameMeant } from '../shared/options.ts'
 import type { FunctionOutput, Outcome } from './functions/messages.ts'
 import { type Functions, startFunctions } from './functions/start-functions.ts'
 import { type Gateways, type RequestRecord, startGateways } from './gateway/gateway.ts'
@@ -18,7 +19,6 @@ import { cacheOf, projectOf, pushPop, synthesiseApp } from './synthesis/synthesi
 import { readAssembly } from './template/assembly.ts'
 import { apiEndpoint } from './template/identities.ts'
 import { type Plan, planStack } from './template/plan.ts'
-import { nearest } from './terminal/terminal.ts'
 import { SourceWatch } from './watch/watch-sources.ts'
 
 export type LocalStackOptions = StoresOptions & {
@@ -247,7 +247,7 @@ const ignore = () => {}
 
 /** A construct's id is not the logical id of its function: so the error says which there are. */
 function noSuchFunction(functionId: string, ids: readonly string[]): StartError {
-  const meant = nearest(functionId, ids)
+  const meant = nameMeant(functionId, ids)
   const hint = meant === undefined ? '' : `; did you mean ${meant}?`
   return new StartError(
     `Cannot run ${functionId} because no function of the template has this logical id${hint} ` +

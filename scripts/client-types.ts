@@ -2,7 +2,6 @@
 // with `--check` it only says whether the file is as that page would have it. It understands the part of JSON Schema
 // that the page is made of, and refuses the rest: people would believe a type that says less than the page.
 
-import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeOrCheck } from './written-file.ts'
@@ -193,12 +192,7 @@ const mapped = (properties: Readonly<Record<string, Schema>>, to: (one: Schema) 
 
 if (import.meta.main) {
   const page = join(import.meta.dirname, '../docs/openapi.json')
-  const biome = join(import.meta.dirname, '../node_modules/@biomejs/biome/bin/biome')
-  const file = 'client/api-types.ts'
-  // Formatted as the linter wants every file.
-  const text = execFileSync(process.execPath, [biome, 'format', `--stdin-file-path=${file}`], {
-    input: apiTypes(JSON.parse(readFileSync(page, 'utf8')) as OpenApi),
-    encoding: 'utf8',
-  })
-  writeOrCheck(file, text, { script: 'client-types', from: 'the schemas of docs/openapi.json' })
+  const text = apiTypes(JSON.parse(readFileSync(page, 'utf8')) as OpenApi)
+  const from = 'the schemas of docs/openapi.json'
+  writeOrCheck('client/api-types.ts', text, { script: 'client-types', from })
 }

@@ -23,7 +23,7 @@ import * as moreAnswers from '../lambdas/http/schemas/more-answers.ts'
 import { limitAnswer, limitInput, sourceAnswer } from '../lambdas/http/schemas/settings.ts'
 import { settleEndpoints, settlePages } from '../lambdas/http/settle.ts'
 import type { RateLimits } from '../rate/rate-limits.ts'
-import { printJson, writeOrCheck } from './written-file.ts'
+import { writeOrCheck } from './written-file.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -363,6 +363,6 @@ function withNamesInside(schema: Json): Json {
 }
 
 if (import.meta.main) {
-  const text = `${printJson(openApiDocument())}\n`
+  const text = JSON.stringify(openApiDocument(), null, 2)
   writeOrCheck('docs/openapi.json', text, { script: 'openapi', from: 'the schemas' })
 }

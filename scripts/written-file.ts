@@ -1,5 +1,6 @@
 // Files of the repository that a script writes, and that the gate compares with what the script would write.
 
+import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -8,10 +9,11 @@ const root = join(import.meta.dirname, '..')
 /** Writes a generated file of the repository; with `--check` it only says whether it is up to date. */
 export function writeOrCheck(
   path: string,
-  text: string,
+  unformatted: string,
   by: { script: string; from: string },
 ): void {
   const file = join(root, path)
+  const text = formatted(path, unformatted)
   if (!process.argv.includes('--check')) {
     writeFileSync(file, text)
     console.log(`Wrote ${path}`)
@@ -21,6 +23,13 @@ export function writeOrCheck(
   }
 }
 
+/** As the linter wants every file. */
+function formatted(path: string, input: string): string {
+  const biome = join(root, 'node_modules/@biomejs/biome/bin/biome')
+  const args = [biome, 'format', `--stdin-file-path=${path}`]
+  return execFileSync(process.execPath, args, { input, encoding: 'utf8' })
+}
+
 function currentText(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8')
@@ -28,28 +37,3 @@ function currentText(file: string): string | undefined {
     return undefined
   }
 }
-
-const COLUMNS = 100
-
-/** JSON as the formatter would leave it: lists of plain values on one line where they fit. */
-export function printJson(value: unknown, indent = '', before = 0): string {
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  const inner = `${indent}  `
-  if (Array.isArray(value)) {
-    const items = value.map((item) => printJson(item, inner))
-    const line = `[${items.join(', ')}]`
-    const isPlain = value.every((item) => typeof item !== 'object' || isEmpty(item))
-    // The comma behind it counts as well.
-    if (isPlain && indent.length + before + line.length < COLUMNS) return line
-    return `[\n${items.map((item) => inner + item).join(',\n')}\n${indent}]`
-  }
-  const fields = Object.entries(value).filter(([, field]) => field !== undefined)
-  if (fields.length === 0) return '{}'
-  const lines = fields.map(([name, field]) => {
-    const head = `${JSON.stringify(name)}: `
-    return head + printJson(field, inner, head.length)
-  })
-  return `{\n${lines.map((line) => inner + line).join(',\n')}\n${indent}}`
-}
-
-const isEmpty = (value: object | null): boolean => value === null || Object.keys(value).length === 0

@@ -72,12 +72,15 @@ export function refuseUnknown(
   throw new TypeError(`Unknown option ${JSON.stringify(unknown)}${where}: ${instead}`)
 }
 
-/** The known name that was probably meant by this one. */
-export const nameMeant = (given: string, known: readonly string[]): string | undefined =>
-  known
+/** The known name that was probably meant by this one: mistyped, or cut short. */
+export function nameMeant(given: string, known: readonly string[]): string | undefined {
+  const [near] = known
     .map((name) => ({ name, unlike: lettersApart(given, name) }))
     .filter(({ name, unlike }) => unlike <= name.length / 3 && beginsAlike(given, name))
-    .sort((one, other) => one.unlike - other.unlike)[0]?.name
+    .sort((one, other) => one.unlike - other.unlike)
+  const longer = known.filter((name) => name.startsWith(given))
+  return near?.name ?? (longer.length === 1 ? longer[0] : undefined)
+}
 
 /** People seldom mistype the first letter; without this rule, `region` would be close to `linger`. */
 const beginsAlike = (given: string, name: string): boolean =>

@@ -36,7 +36,6 @@ export const popAcknowledge: Scenario = {
         bar('combined: requests an item', combined.requests, atMost(1.1)),
         bar('combined: WRU an item', combined.writeUnits, atMost(2.6), {
           aim: atMost(2),
-          ...(competing && charted('pushpop')),
         }),
         info('combined: RRU an item', combined.readUnits),
         info('separate: housekeeping, worth of WRU an item', apart.housekeeping),
@@ -46,9 +45,6 @@ export const popAcknowledge: Scenario = {
     return [...rows, ...(await baselineRows(bench, this.title))]
   },
 }
-
-const charted = (algorithm: 'pushpop' | 'sources' | 'message') =>
-  ({ point: { chart: 'units', algorithm, group: 'pop + acknowledge' } }) as const
 
 type Drained = Tally & { readonly housekeeping: number }
 
@@ -102,10 +98,10 @@ async function baselineRows(bench: Bench, title: string): Promise<Row[]> {
   const message = await drainMessages(bench)
   return [
     info('sources: requests an item', sources.requests),
-    info('sources: WRU an item', sources.writeUnits, charted('sources')),
+    info('sources: WRU an item', sources.writeUnits),
     info('sources: RRU an item', sources.readUnits),
     info('row a message: requests an item', message.requests),
-    info('row a message: WRU an item', message.writeUnits, charted('message')),
+    info('row a message: WRU an item', message.writeUnits),
     info('row a message: RRU an item', message.readUnits),
   ]
 }

@@ -11,7 +11,7 @@ import type { Bench, Scenario, Store } from '../bench.ts'
 import { openFixture, openQueues, perRepeat, unlessBusy } from '../fixture.ts'
 import { createItems, quantile } from '../load.ts'
 import { difference, each, total, writeUnitsWorth } from '../meter.ts'
-import { type Algorithm, atLeast, atMost, type Point, rowsOf } from '../report.ts'
+import { atLeast, atMost, rowsOf } from '../report.ts'
 import { simulateProducers, oneItemsThrottle as throttle } from '../simulated-producers.ts'
 
 const BYTES = 200
@@ -21,10 +21,6 @@ export const pushSingle: Scenario = {
   title: 'push one at a time, one producer, 200-byte items',
   async run(bench) {
     const { bar, info } = rowsOf(this.title)
-    const point = (algorithm: Algorithm): { point: Point } => ({
-      point: { chart: 'units', algorithm, group: 'push' },
-    })
-
     const ours = await measureEngine(bench, bench.count(10_000))
     const sources = await measureSources(bench)
     const message = await measureMessages(bench)
@@ -33,16 +29,16 @@ export const pushSingle: Scenario = {
     const ratio = sources.writeUnits / pushes.writeUnits
     return [
       bar('requests an item', pushes.requests, atMost(1.25)),
-      bar('WRU an item', pushes.writeUnits, atMost(2.6), { aim: atMost(2), ...point('pushpop') }),
+      bar('WRU an item', pushes.writeUnits, atMost(2.6), { aim: atMost(2) }),
       bar('RRU an item', pushes.readUnits, atMost(0)),
       bar('times fewer WRU than the sources', ratio, atLeast(8)),
       info('failed writes a push', pushes.failedWrites),
       info('housekeeping: worth of WRU an item', writeUnitsWorth(housekeeping)),
-      info('sources: WRU an item', sources.writeUnits, point('sources')),
+      info('sources: WRU an item', sources.writeUnits),
       info('sources, were transactions not billed double: WRU', sources.writeUnits / 2),
       info('sources: requests an item', sources.requests),
-      info('row a message: WRU an item', message.writeUnits, point('message')),
-      info('bare UpdateItem: WRU', bare.writeUnits, point('bare')),
+      info('row a message: WRU an item', message.writeUnits),
+      info('bare UpdateItem: WRU', bare.writeUnits),
     ]
   },
 }

@@ -2,7 +2,7 @@
 
 import { writeFile } from 'node:fs/promises'
 import { isLoopback } from '../../client/auth.ts'
-import { nearest } from '../../local/terminal/terminal.ts'
+import { nameMeant } from '../../shared/options.ts'
 import { type Context, command, flag, integer, type Terminal, text } from '../command.ts'
 import { type ExitCode, exitCodes, failed, interrupted, messageOf, wrongUsage } from '../failure.ts'
 import { version } from '../program.ts'
@@ -205,7 +205,7 @@ export function chosenChecks(only: string | undefined): readonly Check[] {
   const names = only.split(',').map((name) => name.trim())
   for (const name of names) {
     if (allChecks.some((check) => check.name === name)) continue
-    const meant = nearest(
+    const meant = nameMeant(
       name,
       allChecks.map((check) => check.name),
     )

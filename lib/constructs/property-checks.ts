@@ -42,15 +42,14 @@ export const settings =
     if (!isObject(value)) {
       return mustBe(name || 'props', `an object with ${names.join(', ')}`, value)
     }
-    const meantBy = (key: string) => nameMeant(key, names) ?? onlyLonger(key, names)
     const unknown = Object.keys(value).find(
       (key) =>
         value[key] !== undefined &&
         !names.includes(key) &&
-        (name !== '' || meantBy(key) !== undefined),
+        (name !== '' || nameMeant(key, names) !== undefined),
     )
     if (unknown !== undefined) {
-      const meant = meantBy(unknown)
+      const meant = nameMeant(unknown, names)
       const instead = meant === undefined ? `there are ${names.join(', ')}` : `write \`${meant}\``
       const whose = name === '' ? 'it' : `\`${name}\``
       return `${whose} has no property ${JSON.stringify(unknown)}: ${instead}`
@@ -63,12 +62,6 @@ export const settings =
     }
     return undefined
   }
-
-/** `auth` and `every` are cut short, if only one name begins so. */
-function onlyLonger(given: string, names: readonly string[]): string | undefined {
-  const longer = names.filter((name) => name.startsWith(given))
-  return longer.length === 1 ? longer[0] : undefined
-}
 
 /** For a property that another check looks at, or that needs none. */
 export const anything: Check = () => undefined

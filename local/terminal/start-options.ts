@@ -1,7 +1,7 @@
 // The arguments of `npm start`, and of `pushpop start`.
 
+import { nameMeant } from '../../shared/options.ts'
 import { PORT } from '../start-local-stack.ts'
-import { nearest } from './terminal.ts'
 
 export type StartOptions = {
   readonly port: number
@@ -83,7 +83,7 @@ export function readArguments(
 function meantBy(word: string): string {
   if (/^[^-].*\.[cm]?[jt]s$/.test(word)) return `; did you mean --app ${word}?`
   const names = options.map(({ name }) => name)
-  const meant = word.startsWith('--') ? nearest(word.slice(2), names) : undefined
+  const meant = word.startsWith('--') ? nameMeant(word.slice(2), names) : undefined
   return meant === undefined ? '' : `; did you mean --${meant}?`
 }
 

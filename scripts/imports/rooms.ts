@@ -58,6 +58,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   lib: data.stack,
   bin: ['lib'],
   local: [
+    'shared/options.ts',
     'aws/signing.ts',
     'lib/constructs/function-settings.ts',
     'lib/bundling/consumer-bundle.ts',

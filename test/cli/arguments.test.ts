@@ -5,7 +5,7 @@ import { msIn } from '../../cli/arguments.ts'
 import { exitCodes } from '../../cli/failure.ts'
 import { commands } from '../../cli/run-cli.ts'
 import { placeOf } from '../../cli/target/place.ts'
-import { nearest } from '../../local/terminal/terminal.ts'
+import { nameMeant } from '../../shared/options.ts'
 import { run, spawnCli } from './a-run.ts'
 
 describe('a sentence says what is wrong with a command line, with exit code 2', () => {
@@ -110,7 +110,7 @@ describe('the nearest word', () => {
     ['elephant', undefined],
     ['x', undefined],
   ])('to %s is %s', (word, meant) => {
-    expect(nearest(word, ['priority', 'limit', 'file'])).toBe(meant)
+    expect(nameMeant(word, ['priority', 'limit', 'file'])).toBe(meant)
   })
 })
 

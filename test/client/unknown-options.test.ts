@@ -145,10 +145,11 @@ test.each([
 
 test.each([
   [{ cron: '0 9 * * *', timezone: 'Europe/Berlin' }, '"timezone" in the schedule: it is timeZone'],
+  [{ every: '10s' }, '"every" in the schedule: it is everySeconds'],
   [{ everySeconds: 10, startsAtMs: 5 }, '"startsAtMs" in the schedule: it is startsAt'],
   [
-    { every: '10s' },
-    '"every" in the schedule: there are item, priority, cron, timeZone, everySeconds, startsAt, endsAt, missed',
+    { interval: '10s' },
+    '"interval" in the schedule: there are item, priority, cron, timeZone, everySeconds, startsAt, endsAt, missed',
   ],
 ])('schedules.put refuses %j, and sends nothing', async (schedule, words) => {
   const { queue, asked } = clientOf([succeeds])

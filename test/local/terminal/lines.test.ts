@@ -84,6 +84,6 @@ describe('colours', () => {
     ['are not used on a dumb terminal', { isTTY: true }, { TERM: 'dumb' }, false],
   ])('%s', (_, output, environment, coloured) => {
     const paint = paintFor({ write() {}, ...output }, environment)
-    expect(paint('red', 'x')).toBe(coloured ? '\u001b[31mx\u001b[0m' : 'x')
+    expect(paint('red', 'x')).toBe(coloured ? '\u001b[31mx\u001b[39m' : 'x')
   })
 })
