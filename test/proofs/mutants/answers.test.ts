@@ -92,7 +92,9 @@ it('A write that is sent again, and then refused, may have been made by its firs
 it('A purge that fails after a part of it was done does not say that nothing happened.', async () => {
   const { stage, queue } = onSimulated()
   const items = Array.from({ length: 300 }, (_, priority) => ({ text: '1', priority }))
-  await stage.engine().push(queue, { items })
+  for (const from of [0, 100, 200]) {
+    await stage.engine().push(queue, { items: items.slice(from, from + 100) })
+  }
   let writes = 0
   const queues = stage.engine({
     before: ({ name }) => {
