@@ -1,5 +1,6 @@
 // What each call takes, and the options that it knows. TypeScript checks that they are all here, and nothing else.
 
+import { type GivenName, givenFields } from '../shared/item-fields.ts'
 import type { Names, Requests } from '../shared/options.ts'
 import type {
   CallOptions,
@@ -34,13 +35,18 @@ const schedule: Names<ScheduleInput<unknown>> = {
 }
 
 const pushMany: Second<'pushMany'> = { respondAsync: 0, ...key }
-const item: Names<ItemOptions> = {
-  priority: 0,
-  expiresInSeconds: 0,
-  expiresAt: 0,
-  delaySeconds: 0,
-  deliverAt: 0,
-}
+
+type OptionOf<Name> = Name extends `${infer Time}Ms` ? Time : Name
+
+/** What a push may give, under the client's names: those of times do not tell the unit, because a time may be a Date. */
+export const itemOptions = /* @__PURE__ */ givenFields.map((field) => ({
+  ...field,
+  option: field.name.replace(/Ms$/, '') as OptionOf<GivenName> satisfies keyof ItemOptions,
+}))
+
+const item = /* @__PURE__ */ Object.fromEntries(
+  itemOptions.map(({ option }) => [option, 0]),
+) as Names<ItemOptions>
 const pushItem: Names<PushItem<unknown>> = { item: 0, ...item }
 const push: Second<'push'> = { ...item, ...pushMany }
 const pop: First<'pop'> = {

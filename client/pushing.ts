@@ -2,20 +2,21 @@
 // share out. A call that the service would refuse, that has its own key, or that goes to the inbox never shares a
 // request.
 
-import {
-  DELAY_SECONDS_MAX,
-  ITEM_BYTES_MAX,
-  ITEM_TTL_SECONDS_MAX,
-  ITEMS_PER_PUSH_MAX,
-  PRIORITY_MAX,
-  PUSH_BYTES_MAX,
-} from '../shared/bounds.ts'
+import { ITEM_BYTES_MAX, ITEMS_PER_PUSH_MAX, PUSH_BYTES_MAX } from '../shared/bounds.ts'
 import { type Batching, blameOf, Lingering, type Load } from '../shared/linger.ts'
 import { present } from '../shared/wire.ts'
 import type { PushAnswer } from './api-types.ts'
 import { PushPopError } from './errors.ts'
 import { secondsOf, textOf } from './json.ts'
-import type { AsyncOptions, CallOptions, KeyOptions, PushItem, Queue } from './queue.ts'
+import { itemOptions } from './option-names.ts'
+import type {
+  AsyncOptions,
+  CallOptions,
+  ItemOptions,
+  KeyOptions,
+  PushItem,
+  Queue,
+} from './queue.ts'
 import { newKey, queueAt } from './queue-calls.ts'
 import { aborted, delay, type Send } from './transport.ts'
 
@@ -44,9 +45,7 @@ export function pushCalls<T>(pusher: Pusher, id: string): Pick<Queue<T>, 'push' 
   const queue = queueAt(id)
   return {
     async push(item, options = {}) {
-      const { priority, expiresInSeconds, expiresAt, delaySeconds, deliverAt } = options
-      const items = [{ item, priority, expiresInSeconds, expiresAt, delaySeconds, deliverAt }]
-      const call = { form: 'one', items, options } as const
+      const call = { form: 'one', items: [{ ...options, item }], options } as const
       const { ids, isReplay, inInbox } = await pusher.push(queue.id, call)
       if (inInbox !== undefined) return { messageId: inInbox.messageId }
       return present({ id: ids[0], repeated: isReplay || undefined })
@@ -104,15 +103,13 @@ function asText({ form, items, options }: PushCall): TextCall {
   return { form, texts, idempotent, key, respondAsync }
 }
 
-function pushText({ item, ...options }: PushItem<unknown>, at: string): string {
-  const rest = JSON.stringify({
-    priority: options.priority,
-    expires_in_seconds: options.expiresInSeconds,
-    expires_at: secondsOf(`${at}expiresAt`, options.expiresAt),
-    delay_seconds: options.delaySeconds,
-    deliver_at: secondsOf(`${at}deliverAt`, options.deliverAt),
-  }).slice(1)
-  return `{"item":${textOf(item)}${rest === '}' ? '' : ','}${rest}`
+function pushText(item: PushItem<unknown>, at: string): string {
+  const given = itemOptions.map(({ wire, is, option }) => [
+    wire,
+    is === 'time' ? secondsOf(at + option, item[option] as Date | number) : item[option],
+  ])
+  const rest = JSON.stringify(Object.fromEntries(given)).slice(1)
+  return `{"item":${textOf(item.item)}${rest === '}' ? '' : ','}${rest}`
 }
 
 /** One request for all of these calls. */
@@ -165,12 +162,7 @@ function loadOf({ texts, key, respondAsync }: TextCall, { items }: PushCall): Lo
     texts.length <= ITEMS_PER_PUSH_MAX &&
     bytes < PUSH_BYTES_MAX &&
     sizes.every((size) => size <= ITEM_BYTES_MAX) &&
-    items.every(({ priority = 0 }) => isPriority(priority)) &&
-    items.every(
-      ({ expiresInSeconds, expiresAt, delaySeconds, deliverAt }) =>
-        isTime(expiresInSeconds, expiresAt, ITEM_TTL_SECONDS_MAX) &&
-        isTime(delaySeconds, deliverAt, DELAY_SECONDS_MAX),
-    )
+    items.every(isAsServiceTakesIt)
   // Only the service's clock tells whether a time is still ahead.
   const itemsNow = items.filter(
     ({ delaySeconds = 0, deliverAt }) => delaySeconds === 0 && deliverAt === undefined,
@@ -179,15 +171,13 @@ function loadOf({ texts, key, respondAsync }: TextCall, { items }: PushCall): Lo
   return { items: texts.length, bytes, itemsNow, alone }
 }
 
-/** Whether the service would accept it: a number of seconds, or a time. */
-function isTime(
-  seconds: number | undefined,
-  at: Date | number | undefined,
-  secondsMax: number,
-): boolean {
-  if (seconds === undefined) return at === undefined || Number(at) >= 0
-  return at === undefined && Number.isInteger(seconds) && seconds >= 0 && seconds <= secondsMax
-}
-
-const isPriority = (priority: unknown): boolean =>
-  Number.isInteger(priority) && Number(priority) >= 0 && Number(priority) <= PRIORITY_MAX
+/** Whether the service would accept what was given with the item, as far as we can tell. */
+const isAsServiceTakesIt = (item: PushItem<unknown>): boolean =>
+  itemOptions.every(({ is, option, max = 0, not }) => {
+    const given = item[option]
+    if (given === undefined) return true
+    if (not !== undefined && item[not as keyof ItemOptions] !== undefined) return false
+    if (is === 'time') return Number(given) >= 0
+    if (is === 'text') return String(given).length <= max
+    return Number.isInteger(given) && Number(given) >= 0 && Number(given) <= max
+  })

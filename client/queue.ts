@@ -1,6 +1,7 @@
 // What a user of the client sees: a queue's verbs, their options, and the work of `consume`. Types alone; the
 // answers' are in `views.ts`.
 
+import type { Given, GivenName } from '../shared/item-fields.ts'
 import type { LingerOptions } from '../shared/linger.ts'
 import type { AgainOptions } from '../shared/worker/retries.ts'
 import type { SchedulesAnswer } from './api-types.ts'
@@ -106,16 +107,11 @@ export type AsyncOptions = {
   readonly respondAsync?: boolean | undefined
 }
 
-/** Options of a pushed item. */
-export type ItemOptions = {
-  readonly priority?: number | undefined
-  /** From this many seconds after the push on, no pop returns the item: an integer, up to five years. */
-  readonly expiresInSeconds?: number | undefined
-  /** The same as a time; a number is in milliseconds, like `Date.now()`. Give only one of the two. */
+/** Options of a pushed item. A time is a Date, or a number in milliseconds like `Date.now()`. */
+export type ItemOptions = Given<Exclude<GivenName, 'expiresAtMs' | 'deliverAtMs'>> & {
+  /** From then on, no pop returns the item. Give either this or `expiresInSeconds`. */
   readonly expiresAt?: Date | number | undefined
-  /** The item joins its queue this many seconds after the push: up to five years. */
-  readonly delaySeconds?: number | undefined
-  /** The same as a time; a number is in milliseconds. A time in the past means now. */
+  /** The item joins its queue then; a time in the past means now. Give either this or `delaySeconds`. */
   readonly deliverAt?: Date | number | undefined
 }
 

@@ -1,6 +1,7 @@
 // The answers of calls, from the wire's names to the engine's (docs/engine.md): camelCase, times in milliseconds,
 // absent instead of null. Never convert items: their contents belong to the caller.
 
+import { type LastingName, toldTimes } from '../shared/item-fields.ts'
 import { type CamelCase, type CamelCased, camelCase, present, snakeCased } from '../shared/wire.ts'
 import type { Item } from '../shared/worker/run.ts'
 import type {
@@ -19,16 +20,12 @@ import { itemTexts } from './json.ts'
 
 /** On the wire, times are in seconds, but the names do not say so; here, each name has its unit. */
 const times = {
+  ...toldTimes,
   start: 'startMs',
   end: 'endMs',
-  pushed_at: 'pushedAtMs',
-  due_at: 'dueMs',
   next_due_at: 'nextDueMs',
-  dead_lettered_at: 'deadLetteredAtMs',
-  expires_at: 'expiresAtMs',
   oldest_pushed_at: 'oldestPushedAtMs',
   lock_expires_at: 'expiresAtMs',
-  retry_at: 'retryAtMs',
   blocked_until: 'blockedUntilMs',
   not_before: 'notBeforeMs',
   good_until: 'goodUntilMs',
@@ -101,7 +98,7 @@ export type Popped<T> = {
 /** An item for later, until it is due. */
 export type ScheduledItem<T> = Pick<
   Item<T>,
-  'value' | 'text' | 'id' | 'priority' | 'pushedAtMs'
+  'value' | 'text' | 'id' | 'priority' | 'pushedAtMs' | LastingName
 > & {
   readonly dueMs: number
 }

@@ -58,6 +58,16 @@ export function present<T extends object>(fields: T): Present<T> {
   return there as Present<T>
 }
 
+export function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    // All we need to know is that this is not JSON; the calling function says what is wrong.
+    return false
+  }
+}
+
 /** The year 5138. As milliseconds it is March 1973. */
 export const EPOCH_SECONDS_MAX = 99_999_999_999
 

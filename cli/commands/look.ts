@@ -7,7 +7,7 @@ import { present } from '../../shared/wire.ts'
 import { msIn } from '../arguments.ts'
 import { command, flag, integer, queueWord, text } from '../command.ts'
 import { exitCodes, interrupted } from '../failure.ts'
-import { itemLine, onOneLine, seconds } from '../lines/item-lines.ts'
+import { itemLine, onOneLine } from '../lines/item-lines.ts'
 import { pagesOf } from '../target/target.ts'
 import { printTable } from '../terminal.ts'
 import { age, type Column, counted, timeText } from '../text.ts'
@@ -141,13 +141,11 @@ export const scheduled = command({
       if (interrupt.aborted) throw interrupted('Stopped.')
       const limit = Math.min(ITEMS_PER_POP_MAX, left)
       const page = await queues.scheduled(queue, present({ ...times, limit, cursor }))
-      for (const { text: item, id, priority, pushedAtMs, dueMs } of page.items) {
-        if (isJson) {
-          const times = { pushed_at: seconds(pushedAtMs), due_at: seconds(dueMs) }
-          const fields = JSON.stringify({ priority, id, ...times })
-          await print(`{"item":${onOneLine(item)},${fields.slice(1)}`)
-        } else {
-          const start = onOneLine(item).slice(0, Math.min(width, item.length))
+      for (const item of page.items) {
+        if (isJson) await print(itemLine(item))
+        else {
+          const { text, id, priority, dueMs } = item
+          const start = onOneLine(text).slice(0, Math.min(width, text.length))
           rows.push([timeText(dueMs), String(priority), id, start])
         }
       }

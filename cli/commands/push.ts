@@ -1,9 +1,9 @@
 // `push`: arguments or lines as items, in order. All lines of a batch are checked before it is sent.
 
 import { DELAY_SECONDS_MAX, ITEM_TTL_SECONDS_MAX, PRIORITY_MAX } from '../../engine/core/limits.ts'
-import { present } from '../../shared/wire.ts'
+import { type Given, type GivenName, givenFields } from '../../shared/item-fields.ts'
 import { msIn } from '../arguments.ts'
-import { command, duration, flag, integer, queueWord, text } from '../command.ts'
+import { command, duration, flag, integer, type Option, queueWord, text } from '../command.ts'
 import { exitCodes, wrongUsage } from '../failure.ts'
 import { whyNoItem, whyTooLarge } from '../lines/item-lines.ts'
 import type { Batch, LineItem } from '../lines/push-lines.ts'
@@ -17,6 +17,45 @@ const KEY_CHARACTERS_MAX = 110
 /** Long enough for lines that come in one go, short for a person who types one. */
 const PIPE_IDLE_MS = 300
 
+/** The option of each field that a push may give. The lines of a push are for now, so they expire by a time from now. */
+const fieldOptions = {
+  priority: ['priority', integer('N', 0, PRIORITY_MAX, '0 is served first, and is the default')],
+  delaySeconds: [
+    'delay',
+    duration(0, DELAY_SECONDS_MAX, 'the items join the queue so much later: 90, 15m, 2h or 7d'),
+  ],
+  deliverAtMs: [
+    'deliver-at',
+    text('TIME', 'the items join the queue then, such as 2027-01-01T09:00Z'),
+  ],
+  expiresInSeconds: [
+    'expires-in',
+    duration(0, ITEM_TTL_SECONDS_MAX, 'no pop returns them this long after the push'),
+  ],
+  expiresAtMs: undefined,
+} satisfies Readonly<Record<GivenName, readonly [string, Option] | undefined>>
+
+const optionsOfFields: Readonly<Record<never, Option>> = Object.fromEntries(
+  Object.values(fieldOptions).filter((one) => one !== undefined),
+)
+
+function fieldsGiven(given: Readonly<Record<string, unknown>>): Given {
+  const valueIn = (name: GivenName) => given[fieldOptions[name]?.[0] ?? '']
+  const fields: Record<string, unknown> = {}
+  for (const { name, is, not } of givenFields) {
+    const value = valueIn(name)
+    if (value === undefined) continue
+    const option = String(fieldOptions[name]?.[0])
+    fields[name] = is === 'time' ? msIn('push', option, value as string) : value
+    if (not === undefined || valueIn(not as GivenName) === undefined) continue
+    const other = fieldOptions[not as GivenName]?.[0]
+    throw wrongUsage(
+      `Cannot push because --${other} and --${option} contradict each other: give one`,
+    )
+  }
+  return fields
+}
+
 export const push = command({
   name: 'push',
   summary: 'Pushes items: arguments, or a file or stdin with one on each line',
@@ -24,14 +63,7 @@ export const push = command({
   options: {
     file: text('F', 'read lines from F; - is stdin'),
     text: flag('each argument or line is a text, not JSON'),
-    priority: integer('N', 0, PRIORITY_MAX, '0 is served first, and is the default'),
-    delay: duration(
-      0,
-      DELAY_SECONDS_MAX,
-      'the items join the queue so much later: 90, 15m, 2h or 7d',
-    ),
-    'deliver-at': text('TIME', 'the items join the queue then, such as 2027-01-01T09:00Z'),
-    'expires-in': duration(0, ITEM_TTL_SECONDS_MAX, 'no pop returns them this long after the push'),
+    ...optionsOfFields,
     async: flag('do not wait until it is in the queue: the service’s inbox applies it, in order'),
     key: text('K', 'an idempotency key: pushed once, however often this is repeated in 24 hours'),
   },
@@ -49,11 +81,7 @@ export const push = command({
     if (given.file !== undefined && arguments_.length > 0) {
       throw wrongUsage('Cannot push because items and --file contradict each other: give one')
     }
-    if (given.delay !== undefined && given['deliver-at'] !== undefined) {
-      throw wrongUsage(
-        'Cannot push because --delay and --deliver-at contradict each other: give one',
-      )
-    }
+    const fields = fieldsGiven(given)
     const key = checkedKey(given.key)
     const asItem = given.text ? textItem : jsonItem
     const lines =
@@ -65,12 +93,7 @@ export const push = command({
       target: await target(),
       queue,
       source: lines.name,
-      items: itemsOf(lines.lines(), asItem, {
-        priority: given.priority,
-        expiresInSeconds: given['expires-in'],
-        delaySeconds: given.delay,
-        deliverAtMs: msIn('push', 'deliver-at', given['deliver-at']),
-      }),
+      items: itemsOf(lines.lines(), asItem, fields),
       bytes: lines.bytes,
       progress: progressBarOn(io.stderr, 'Pushing'),
       interrupt,
@@ -97,11 +120,11 @@ async function* linesOf(words: readonly string[]): AsyncGenerator<Line> {
 async function* itemsOf(
   lines: AsyncIterable<Line>,
   asItem: (line: Line) => string,
-  options: Pick<LineItem, 'priority' | 'delaySeconds' | 'deliverAtMs' | 'expiresInSeconds'>,
+  fields: Given,
 ): AsyncGenerator<LineItem> {
   for await (const line of lines) {
     const { number, offset } = line
-    yield present({ text: asItem(line), line: number, offset, ...options })
+    yield { text: asItem(line), line: number, offset, ...fields }
   }
 }
 

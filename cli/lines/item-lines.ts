@@ -5,9 +5,11 @@ import { createHash, randomUUID } from 'node:crypto'
 import { ITEM_BYTES_MAX, PRIORITY_MAX } from '../../engine/core/limits.ts'
 import type { BrowsePage, PoppedItem } from '../../engine/queues.ts'
 import { JsonReader } from '../../lambdas/http/json-reader.ts'
+import { toldFields } from '../../shared/item-fields.ts'
 import type { Batch } from './push-lines.ts'
 
-type Shown = PoppedItem & Partial<Pick<BrowsePage['items'][number], 'state' | 'retryAtMs'>>
+/** Popped, on a page of items, or for later. */
+type Shown = Partial<BrowsePage['items'][number]> & Pick<PoppedItem, 'text'>
 
 /** Epoch seconds, as everywhere in the API. */
 export const seconds = (ms: number): number => ms / 1000
@@ -18,21 +20,15 @@ export const seconds = (ms: number): number => ms / 1000
  */
 export const onOneLine = (text: string): string => text.replace(/[\r\n]+/g, ' ')
 
-/** The fields beside an item, in the API's own names. */
-export const detailsOf = (item: Shown) => ({
-  priority: item.priority,
-  id: item.id,
-  pushed_at: seconds(item.pushedAtMs),
-  deliveries: item.deliveries,
-  scheduled_id: item.scheduledId,
-  due_at: item.dueMs && seconds(item.dueMs),
-  expires_at: item.expiresAtMs && seconds(item.expiresAtMs),
-  state: item.state,
-  retry_at: item.retryAtMs && seconds(item.retryAtMs),
-  reason: item.reason,
-  dead_lettered_at: item.deadLetteredAtMs && seconds(item.deadLetteredAtMs),
-  prior_deliveries: item.priorDeliveries,
-})
+/** What answers tell of an item beside its JSON, in the API's own names; its priority first, which import reads. */
+export function detailsOf(item: Shown): Readonly<Record<string, unknown>> {
+  const details: Record<string, unknown> = { priority: item.priority }
+  for (const { name, wire, is } of toldFields) {
+    const value = item[name as keyof Shown]
+    details[wire] = is === 'time' && value !== undefined ? seconds(value as number) : value
+  }
+  return details
+}
 
 /**
  * `{"item":…,"priority":0,"id":…}`. The item goes in as the text it is: parsed and printed again

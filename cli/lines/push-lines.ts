@@ -7,6 +7,7 @@ import {
   PUSH_BYTES_MAX,
 } from '../../engine/core/limits.ts'
 import type { PushItem } from '../../engine/queues.ts'
+import { givenFields } from '../../shared/item-fields.ts'
 import { present } from '../../shared/wire.ts'
 import { codeOf, exitCodeOf, exitCodes, Failure, interrupted, sentenceOf } from '../failure.ts'
 import type { PushedOrAccepted, Target } from '../target/target.ts'
@@ -51,10 +52,7 @@ export async function pushBatches(run: PushRun): Promise<Account> {
     for await (const batch of batchesOf(run.items, run.idleMs)) {
       if (interrupt.aborted) break
       const idempotencyKey = run.keyOf(batch, index)
-      const items: PushItem[] = batch.items.map(
-        ({ text, priority, expiresInSeconds, delaySeconds, deliverAtMs }) =>
-          present({ text, priority, expiresInSeconds, delaySeconds, deliverAtMs }),
-      )
+      const items = batch.items.map(({ line: _, offset: __, raw: ___, ...item }) => item)
       const request = present({
         items,
         idempotencyKey,
@@ -205,9 +203,13 @@ export async function* batchesOf(
 const isOneTooMany = (priorities: ReadonlySet<unknown>, { priority }: LineItem): boolean =>
   priorities.size === PRIORITIES_PER_PUSH_MAX && !priorities.has(priority)
 
-const sizeOf = ({ text, expiresInSeconds, delaySeconds, deliverAtMs }: LineItem): number => {
-  const times = [expiresInSeconds, delaySeconds, deliverAtMs].filter((time) => time !== undefined)
-  return Buffer.byteLength(text) + AROUND_ITEM_BYTES + times.length * TIME_BYTES
+function sizeOf(item: LineItem): number {
+  let bytes = Buffer.byteLength(item.text) + AROUND_ITEM_BYTES
+  for (const { name, wire } of givenFields) {
+    if (name === 'priority' || item[name] === undefined) continue
+    bytes += Math.max(TIME_BYTES, Buffer.byteLength(JSON.stringify({ [wire]: item[name] })))
+  }
+  return bytes
 }
 
 async function within<T>(ms: number, arriving: Promise<T>): Promise<T | 'idle'> {

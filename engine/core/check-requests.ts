@@ -3,19 +3,27 @@
 // and when it expires.
 
 import { invalid, QueueError } from '../../shared/errors.ts'
-import { type Names, refuseUnknown } from '../../shared/options.ts'
-import { looksLikeSeconds } from '../../shared/wire.ts'
+import {
+  fieldNamed,
+  type Given,
+  givenFields,
+  type ItemField,
+  itemFields,
+  type Kept,
+  type KeptName,
+} from '../../shared/item-fields.ts'
+import { refuseUnknown } from '../../shared/options.ts'
+import { isJson, looksLikeSeconds } from '../../shared/wire.ts'
+import type { Item } from './item.ts'
 import {
   DELAY_SECONDS_MAX,
   ITEM_BYTES_MAX,
-  ITEM_TTL_SECONDS_MAX,
   ITEMS_PER_POP_MAX,
   ITEMS_PER_PUSH_MAX,
   LOCK_TTL_SECONDS_DEFAULT,
   LOCK_TTL_SECONDS_MAX,
   LOCK_TTL_SECONDS_MIN,
   PRIORITIES_PER_PUSH_MAX,
-  PRIORITY_MAX,
   PUSH_BYTES_MAX,
   WAIT_SECONDS_MAX,
 } from './limits.ts'
@@ -26,19 +34,12 @@ export type Pushed = {
   readonly repeated?: true
 }
 
-export type PushItem = {
+/** An item, with what `shared/item-fields.ts` says a push may give. */
+export type PushItem = Given & {
   /** The item as JSON text; stored and returned byte for byte. */
   readonly text: string
-  readonly priority?: number | undefined
-  /** No pop returns the item once this long has passed since its push, or from this time on. Give only one. */
-  readonly expiresInSeconds?: number | undefined
-  readonly expiresAtMs?: number | undefined
   /** When the caller handed it in, from which `expiresInSeconds` counts. Default: when it is pushed. */
   readonly sinceMs?: number | undefined
-  /** The item joins its lane this many seconds after the push; 0 means at once. */
-  readonly delaySeconds?: number | undefined
-  /** The same as a time; a time in the past means now. */
-  readonly deliverAtMs?: number | undefined
 }
 
 export type PushRequest = {
@@ -47,30 +48,6 @@ export type PushRequest = {
   /** When the gateway received the call. A limit counts nothing by a clock that is far from this. */
   readonly receivedMs?: number | undefined
 }
-
-const itemNames: Names<PushItem> = {
-  text: 0,
-  priority: 0,
-  expiresInSeconds: 0,
-  expiresAtMs: 0,
-  sinceMs: 0,
-  delaySeconds: 0,
-  deliverAtMs: 0,
-}
-
-/** Other fields that pops and lists return, allowed here so that a caller can push an item elsewhere as it came. */
-export const toldNames = {
-  id: 0,
-  pushedAtMs: 0,
-  deliveries: 0,
-  scheduledId: 0,
-  dueMs: 0,
-  reason: 0,
-  deadLetteredAtMs: 0,
-  priorDeliveries: 0,
-  state: 0,
-  retryAtMs: 0,
-} as const
 
 /** Refuses items that cannot be pushed; the error names the field. */
 export function checkPush(items: readonly PushItem[]): void {
@@ -84,11 +61,8 @@ export function checkPush(items: readonly PushItem[]): void {
   let bytes = 0
   for (const [index, item] of items.entries()) {
     const field = items.length === 1 ? 'item' : `items[${index}]`
-    checkNames(item, field)
-    checkPriority(item.priority ?? 0, items.length === 1 ? 'priority' : `${field}.priority`)
-    checkExpiry(item, items.length === 1 ? '' : `${field}.`)
+    checkFields(item, field, items.length === 1 ? '' : `${field}.`)
     bytes += checkText(item.text, field)
-    checkTimes(item, items.length === 1 ? '' : `${field}.`)
   }
   if (items.length > PRIORITIES_PER_PUSH_MAX) checkPriorities(items)
   if (bytes > PUSH_BYTES_MAX) {
@@ -110,30 +84,65 @@ function checkPriorities(items: readonly PushItem[]): void {
   )
 }
 
-/** Refuses unknown names: one may be a misspelt time for which the caller meant the item. */
-function checkNames(item: PushItem, field: string): void {
+/**
+ * Checks the fields that an item has, and passes over those that only answers tell, so that a caller can push an item
+ * elsewhere as it came. Refuses unknown names: one may be a misspelt time for which the caller meant the item.
+ */
+function checkFields(item: PushItem, within: string, at: string): void {
   for (const name in item) {
-    if (Object.hasOwn(itemNames, name) || Object.hasOwn(toldNames, name)) continue
-    refuseUnknown({ [name]: item[name as keyof PushItem] }, itemNames, field)
+    if (name === 'text' || name === 'sinceMs') continue
+    const value = item[name as keyof PushItem]
+    const field = fieldNamed(name)
+    if (field === undefined) refuseUnknown({ [name]: value }, knownNames(), within)
+    if (field?.given === undefined || value === undefined) continue
+    checkGiven(field, value, at)
+    const other = field.given.not as keyof typeof itemFields | undefined
+    if (other === undefined || item[other as keyof PushItem] === undefined) continue
+    throw invalid(
+      at + field.wire,
+      `${at}${field.wire} cannot be given together with ${at}${itemFields[other].wire}`,
+    )
   }
 }
 
-export function checkPriority(priority: unknown, field: string): void {
-  if (
-    Number.isInteger(priority) &&
-    (priority as number) >= 0 &&
-    (priority as number) <= PRIORITY_MAX
-  ) {
-    return
+const knownNames = (): Readonly<Record<string, 0>> =>
+  Object.fromEntries(['text', ...givenFields.map(({ name }) => name), 'sinceMs'].map((n) => [n, 0]))
+
+/** Refuses a value that a field cannot have; `at`: where the item is in a request, `items[3].`. */
+export function checkGiven({ wire, is, given }: ItemField, value: unknown, at: string): void {
+  const field = at + wire
+  const max = given?.max ?? 0
+  switch (is) {
+    case 'integer':
+    case 'number': {
+      const isOne = is === 'integer' ? Number.isInteger(value) : typeof value === 'number'
+      if (isOne && (value as number) >= 0 && (value as number) <= max) return
+      const what = is === 'integer' ? 'an integer' : 'a number'
+      throw refusal(wire, field, `${field} must be ${what} from 0 to ${max}`)
+    }
+    case 'time':
+      checkMs(value as number, field)
+      if ((value as number) >= 0 && (value as number) <= TIME_MS_MAX) return
+      throw refusal(wire, field, `${field} must be a time since 1970`)
+    case 'text':
+      // A lone surrogate has no UTF-8: it could not come back as it was.
+      if (typeof value === 'string' && value.isWellFormed()) {
+        if (value.length > 0 && value.length <= max) return
+      }
+      throw refusal(wire, field, `${field} must be text of 1 to ${max} characters`)
+    default:
+      is satisfies never
   }
-  throw new QueueError(
-    'INVALID_PRIORITY',
-    `${field} must be an integer from 0 to ${PRIORITY_MAX}`,
-    {
-      field,
-    },
-  )
 }
+
+/** Larger than any date. */
+const TIME_MS_MAX = 8_640_000_000_000_000
+
+const refusal = (wire: string, field: string, message: string): QueueError =>
+  new QueueError(wire === 'priority' ? 'INVALID_PRIORITY' : 'INVALID_PARAMETER', message, { field })
+
+export const checkPriority = (priority: unknown): void =>
+  checkGiven(itemFields.priority, priority, '')
 
 function checkText(text: unknown, field: string): number {
   // A lone surrogate outside an escape has no UTF-8: it could not come back as it was.
@@ -151,16 +160,6 @@ function checkText(text: unknown, field: string): number {
   return bytes
 }
 
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    // All we need to know is that this is not JSON; the calling function names the field.
-    return false
-  }
-}
-
 // When an item is due: given as a delay or as a time, and stored as a whole second.
 
 /** When an item should join its lane: a full second, never early. `undefined` means now. */
@@ -175,19 +174,6 @@ export function dueSecondOf(
 export const mayBeLater = ({ delaySeconds, deliverAtMs }: PushItem): boolean =>
   delaySeconds !== undefined || deliverAtMs !== undefined
 
-function checkTimes({ delaySeconds, deliverAtMs }: PushItem, prefix: string): void {
-  if (delaySeconds !== undefined && deliverAtMs !== undefined) {
-    const field = `${prefix}deliver_at`
-    throw invalid(field, `${field} cannot be given together with ${prefix}delay_seconds`)
-  }
-  if (delaySeconds !== undefined) {
-    const isOne = delaySeconds >= 0 && delaySeconds <= DELAY_SECONDS_MAX
-    const field = `${prefix}delay_seconds`
-    if (!isOne) throw invalid(field, `${field} must be a number from 0 to ${DELAY_SECONDS_MAX}`)
-  }
-  if (deliverAtMs !== undefined) checkMs(deliverAtMs, `${prefix}deliver_at`)
-}
-
 /**
  * By the clock of the process that pushes. A repeated push may come so late that an item would expire before its new
  * due time, so only a new push (`isNew`) is refused for that.
@@ -198,12 +184,12 @@ export function checkTimesAhead(
   { isNew = true }: { readonly isNew?: boolean } = {},
 ): void {
   for (const [index, item] of items.entries()) {
-    const { deliverAtMs = 0, expiresAtMs = 0 } = item
-    const due = dueSecondOf(item, nowMs)
+    const { deliverAtMs, expiresAtMs } = item
     const at = items.length === 1 ? '' : `items[${index}].`
+    const due = mayBeLater(item) ? dueSecondOf(item, nowMs) : undefined
     if (isNew && due !== undefined) checkOutlasts(item, 1_000 * due, nowMs, at)
-    checkAhead(deliverAtMs, nowMs, `${at}deliver_at`)
-    checkAhead(expiresAtMs, nowMs, `${at}expires_at`)
+    if (deliverAtMs !== undefined) checkAhead(deliverAtMs, nowMs, `${at}deliver_at`)
+    if (expiresAtMs !== undefined) checkAhead(expiresAtMs, nowMs, `${at}expires_at`)
   }
 }
 
@@ -216,40 +202,29 @@ export function checkAhead(ms: number, nowMs: number, field: string): void {
 
 // When an item expires: given as seconds or as a time, and later than it is due.
 
-type Given = Pick<PushItem, 'expiresInSeconds' | 'expiresAtMs' | 'sinceMs'>
-
-/** Larger than any date. */
-const TIME_MS_MAX = 8_640_000_000_000_000
-
-/** Refuses an invalid expiry, naming the field; `at`: where the item is in a request, `items[3].`. */
-export function checkExpiry({ expiresInSeconds, expiresAtMs }: Given, at: string): void {
-  if (expiresAtMs !== undefined) {
-    const field = `${at}expires_at`
-    if (expiresInSeconds !== undefined) {
-      throw invalid(field, `${field} cannot be given together with ${at}expires_in_seconds`)
-    }
-    checkMs(expiresAtMs, field)
-    if (expiresAtMs >= 0 && expiresAtMs <= TIME_MS_MAX) return
-    throw invalid(field, `${field} must be a time since 1970`)
-  }
-  if (expiresInSeconds === undefined) return
-  const isWhole = Number.isInteger(expiresInSeconds)
-  if (isWhole && expiresInSeconds >= 0 && expiresInSeconds <= ITEM_TTL_SECONDS_MAX) return
-  const field = `${at}expires_in_seconds`
-  throw invalid(field, `${field} must be an integer from 0 to ${ITEM_TTL_SECONDS_MAX}`)
-}
+type Expiring = Pick<PushItem, 'expiresInSeconds' | 'expiresAtMs' | 'sinceMs'>
 
 /** When it expires. A time in the past means now: the item is stored, and no pop returns it. */
 export const expiresAtMsOf = (
-  { expiresInSeconds, expiresAtMs, sinceMs }: Given,
+  { expiresInSeconds, expiresAtMs, sinceMs }: Expiring,
   nowMs: number,
 ): number | undefined =>
   expiresInSeconds === undefined
     ? expiresAtMs && Math.floor(expiresAtMs)
     : (sinceMs ?? nowMs) + 1_000 * expiresInSeconds
 
+/** The item that a push makes. */
+export function newItem(push: PushItem, pushedAtMs: number): Item {
+  const given: { [Name in KeptName]?: unknown } = {}
+  for (const { name, kept } of givenFields) {
+    if (kept !== undefined) given[name as KeptName] = push[name]
+  }
+  const expiresAtMs = expiresAtMsOf(push, pushedAtMs)
+  return { text: push.text, pushedAtMs, ...(given as Kept), expiresAtMs }
+}
+
 /** Refuses an item that expires before it is due: no pop could ever return it. */
-export function checkOutlasts(item: Given, dueMs: number, nowMs: number, at: string): void {
+export function checkOutlasts(item: Expiring, dueMs: number, nowMs: number, at: string): void {
   const expiresAtMs = expiresAtMsOf(item, nowMs)
   if (expiresAtMs === undefined || expiresAtMs > dueMs) return
   const [field, problem] =
@@ -259,11 +234,18 @@ export function checkOutlasts(item: Given, dueMs: number, nowMs: number, at: str
   throw invalid(field, `${field} ${problem}`)
 }
 
-/** The expiry as the caller gave it, so that a repeated push has the same text, however late it comes. */
-export const expiryText = ({ expiresInSeconds, expiresAtMs }: Given): readonly string[] => [
-  ...(expiresInSeconds === undefined ? [] : [`expires in ${expiresInSeconds}`]),
-  ...(expiresAtMs === undefined ? [] : [`expires at ${expiresAtMs}`]),
-]
+/**
+ * What a push says, for the hash by which a repetition is known: as the caller gave it, so that it has the same text
+ * however late it comes.
+ */
+export function hashedParts(item: PushItem): string[] {
+  const parts = [item.text]
+  for (const { name, hashed, standard } of givenFields) {
+    const value = item[name] ?? standard
+    if (hashed !== false && value !== undefined) parts.push(`${hashed}${value}`)
+  }
+  return parts
+}
 
 // What a pop may ask for.
 

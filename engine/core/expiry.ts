@@ -25,13 +25,13 @@ const REASON = 'expired'
 
 /** When pops stop returning the item: by its own expiry or by the queue's, whichever comes first. */
 export function expiryOf(
-  { expiresAtMs, dueMs = 0, redrivenMs = 0, pushedAtMs, moved }: Item,
+  { expiresAtMs, dueMs = 0, redrivenMs = 0, pushedAtMs, deadLetteredAtMs }: Item,
   { itemTtlSeconds }: Pick<QueueSettings, 'itemTtlSeconds'>,
 ): number | undefined {
   if (itemTtlSeconds === undefined) return expiresAtMs
   // For a dead letter the time counts from its death, for a redriven item from the redrive. A scheduled item
   // counts as pushed when it was due, or later; a scheduled dead letter as if it had died then.
-  const sinceMs = Math.max(moved?.death?.atMs ?? pushedAtMs, dueMs, redrivenMs)
+  const sinceMs = Math.max(deadLetteredAtMs ?? pushedAtMs, dueMs, redrivenMs)
   return Math.min(expiresAtMs ?? Number.POSITIVE_INFINITY, sinceMs + 1_000 * itemTtlSeconds)
 }
 

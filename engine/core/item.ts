@@ -1,65 +1,31 @@
 // The text of an entry, which is one string. Wherever items are stored (tail, chunk, batch, S3) an item is
 //   i <pushed at: 8 base-36 digits of ms> <tag: 4 random characters> <text>
-//   m … as above … <length of reason: 2 base-36 digits> <reason> <text>      (moved: dead-lettered)
-//   m … where the tag begins with a dot, the reason ends with a sentence that tells the item's death, and its times
-//   x … as above … <length of times: 2 base-36 digits> <times> <text>        (has times of its own)
+//   x … as above … <details> . <text>                 (with what its push, its queue or its death says of it)
 // and a tail or chunk may hold, for n items at once, a reference to a batch:
 //   b <r: rows | s: S3> <batch id: 8> <n>.<items a part>.<byte lengths of parts in S3, …>
-// The tag tells a push that lost its answer whether the entry it finds is its own. An entry never changes.
+// A detail is the letter that `shared/item-fields.ts` gives a field, and its value: `e mbq1k2c0 ,` a number in base 36,
+// `w 7 : expired` a text behind its length in base 36. Readers pass over a letter that they do not know. The tag tells
+// a push that lost its answer whether the entry it finds is its own. An entry never changes.
 
-import { present } from '../../shared/wire.ts'
+import {
+  type Kept,
+  type KeptField,
+  type KeptName,
+  keptFields,
+  type Told,
+  type ToldName,
+} from '../../shared/item-fields.ts'
 import { ENTRY_OVERHEAD_BYTES } from './limits.ts'
 
-export type PoppedItem = DeadLetter & {
-  readonly text: string
-  readonly id: string
-  readonly priority: number
-  readonly pushedAtMs: number
-  /** 1 the first time. */
-  readonly deliveries: number
-  /** From then on, no pop returns it. */
-  readonly expiresAtMs?: number
-  /** For an item that was pushed for later: its id while it was scheduled, and when it was due. */
-  readonly scheduledId?: string
-  readonly dueMs?: number
-}
+export type PoppedItem = Told & { readonly text: string }
 
-export type Item = {
-  readonly text: string
-  readonly pushedAtMs: number
-  /** Present on items that were moved here, not pushed by hand. */
-  readonly moved?: {
-    readonly reason: string
-    readonly death?: Death | undefined
-  }
-} & ItemTimes
+export type Item = Kept & { readonly text: string; readonly pushedAtMs: number }
 
 /** The times that an item was pushed with or put off to. It loses them when it becomes a dead letter. */
-export type ItemTimes = {
-  /** When it was to join its lane. */
-  readonly dueMs?: number | undefined
-  /** Its id while it waited for that. */
-  readonly scheduledId?: string | undefined
-  /** From then on, no pop returns it. */
-  readonly expiresAtMs?: number | undefined
-  /** When it came back from the dead letters to a queue whose items all expire. */
-  readonly redrivenMs?: number | undefined
-}
+export type ItemTimes = Kept<'dueMs' | 'scheduledId' | 'expiresAtMs' | 'redrivenMs'>
 
-/** What a dead-letter queue knows of an item, unless somebody pushed it there by hand. */
-export type DeadLetter = {
-  /** Why it was dead-lettered. */
-  readonly reason?: string
-  /** When it came to this queue, and how often it had been delivered before. */
-  readonly deadLetteredAtMs?: number
-  readonly priorDeliveries?: number
-}
-
-type Death = {
-  readonly atMs: number
-  /** How often the item had been delivered by then. */
-  readonly deliveries: number
-}
+/** What a dead letter knows of its death, unless somebody pushed it there by hand. */
+export type Death = Required<Told<'reason' | 'deadLetteredAtMs' | 'priorDeliveries'>>
 
 export type BatchReference = {
   readonly storage: 'rows' | 's3'
@@ -79,28 +45,54 @@ const TAG_CHARACTERS = 4
 const TEXT_AT = 1 + TIME_DIGITS + TAG_CHARACTERS
 
 export function encodeItem(item: Item, tag: string): string {
-  const time = encodeTime(item.pushedAtMs)
-  if (item.moved === undefined) {
-    const times = encodeTimes(item)
-    if (times === '') return `i${time}${tag}${item.text}`
-    return `x${time}${tag}${lengthOf(times)}${times}${item.text}`
+  const head = encodeTime(item.pushedAtMs) + tag
+  const details = encodeDetails(item)
+  return details === '' ? `i${head}${item.text}` : `x${head}${details}.${item.text}`
+}
+
+function encodeDetails(item: Item): string {
+  let details = ''
+  for (const { name, kept } of keptFields) {
+    const value = item[name]
+    if (value === undefined) continue
+    details += kept + (typeof value === 'string' ? encodeText(value) : encodeNumber(value))
   }
-  const { reason, death } = item.moved
-  const told = death === undefined ? reason : reason + sentenceOf(death, encodeTimes(item))
-  const mark = death === undefined ? tag : DEATH_TOLD + tag.slice(1)
-  return `m${time}${mark}${lengthOf(told)}${told}${item.text}`
+  return details
 }
 
 export function decodeItem(entry: string): Item {
-  const pushedAtMs = Number.parseInt(entry.slice(1, 1 + TIME_DIGITS), 36)
-  if (entry.startsWith('i')) return { text: entry.slice(TEXT_AT), pushedAtMs }
-  const reasonAt = TEXT_AT + 2
-  const textAt = reasonAt + Number.parseInt(entry.slice(TEXT_AT, reasonAt), 36)
-  const told = entry.slice(reasonAt, textAt)
-  if (isTimed(entry)) return { text: entry.slice(textAt), pushedAtMs, ...decodeTimes(told) }
-  const isDeathTold = entry[1 + TIME_DIGITS] === DEATH_TOLD
-  const item = { text: entry.slice(textAt), pushedAtMs }
-  return isDeathTold ? { ...item, ...withDeath(told) } : { ...item, moved: { reason: told } }
+  const pushedAtMs = pushedAtMsOf(entry)
+  if (!hasDetails(entry)) return { text: entry.slice(TEXT_AT), pushedAtMs }
+  const details: { [Name in KeptName]?: string | number } = {}
+  let at = TEXT_AT
+  while (entry[at] !== '.') {
+    const [all, letter, digits, end] = detailAt(entry, at)
+    at += all.length
+    let value: string | number = Number.parseInt(digits, 36)
+    if (end === ':') {
+      at += value
+      value = entry.slice(at - value, at)
+    }
+    const field = keptFields.find(({ kept }) => kept === letter)
+    if (field !== undefined) details[field.name] = value
+  }
+  return { text: entry.slice(at + 1), pushedAtMs, ...(details as Kept) }
+}
+
+const detailForm = /([A-Za-z])([0-9a-z]+)([,:])/y
+
+function detailAt(entry: string, at: number): [string, string, string, string] {
+  detailForm.lastIndex = at
+  const match = detailForm.exec(entry)
+  if (match === null) throw new Error('An item in the table has details of another form')
+  return match as unknown as [string, string, string, string]
+}
+
+const encodeText = (text: string): string => `${text.length.toString(36)}:${text}`
+
+function encodeNumber(value: number): string {
+  if (Number.isSafeInteger(value) && value >= 0) return `${value.toString(36)},`
+  throw new RangeError(`Cannot store ${value} with an item because it is not a natural number`)
 }
 
 export const pushedAtMsOf = (entry: string): number =>
@@ -108,8 +100,14 @@ export const pushedAtMsOf = (entry: string): number =>
 
 export const tagOf = (entry: string): string => entry.slice(1 + TIME_DIGITS, TEXT_AT)
 
-/** The record must say so (`timed`), or no pop looks whether the item has expired. */
-export const isTimed = (entry: string): boolean => entry.startsWith('x')
+const hasDetails = (entry: string): boolean => entry.startsWith('x')
+
+/** Whether it has times of its own. The record must say so (`timed`), or no pop looks whether the item has expired. */
+export function isTimed(entry: string): boolean {
+  if (!hasDetails(entry)) return false
+  const { expiresAtMs, dueMs, redrivenMs, scheduledId } = decodeItem(entry)
+  return (expiresAtMs ?? dueMs ?? redrivenMs ?? scheduledId) !== undefined
+}
 
 /** Readers count the digits: with one more, or a fraction, they would take a part of the time for the text behind it. */
 export function encodeTime(ms: number): string {
@@ -120,44 +118,6 @@ export function encodeTime(ms: number): string {
     )
   }
   return whole.toString(36).padStart(TIME_DIGITS, '0')
-}
-
-const lengthOf = (text: string): string => text.length.toString(36).padStart(2, '0')
-
-const ofTime = (letter: string, ms: number | undefined): string =>
-  ms === undefined ? '' : `${letter}${ms.toString(36)},`
-
-/** `dmbq1k2c0,emc0x8q7k,rmc11f0zz,s<scheduled id>`: only those that are set, the id last. */
-function encodeTimes({ dueMs, expiresAtMs, redrivenMs, scheduledId }: ItemTimes): string {
-  const id = scheduledId === undefined ? '' : `s${scheduledId}`
-  return ofTime('d', dueMs) + ofTime('e', expiresAtMs) + ofTime('r', redrivenMs) + id
-}
-
-const timesForm = /^(?:d([0-9a-z]+),)?(?:e([0-9a-z]+),)?(?:r([0-9a-z]+),)?(?:s(.+))?$/
-
-function decodeTimes(text: string): ItemTimes {
-  const [, due, expires, redriven, scheduledId] = timesForm.exec(text) ?? []
-  const msOf = (digits: string | undefined) =>
-    digits === undefined ? undefined : Number.parseInt(digits, 36)
-  const redrivenMs = msOf(redriven)
-  return present({ dueMs: msOf(due), scheduledId, expiresAtMs: msOf(expires), redrivenMs })
-}
-
-/** No tag contains this character. */
-const DEATH_TOLD = '.'
-
-function sentenceOf({ atMs, deliveries }: Death, times: string): string {
-  const told = `delivered ${deliveries} times, dead-lettered ${new Date(atMs).toISOString()}`
-  return times === '' ? ` (${told})` : ` (${told}, times ${times})`
-}
-
-const deathForm = / \(delivered (\d+) times, dead-lettered ([^ ,]+)(?:, times ([^ ]+))?\)$/
-
-function withDeath(told: string): Pick<Item, 'moved'> & ItemTimes {
-  const [sentence = '', deliveries, time = '', times = ''] = deathForm.exec(told) ?? []
-  if (sentence === '') return { moved: { reason: told } }
-  const death = { atMs: Date.parse(time), deliveries: Number(deliveries) }
-  return { ...decodeTimes(times), moved: { reason: told.slice(0, -sentence.length), death } }
 }
 
 // References to batches: one entry that stands for many items.
@@ -213,15 +173,20 @@ export function escapedBytes(text: string): number {
   return Buffer.byteLength(text) + extra
 }
 
-/** What we tell callers about a dead-lettered item. */
-export const deadLetterOf = ({ moved }: Item): DeadLetter =>
-  moved === undefined
-    ? {}
-    : present({
-        reason: moved.reason,
-        deadLetteredAtMs: moved.death?.atMs,
-        priorDeliveries: moved.death?.deliveries,
-      })
+/** What callers learn of an item from its entry. */
+export const toldOf = (item: Item) =>
+  some(item, ({ told }) => told !== undefined) as Pick<Item, 'text' | 'pushedAtMs'> &
+    Told<KeptName & ToldName>
 
-/** What we tell callers about an item that was pushed for later. */
-export const scheduledOf = ({ scheduledId, dueMs }: Item) => present({ scheduledId, dueMs })
+/** The item as it begins another life: as a dead letter, or back from there. */
+export const lastingOf = (item: Item): Item => some(item, ({ ends }) => ends === undefined)
+
+function some(item: Item, isWanted: (field: KeptField) => boolean): Item {
+  const { text, pushedAtMs } = item
+  const kept: { [Name in KeptName]?: unknown } = {}
+  for (const field of keptFields) {
+    const value = item[field.name]
+    if (value !== undefined && isWanted(field)) kept[field.name] = value
+  }
+  return { text, pushedAtMs, ...(kept as Kept) }
+}

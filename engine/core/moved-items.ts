@@ -4,7 +4,14 @@
 
 import { isDeadLetterQueue } from '../../shared/bounds.ts'
 import { expiryOf, hasExpired } from './expiry.ts'
-import { decodeItem, type Item, type ItemTimes, isReference } from './item.ts'
+import {
+  type Death,
+  decodeItem,
+  type Item,
+  type ItemTimes,
+  isReference,
+  lastingOf,
+} from './item.ts'
 import {
   decodeScheduled,
   type EntryRow,
@@ -38,7 +45,7 @@ export function movedItem(
   const isCounted = lockWith(record, named) === undefined
   const deliveries =
     deliveriesOf(record.lanes.get(priority) as Lane, sequence) + (isCounted ? 0 : 1)
-  return itemFor(to, decodeItem(entry), { atMs: nowMs, deliveries }, redriven)
+  return itemFor(to, decodeItem(entry), { nowMs, deliveries }, redriven)
 }
 
 /**
@@ -54,17 +61,22 @@ export function itemPutOff(
   return { ...item, expiresAtMs: expiryOf(decodeItem(entry), record.configuration) }
 }
 
-/** What the item becomes in its new place. If that makes it a dead letter, it gets this `death`. */
+/** What the item becomes in its new place. If that makes it a dead letter, it dies now, after so many deliveries. */
 export function itemFor(
   to: string,
-  { moved, ...item }: Item,
-  death: { readonly atMs: number; readonly deliveries: number },
+  item: Item,
+  { nowMs, deliveries }: { readonly nowMs: number; readonly deliveries: number },
   redriven: ItemTimes = {},
 ): Item {
-  const { text, pushedAtMs } = item
-  if (!isDeadLetterQueue(to)) return moved ? { text, pushedAtMs, ...redriven } : item
-  if (moved) return { ...item, moved }
-  return { text, pushedAtMs, moved: { reason: MOVED_BY_HAND, death } }
+  const wasDead = item.reason !== undefined
+  if (wasDead === isDeadLetterQueue(to)) return item
+  if (wasDead) return { ...lastingOf(item), ...redriven }
+  const death: Death = {
+    reason: MOVED_BY_HAND,
+    deadLetteredAtMs: nowMs,
+    priorDeliveries: deliveries,
+  }
+  return { ...lastingOf(item), ...death }
 }
 
 // Scheduled items that a caller takes out, and what is left of the record's list and of rows.

@@ -9,7 +9,7 @@ import { type ErrorCode, QueueError } from '../../shared/errors.ts'
 import { randomText } from '../../shared/system.ts'
 import { type Append, appendOf, obstacleTo } from '../core/append.ts'
 import type { FencedChange } from '../core/fence.ts'
-import { decodeItem, encodeItem } from '../core/item.ts'
+import { decodeItem, encodeItem, lastingOf } from '../core/item.ts'
 import { INLINE_BYTES_MAX, PUSH_BYTES_MAX } from '../core/limits.ts'
 import { numbersOf, type Ranges, take } from '../core/ranges.ts'
 import {
@@ -292,10 +292,13 @@ async function moveDead(engine: Engine, record: QueueRecord, lane: Lane, picks: 
   const numbers = [...numbersOf(picks)]
   const entries = read.entries.map((entry, index) => {
     const sequence = numbers[index] as number
-    const death = { atMs: nowMs, deliveries: deliveriesOf(lane, sequence) }
-    const { text, pushedAtMs } = decodeItem(entry)
-    const moved = { reason: reasonOf(lane, sequence), death }
-    return encodeItem({ text, pushedAtMs, moved }, randomText(engine.random, 4))
+    const death = {
+      reason: reasonOf(lane, sequence),
+      deadLetteredAtMs: nowMs,
+      priorDeliveries: deliveriesOf(lane, sequence),
+    }
+    const dead = { ...lastingOf(decodeItem(entry)), ...death }
+    return encodeItem(dead, randomText(engine.random, 4))
   })
   const change = changeOf(engine, record, draft, { nowMs })
   const committed = await move(engine, change, to, priority, entries)

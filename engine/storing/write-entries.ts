@@ -4,9 +4,8 @@
 
 import { QueueError } from '../../shared/errors.ts'
 import { randomText } from '../../shared/system.ts'
-import { present } from '../../shared/wire.ts'
 import { type Append, appendOf } from '../core/append.ts'
-import { expiresAtMsOf, type PushItem } from '../core/check-requests.ts'
+import { newItem, type PushItem } from '../core/check-requests.ts'
 import {
   decodeItem,
   decodeReference,
@@ -55,9 +54,8 @@ export async function prepare(
 ): Promise<Prepared> {
   const lanes = new Map<number, string[]>()
   for (const item of items) {
-    const { text, priority = 0 } = item
-    const expiresAtMs = expiresAtMsOf(item, nowMs)
-    const entry = encodeItem({ text, pushedAtMs: nowMs, expiresAtMs }, randomText(engine.random, 4))
+    const { priority = 0 } = item
+    const entry = encodeItem(newItem(item, nowMs), randomText(engine.random, 4))
     const entries = lanes.get(priority)
     if (entries === undefined) lanes.set(priority, [entry])
     else entries.push(entry)
@@ -167,12 +165,10 @@ async function laneEntry(
 ): Promise<string> {
   const encoded = places.map((place) => {
     const item = of.items[place] as PushItem
-    const { text } = item
-    const expiry = present({ expiresAtMs: expiresAtMsOf(item, pushedAtMs) })
     const tag = randomText(engine.random, 4)
     // A join does not rewrite a batch, so its items need their times now. Other items get theirs from the entry then.
     const times = byReference ? { dueMs: 1_000 * due, scheduledId: of.ids?.get(place) } : {}
-    return encodeItem({ text, pushedAtMs, ...times, ...expiry }, tag)
+    return encodeItem({ ...newItem(item, pushedAtMs), ...times }, tag)
   })
   if (!byReference) return encoded[0] as string
   return writeBatch(engine, queue, encoded)

@@ -12,9 +12,9 @@ import {
 import { checkQueueId, QueueError } from '../../shared/errors.ts'
 import { randomText } from '../../shared/system.ts'
 import { shortenedReason } from '../../shared/wire.ts'
-import type { PushItem } from '../core/check-requests.ts'
+import { newItem, type PushItem } from '../core/check-requests.ts'
 import type { FencedChange } from '../core/fence.ts'
-import { encodeItem } from '../core/item.ts'
+import { encodeItem, lastingOf } from '../core/item.ts'
 import { isScheduledId, recordKey } from '../core/keys.ts'
 import { appliedAt, isApplied, type Sequence } from '../core/repeated-pushes.ts'
 import { attempts } from '../driver/attempts.ts'
@@ -323,11 +323,12 @@ function deadLanes(
 ): Map<number, string[]> {
   const priorities = new Set(items.map(({ priority = 0 }) => priority))
   const only = priorities.size > PRIORITIES_PER_PUSH_MAX ? Math.min(...priorities) : undefined
-  const moved = { reason, death: { atMs: nowMs, deliveries: 0 } }
+  const death = { reason, deadLetteredAtMs: nowMs, priorDeliveries: 0 }
   const lanes = new Map<number, string[]>()
-  for (const { text, priority = 0 } of items) {
-    const entry = encodeItem({ text, pushedAtMs: nowMs, moved }, randomText(random, 4))
-    const lane = only ?? priority
+  for (const item of items) {
+    const dead = { ...lastingOf(newItem(item, nowMs)), ...death }
+    const entry = encodeItem(dead, randomText(random, 4))
+    const lane = only ?? item.priority ?? 0
     const entries = lanes.get(lane)
     if (entries === undefined) lanes.set(lane, [entry])
     else entries.push(entry)

@@ -5,16 +5,17 @@
 // gone.
 
 import { checkQueueId, QueueError } from '../../shared/errors.ts'
+import type { LastingName, Told } from '../../shared/item-fields.ts'
 import { present } from '../../shared/wire.ts'
 import { checkLimit, checkMs, checkPriority } from '../core/check-requests.ts'
 import { expiryOf } from '../core/expiry.ts'
 import {
-  deadLetterOf,
   decodeItem,
   escapedBytes,
   isReference,
+  lastingOf,
   type PoppedItem,
-  scheduledOf,
+  toldOf,
 } from '../core/item.ts'
 import { type ItemPlace, itemId, scheduledSortKey } from '../core/keys.ts'
 import {
@@ -96,11 +97,8 @@ export type ScheduledRequest = {
   readonly toMs?: number | undefined
 }
 
-export type ScheduledItem = {
+export type ScheduledItem = Told<'id' | 'priority' | 'pushedAtMs' | LastingName> & {
   readonly text: string
-  readonly id: string
-  readonly priority: number
-  readonly pushedAtMs: number
   readonly dueMs: number
 }
 
@@ -130,7 +128,7 @@ export async function browse(
 ): Promise<BrowsePage> {
   checkQueueId(queue)
   const { priority, limit = PAGE_DEFAULT, cursor, from, order = 'oldest' } = request
-  if (priority !== undefined) checkPriority(priority, 'priority')
+  if (priority !== undefined) checkPriority(priority)
   checkLimit(limit, ITEMS_PER_POP_MAX)
   if (order !== 'oldest' && order !== 'newest') {
     throw new QueueError('INVALID_PARAMETER', 'order must be oldest or newest', { field: 'order' })
@@ -199,15 +197,12 @@ function viewOf(
   const expiresAtMs = expiryOf(item, configuration)
   const isOver = expiresAtMs !== undefined && expiresAtMs <= nowMs
   return {
-    text: item.text,
+    ...toldOf(item),
     id: itemId({ epoch, priority, sequence }),
     priority,
-    pushedAtMs: item.pushedAtMs,
     // The count of an item that waits for its retry lacks the last delivery until it comes back.
     deliveries: deliveriesOf(lane, sequence) + (state.state === 'ready' ? 0 : 1),
     ...(state.state !== 'locked' && isOver ? { state: 'expired' } : state),
-    ...deadLetterOf(item),
-    ...scheduledOf(item),
     ...present({ expiresAtMs }),
   }
 }
@@ -372,9 +367,9 @@ async function textsOf(
 }
 
 function itemOf(entry: ScheduledEntry, stored: string, index: number | undefined): ScheduledItem {
-  const { text, pushedAtMs } = decodeItem(stored)
   const { due, priority } = entry
-  return { text, id: scheduledId({ ...entry, index }), priority, pushedAtMs, dueMs: 1_000 * due }
+  const id = scheduledId({ ...entry, index })
+  return { ...lastingOf(decodeItem(stored)), id, priority, dueMs: 1_000 * due }
 }
 
 const cursorOf = ({ sk, id }: Place): string => Buffer.from(`${sk}.${id}`).toString('base64url')

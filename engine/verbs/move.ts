@@ -107,7 +107,7 @@ function checkTarget({ clock }: Engine, { priority, queue, deliverAtMs }: MoveRe
     const message = 'priority, queue or deliver_at is missing: where the items are to go'
     throw new QueueError('INVALID_PARAMETER', message, { field: 'priority' })
   }
-  if (priority !== undefined) checkPriority(priority, 'priority')
+  if (priority !== undefined) checkPriority(priority)
   if (queue !== undefined && !isQueueId(queue)) {
     const message = `queue must be ${ID_RULE}${whyNot(queue)}`
     throw new QueueError('INVALID_QUEUE_ID', message, { field: 'queue' })

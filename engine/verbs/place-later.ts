@@ -221,7 +221,7 @@ export async function placedAnew(
       ? ((await entriesAt(engine, record.queue, entry.entry, [index ?? 0])) ?? [])
       : [entry.entry]
     if (stored === undefined) return undefined
-    const death = { atMs: engine.clock.nowMs(), deliveries: 0 }
+    const death = { nowMs: engine.clock.nowMs(), deliveries: 0 }
     coming.push({
       due: dueMs === undefined ? entry.due : Math.ceil(dueMs / 1_000),
       priority: priority ?? entry.priority,

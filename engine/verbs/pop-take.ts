@@ -20,7 +20,7 @@ import {
   togetherIn,
   weightOf,
 } from '../core/expiry.ts'
-import { deadLetterOf, decodeItem, type PoppedItem, scheduledOf } from '../core/item.ts'
+import { decodeItem, type PoppedItem, toldOf } from '../core/item.ts'
 import { itemId } from '../core/keys.ts'
 import { ANSWER_BYTES_MAX, LANES_AHEAD_NAMED, LOOK_FURTHER_ITEMS } from '../core/limits.ts'
 import { endExpired, forOneWrite } from '../core/locks.ts'
@@ -72,13 +72,10 @@ export function itemsOf(
     for (let sequence = from; sequence < to; sequence += 1) {
       const item = decodeItem(entries[items.length] as string)
       items.push({
-        text: item.text,
+        ...toldOf(item),
         id: itemId({ epoch: lane.epoch, priority, sequence }),
         priority,
-        pushedAtMs: item.pushedAtMs,
         deliveries: deliveriesOf(lane, sequence) + 1,
-        ...scheduledOf(item),
-        ...deadLetterOf(item),
         ...present({ expiresAtMs: expiryOf(item, record.configuration) }),
       })
     }

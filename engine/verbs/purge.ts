@@ -48,7 +48,7 @@ export async function purge(
 ): Promise<{ itemsPurged: number }> {
   checkQueueId(queue)
   if (ids !== undefined) return purgeNamed(engine, queue, ids, priority)
-  if (priority !== undefined) checkPriority(priority, 'priority')
+  if (priority !== undefined) checkPriority(priority)
   let itemsPurged = 0
   const scheduled = new ScheduledPurge(engine)
   let last: QueueRecord | undefined

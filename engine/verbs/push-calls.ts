@@ -10,7 +10,7 @@ import {
   checkPush,
   checkTimesAhead,
   dueSecondOf,
-  expiryText,
+  hashedParts,
   mayBeLater,
   type PushItem,
 } from '../core/check-requests.ts'
@@ -106,17 +106,7 @@ export function callsOf({ clock }: Engine, queue: string, pushes: readonly PushO
   })
 }
 
-const bodyHashOf = (items: readonly PushItem[]): string =>
-  hashOf(
-    ...items.flatMap((item) => [
-      item.text,
-      String(item.priority ?? 0),
-      ...expiryText(item),
-      // This is not JSON, so no item can look like it.
-      ...(item.delaySeconds === undefined ? [] : [`in ${item.delaySeconds}`]),
-      ...(item.deliverAtMs === undefined ? [] : [`at ${item.deliverAtMs}`]),
-    ]),
-  )
+const bodyHashOf = (items: readonly PushItem[]): string => hashOf(...items.flatMap(hashedParts))
 
 const none: ReadonlyMap<number, string> = new Map()
 

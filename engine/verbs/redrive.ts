@@ -7,7 +7,7 @@ import { deadLetterQueueOf, isDeadLetterQueue, originOf } from '../../shared/bou
 import { checkQueueId, QueueError } from '../../shared/errors.ts'
 import { randomText } from '../../shared/system.ts'
 import { checkLimit } from '../core/check-requests.ts'
-import { decodeItem, encodeItem, type Item } from '../core/item.ts'
+import { decodeItem, encodeItem, type Item, lastingOf } from '../core/item.ts'
 import { IN_FLIGHT_MAX, ITEMS_PER_REDRIVE_MAX, PUSH_BYTES_MAX } from '../core/limits.ts'
 import {
   type NamedItem,
@@ -150,12 +150,12 @@ async function moveSome(engine: Engine, record: QueueRecord, { priority, picks, 
   const items: Item[] = []
   const numbers = [...numbersOf(picks)].slice(0, read.entries.length)
   for (const [index, from] of numbers.entries()) {
-    const { moved, text, pushedAtMs } = decodeItem(read.entries[index] as string)
-    if (moved === undefined) {
+    const item = decodeItem(read.entries[index] as string)
+    if (item.reason === undefined) {
       stay.push({ from, to: from + 1 })
     } else {
       moving.push({ from, to: from + 1 })
-      items.push({ text, pushedAtMs })
+      items.push(lastingOf(item))
     }
   }
   staying.set(priority, normalised([...(staying.get(priority) ?? none), ...stay]))

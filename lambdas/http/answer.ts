@@ -2,9 +2,10 @@
 // written. It tells what happened and what to do, and nothing of our internals.
 
 import { ITEM_BYTES_MAX } from '../../engine/core/limits.ts'
-import type { PoppedItem } from '../../engine/queues.ts'
+import type { BrowsePage, PoppedItem } from '../../engine/queues.ts'
 import type { Standing } from '../../rate/rate-limits.ts'
 import { type ErrorCode, QueueError } from '../../shared/errors.ts'
+import { toldFields } from '../../shared/item-fields.ts'
 
 /** An answer in the form that the gateway takes. */
 export type Answer = {
@@ -268,19 +269,15 @@ function refuse(
 export const itemTexts = (items: readonly PoppedItem[]): string =>
   `[${items.map(({ text }) => text).join(',')}]`
 
-/** An id consists of characters that need no escape; a reason may contain anything. */
-export function detailFields(item: PoppedItem): string {
-  const { id, priority, pushedAtMs, deliveries, scheduledId, dueMs, expiresAtMs } = item
-  const { reason, deadLetteredAtMs, priorDeliveries } = item
-  const pushedAt = secondsText(pushedAtMs)
-  const always = `"id":"${id}","priority":${priority},"pushed_at":${pushedAt},"deliveries":${deliveries}`
-  const expiry = expiresAtMs === undefined ? '' : `,"expires_at":${secondsText(expiresAtMs)}`
-  const scheduled = scheduledId === undefined ? '' : `,"scheduled_id":"${scheduledId}"`
-  const due = dueMs === undefined ? '' : `,"due_at":${secondsText(dueMs)}`
-  const fields = always + expiry + scheduled + due
-  if (reason === undefined) return fields
-  const why = `${fields},"reason":${JSON.stringify(reason)}`
-  if (deadLetteredAtMs === undefined) return why
-  const at = secondsText(deadLetteredAtMs)
-  return `${why},"dead_lettered_at":${at},"prior_deliveries":${priorDeliveries}`
+/** What an answer tells of an item beside its JSON: the fields that it has, in the order of their table. */
+export function detailsText(item: Partial<BrowsePage['items'][number]>): string {
+  let text = ''
+  for (const { name, wire, is } of toldFields) {
+    const value = item[name as keyof typeof item]
+    if (value === undefined) continue
+    const told =
+      is === 'text' ? JSON.stringify(value) : is === 'time' ? secondsText(value as number) : value
+    text += `${text === '' ? '{' : ','}"${wire}":${told}`
+  }
+  return `${text}}`
 }

@@ -2,9 +2,9 @@
 
 import * as v from 'valibot'
 import { ITEMS_PER_POP_MAX, QUEUES_PER_PAGE_MAX } from '../../engine/core/limits.ts'
-import type { BrowsePage, Queues, ScheduledItem } from '../../engine/queues.ts'
+import type { Queues } from '../../engine/queues.ts'
 import { msOf, present } from '../../shared/wire.ts'
-import { detailFields, itemTexts, ok, secondsText } from './answer.ts'
+import { detailsText, itemTexts, ok } from './answer.ts'
 import {
   configurationAnswer,
   configurationBody,
@@ -107,7 +107,7 @@ export const inspectEndpoints = (queues: Queues) => ({
 
   browse: endpoint(browseCall, async ({ queue, parameters }) => {
     const page = await queues.browse(queue, present(parameters))
-    const details = page.items.map((item) => `{${detailFields(item)},${stateFields(item)}}`)
+    const details = page.items.map(detailsText)
     const next = page.cursor === undefined ? '' : `,"cursor":${JSON.stringify(page.cursor)}`
     const { items } = page
     return ok(
@@ -119,7 +119,7 @@ export const inspectEndpoints = (queues: Queues) => ({
     const { from, to, ...request } = parameters
     const times = { fromMs: msOf(from), toMs: msOf(to) }
     const { items, cursor } = await queues.scheduled(queue, present({ ...request, ...times }))
-    const details = items.map(scheduledFields).join(',')
+    const details = items.map(detailsText).join(',')
     const next = cursor === undefined ? '' : `,"cursor":${JSON.stringify(cursor)}`
     const texts = items.map(({ text }) => text).join(',')
     return ok(`{"items":[${texts}],"count":${items.length},"details":[${details}]${next}}`)
@@ -151,17 +151,6 @@ export const inspectEndpoints = (queues: Queues) => ({
     })
   }),
 })
-
-type BrowsedItem = BrowsePage['items'][number]
-
-const stateFields = ({ state, retryAtMs }: BrowsedItem): string =>
-  `"state":"${state}"${retryAtMs === undefined ? '' : `,"retry_at":${secondsText(retryAtMs)}`}`
-
-function scheduledFields({ id, priority, pushedAtMs, dueMs }: ScheduledItem): string {
-  const [pushedAt, dueAt] = [secondsText(pushedAtMs), secondsText(dueMs)]
-  return `{"id":"${id}","priority":${priority},"pushed_at":${pushedAt},"due_at":${dueAt}}`
-}
-
 export const inspectPages = (): Pages<keyof ReturnType<typeof inspectEndpoints>> => ({
   inspect: {
     tag: 'Inspection',

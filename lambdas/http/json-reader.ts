@@ -215,7 +215,7 @@ export class JsonReader {
  * As deep as an item of 256 KiB can be: each level takes two bytes. So we never refuse an item for its
  * depth, and a hostile body costs a megabyte of memory at most.
  */
-const NESTING_MAX = 128 * 1024
+export const NESTING_MAX = 128 * 1024
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c

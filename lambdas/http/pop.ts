@@ -2,12 +2,12 @@
 
 import * as v from 'valibot'
 import { ITEMS_PER_POP_MAX, WAIT_SECONDS_MAX } from '../../engine/core/limits.ts'
-import type { PopOutcome, PoppedItem, Queues } from '../../engine/queues.ts'
+import type { PopOutcome, Queues } from '../../engine/queues.ts'
 import { present } from '../../shared/wire.ts'
 import { countPopped } from '../runtime/log.ts'
 import {
   type Answer,
-  detailFields,
+  detailsText,
   itemTexts,
   ok,
   QueueLocked,
@@ -91,8 +91,6 @@ function nothingPopped({ itemsAcknowledged, waitedMs, more }: Empty, requireAck:
   }
   return ok(body, headers)
 }
-
-const detailsText = (item: PoppedItem): string => `{${detailFields(item)}}`
 
 export const popPages = (): Pages<keyof ReturnType<typeof popEndpoints>> => ({
   pop: {

@@ -4,62 +4,22 @@
 import * as v from 'valibot'
 import { checkIdempotencyKey, checkPush } from '../../engine/core/check-requests.ts'
 import { isScheduledId } from '../../engine/core/keys.ts'
-import {
-  DELAY_SECONDS_MAX,
-  ITEM_TTL_SECONDS_MAX,
-  ITEMS_PER_PUSH_MAX,
-  PUSH_BYTES_MAX,
-} from '../../engine/core/limits.ts'
+import { ITEMS_PER_PUSH_MAX, PUSH_BYTES_MAX } from '../../engine/core/limits.ts'
 import type { PushItem, PushRequest, Queues } from '../../engine/queues.ts'
+import { givenFields } from '../../shared/item-fields.ts'
 import { msOf, present } from '../../shared/wire.ts'
 import { answer, ok } from './answer.ts'
 import { type Call, endpoint } from './endpoint.ts'
 import { type Pages, queueErrors } from './page.ts'
 import * as answers from './schemas/answers.ts'
-import {
-  described,
-  epochSeconds,
-  integer,
-  list,
-  object,
-  optional,
-  priority,
-} from './schemas/fields.ts'
-
-const number = (min: number, max: number, sentence: string) =>
-  v.pipe(v.number(sentence), v.minValue(min, sentence), v.maxValue(max, sentence))
-
-const delay = () =>
-  number(0, DELAY_SECONDS_MAX, `must be a number of seconds from 0 to ${DELAY_SECONDS_MAX}`)
-
-/** When an item should join its queue. */
-const laterFields = () => ({
-  delay_seconds: optional(
-    delay(),
-    'The item joins its queue this many seconds after the push, to the second and never early. Default 0.',
-  ),
-  deliver_at: optional(
-    epochSeconds(),
-    'The same as a time: epoch seconds, within five years. A time in the past is now. Not together with `delay_seconds`.',
-  ),
-})
-
-/** Stays text: nothing here looks into it, so it may contain anything. */
-const item = () => described(v.any(), 'Any JSON value, up to 256 KiB of text.')
+import { described, list, object } from './schemas/fields.ts'
+import { givenEntries } from './schemas/item.ts'
 
 export const itemToPush = object(
   {
-    item: item(),
-    priority: v.optional(priority()),
-    expires_in_seconds: optional(
-      integer(0, ITEM_TTL_SECONDS_MAX),
-      'From this many seconds after the push on, no pop returns the item. Up to five years.',
-    ),
-    expires_at: optional(
-      epochSeconds(),
-      'The same as a time: epoch seconds, within five years. A time in the past means now: no pop returns it at all.',
-    ),
-    ...laterFields(),
+    // Stays text: nothing here looks into it, so it may contain anything.
+    item: described(v.any(), 'Any JSON value, up to 256 KiB of text.'),
+    ...givenEntries(),
   },
   '{"item": 1}',
 )
@@ -114,25 +74,19 @@ export const pushEndpoints = (queues: Pick<Queues, 'push'>, inbox?: Inbox) => ({
   }),
 })
 
-type Item = {
-  readonly item: unknown
-  readonly priority?: number | undefined
-  readonly expires_in_seconds?: number | undefined
-  readonly expires_at?: number | undefined
-  readonly delay_seconds?: number | undefined
-  readonly deliver_at?: number | undefined
+/** An item as the engine takes it, from a body that was checked: its own JSON is text. */
+export function itemOf(body: Readonly<Record<string, unknown>>): PushItem {
+  const given: Record<string, unknown> = { text: body.item }
+  for (const name in body) {
+    const field = givenByWire.get(name)
+    if (field === undefined) continue
+    const value = body[name]
+    given[field.name] = field.is === 'time' ? msOf(value as number) : value
+  }
+  return given as PushItem
 }
 
-/** The item is its text. */
-export const itemOf = ({ item, priority, ...times }: Item): PushItem =>
-  present({
-    text: item as string,
-    priority,
-    expiresInSeconds: times.expires_in_seconds,
-    expiresAtMs: msOf(times.expires_at),
-    delaySeconds: times.delay_seconds,
-    deliverAtMs: msOf(times.deliver_at),
-  })
+const givenByWire = new Map(givenFields.map((field) => [field.wire, field]))
 
 /**
  * Whether a `Prefer` header asks for an answer before the work is done (RFC 7240). Names are not

@@ -10,6 +10,7 @@ import { hashOf } from '../../engine/core/keys.ts'
 import { planLater } from '../../engine/core/later.ts'
 import type { PushRequest } from '../../engine/queues.ts'
 import { QueueError } from '../../shared/errors.ts'
+import { givenFields } from '../../shared/item-fields.ts'
 import {
   type Clock,
   type Random,
@@ -72,19 +73,15 @@ function messageOf(queue: string, { items, idempotencyKey }: PushRequest, random
   return { queue, body, deduplicationId, idempotencyKey }
 }
 
-function itemText({ text, priority = 0, ...times }: PushRequest['items'][number]): string {
-  const secondsOf = (ms: number | undefined) => (ms === undefined ? undefined : ms / 1_000)
-  const rest = {
-    priority: priority === 0 ? undefined : priority,
-    expires_in_seconds: times.expiresInSeconds,
-    expires_at: secondsOf(times.expiresAtMs),
-    delay_seconds: times.delaySeconds,
-    deliver_at: secondsOf(times.deliverAtMs),
+function itemText(item: PushRequest['items'][number]): string {
+  let fields = ''
+  for (const { name, wire, is, standard } of givenFields) {
+    const value = item[name]
+    if (value === undefined || value === standard) continue
+    const told = is === 'time' ? Number(value) / 1_000 : value
+    fields += `,"${wire}":${JSON.stringify(told)}`
   }
-  const fields = Object.entries(rest)
-    .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => `,"${name}":${value}`)
-  return `{"item":${text}${fields.join('')}}`
+  return `{"item":${item.text}${fields}}`
 }
 
 /** The one request that sends to SQS. */

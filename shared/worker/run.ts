@@ -2,28 +2,14 @@
 // The engine provides that, and so does the client, which bundles this folder: so the folder imports only what the two
 // share.
 
+import type { Told } from '../item-fields.ts'
 import type { Clock } from '../system.ts'
 
 /** An item as the handler gets it. */
-export type Item<T = unknown> = {
+export type Item<T = unknown> = Told & {
   readonly value: T
   /** The item byte for byte, with numbers that JavaScript would round. */
   readonly text: string
-  readonly id: string
-  readonly priority: number
-  readonly pushedAtMs: number
-  /** 1 the first time. */
-  readonly deliveries: number
-  /** From then on, no pop returns it; a consumer that has it may finish its work. */
-  readonly expiresAtMs?: number
-  /** For an item that was pushed for later: its id until it was due, and when that was. */
-  readonly scheduledId?: string
-  readonly dueMs?: number
-  /** Why it was dead-lettered, on a dead-letter queue. */
-  readonly reason?: string
-  /** When it came to the dead-letter queue, and how often it had been delivered before that. */
-  readonly deadLetteredAtMs?: number
-  readonly priorDeliveries?: number
 }
 
 /** A queue holds nothing but JSON, so the text can be parsed. The client has done that already. */

@@ -2,7 +2,6 @@
 // where milliseconds belong would be a time in 1970, which is now.
 
 import { describe, expect, it } from 'vitest'
-import { toldNames } from '../../engine/core/check-requests.ts'
 import type { BrowsePage, PushItem, Queues } from '../../engine/queues.ts'
 import type { Names } from '../../shared/options.ts'
 import '../support/engine-loaded.ts'
@@ -79,9 +78,19 @@ describe('An item of a push', () => {
 
 it('An item may be pushed to another queue as it came out of one.', async () => {
   const { queues, queue } = onSimulated(false)
-  const names: Names<Required<Omit<BrowsePage['items'][number], keyof PushItem>>> = toldNames
+  const names: Names<Required<Omit<BrowsePage['items'][number], keyof PushItem>>> = {
+    id: 0,
+    pushedAtMs: 0,
+    deliveries: 0,
+    scheduledId: 0,
+    dueMs: 0,
+    reason: 0,
+    deadLetteredAtMs: 0,
+    priorDeliveries: 0,
+    state: 0,
+    retryAtMs: 0,
+  }
   const told = Object.fromEntries(Object.keys(names).map((name) => [name, 1]))
-  expect(Object.keys(told)).toHaveLength(10)
   await queues.push(queue, { items: [given({ priority: 3, ...told })] })
   const popped = await queues.pop(queue)
   await queues.push(queue, { items: popped.kind === 'items' ? popped.items : [] })

@@ -144,6 +144,36 @@ describe('The JSON reader', () => {
     )
   })
 
+  it('takes the short way for one item to where the long one leads.', () => {
+    const raw = { raw: new Set(['item']) }
+    const found = (text: string) => {
+      try {
+        return { ...readBody(text, raw) }
+      } catch (error) {
+        return (error as RequestError).code
+      }
+    }
+    const anything = fc.string({
+      unit: fc.constantFrom(...'{}[]",:0-1.e\\utnl \n\u00a0\ufeff'),
+      maxLength: 8,
+    })
+    const tail = fc.constantFrom('}', '} ', '', '}}', ',"item":1}', ', "priority":1}')
+    let taken = 0
+    fc.assert(
+      fc.property(fc.oneof(spelled, anything), tail, (item, end) => {
+        const text = `{"item":${item}${end}`
+        const short = found(text)
+        // No text that begins with a space goes the short way.
+        expect(short).toEqual(found(` ${text}`))
+        if (typeof short === 'object') taken += 1
+      }),
+      { numRuns: 10_000 },
+    )
+    expect(taken).toBeGreaterThan(1_000)
+    const deep = `{"item":${'['.repeat(131_100)}${']'.repeat(131_100)}}`
+    expect(found(deep) === 'INVALID_JSON').toBe(true)
+  })
+
   it('takes time in proportion to the text, whatever is in it.', () => {
     const hostile = [
       '['.repeat(2_600_000),

@@ -4,6 +4,7 @@
 import * as v from 'valibot'
 import { errorTable, type HttpErrorCode } from '../answer.ts'
 import { count, described, items as itemsField, time } from './fields.ts'
+import { toldEntries } from './item.ts'
 import { configurationAnswers, sourceAnswer } from './settings.ts'
 
 const success = v.literal(true)
@@ -27,18 +28,7 @@ export const accepted = v.strictObject({
   message_id: described(v.string(), 'Names the message in the inbox, for your logs.'),
 })
 
-const detailEntries = {
-  id: id(),
-  priority: count('0 is served first.'),
-  pushed_at: time('When it was pushed.'),
-  deliveries: count('1 the first time.'),
-  expires_at: v.optional(time('From then on, no pop returns it.')),
-  scheduled_id: v.optional(described(v.string(), 'The id of an item for later until it was due.')),
-  due_at: v.optional(time('When it was due, if it was for later or a schedule pushed it.')),
-  reason: v.optional(described(v.string(), 'Why it was dead-lettered.')),
-  dead_lettered_at: v.optional(time('When it came to this dead-letter queue.')),
-  prior_deliveries: v.optional(count('How often it had been delivered when it was dead-lettered.')),
-}
+const detailEntries = toldEntries()
 export const itemDetails = v.strictObject(detailEntries)
 const items = itemsField()
 

@@ -2,6 +2,7 @@
 
 import * as v from 'valibot'
 import { count, described, items, time } from './fields.ts'
+import { toldEntries } from './item.ts'
 import { settingAnswers } from './settings.ts'
 
 export const scheduledPage = v.strictObject({
@@ -14,6 +15,7 @@ export const scheduledPage = v.strictObject({
         priority: count('0 is served first.'),
         pushed_at: time('When it was pushed.'),
         due_at: time('When it joins its queue.'),
+        ...toldEntries({ isLater: true }),
       }),
     ),
     '`details[i]` belongs to `items[i]`.',

@@ -1,10 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import {
-  type checkExpiry,
-  checkOutlasts,
-  expiresAtMsOf,
-} from '../../../engine/core/check-requests.ts'
+import { checkOutlasts, expiresAtMsOf } from '../../../engine/core/check-requests.ts'
 import {
   expiryOf,
   hasExpired,
@@ -19,7 +15,7 @@ import { defaultConfiguration } from '../../../engine/core/settings.ts'
 import { aLane, aRecord, nowMs } from './a-record.ts'
 
 const pushed = { text: '1', pushedAtMs: 1_000_000 }
-const deathAt = (atMs: number) => ({ reason: 'r', death: { atMs, deliveries: 1 } })
+const deadAt = (deadLetteredAtMs: number) => ({ reason: 'r', deadLetteredAtMs })
 
 describe('An item expires', () => {
   const rows: readonly (readonly [string, Item, number | undefined, number | undefined])[] = [
@@ -34,13 +30,7 @@ describe('An item expires', () => {
       1_060_000,
     ],
     ['its queue’s time after its redrive', { ...pushed, redrivenMs: 2_000_000 }, 60, 2_060_000],
-    ['its queue’s time after its death', { ...pushed, moved: deathAt(3_000_000) }, 60, 3_060_000],
-    [
-      'after its push, where its death has no time',
-      { ...pushed, moved: { reason: 'r' } },
-      60,
-      1_060_000,
-    ],
+    ['its queue’s time after its death', { ...pushed, ...deadAt(3_000_000) }, 60, 3_060_000],
     ['at the earlier of two times, its own', { ...pushed, expiresAtMs: 1_005_000 }, 60, 1_005_000],
     [
       'at the earlier of two times, its queue’s',
@@ -65,7 +55,7 @@ describe('The expiry that a push asks for', () => {
   })
 
   it('is refused if the item is due no earlier than that.', () => {
-    const refuse = (item: Parameters<typeof checkExpiry>[0]) => () =>
+    const refuse = (item: Parameters<typeof checkOutlasts>[0]) => () =>
       checkOutlasts(item, 61_000, 1_000, 'items[2].')
     expect(refuse({ expiresInSeconds: 60 })).toThrow('items[2].expires_in_seconds must reach')
     expect(refuse({ expiresAtMs: 61_000 })).toThrow('items[2].expires_at must be later')

@@ -76,7 +76,7 @@ export const expiryMutants: readonly Mutant[] = [
     [timesOfRedriven, 'record?.configuration ?? (await firstConfiguration(engine, to))', 'record?.configuration ?? {}'],
     test(expiryTest, 'expires by its prefix')),
   mutant('moved-out-of-the-dead-is-over', '0040 a move out of the dead letters is as a redrive',
-    ['engine/core/moved-items.ts', 'moved ? { text, pushedAtMs, ...redriven } : item', 'moved ? { text, pushedAtMs } : item'], test(expiryTest, 'a move by id is')),
+    ['engine/core/moved-items.ts', 'return { ...lastingOf(item), ...redriven }', 'return lastingOf(item)'], test(expiryTest, 'a move by id is')),
   mutant('everything-redriven-is-marked', 'who does not use it does not pay',
     [timesOfRedriven, 'itemTtlSeconds === undefined ? {}', 'itemTtlSeconds === 0 ? {}'],
     test(expiryTest, 'leaves no mark')),
@@ -106,6 +106,6 @@ export const expiryMutants: readonly Mutant[] = [
     ['engine/requests/append-update.ts', '|| configuration.itemTtlSeconds !== undefined', ''],
     test(expiryTest, 'of its prefix')),
   mutant('key-forgets-the-expiry', 'the same key with other items',
-    ['engine/verbs/push-calls.ts', ', ...expiryText(item)', ''],
+    ['engine/core/check-requests.ts', 'hashed !== false && value', "!/^expires/.test(String(hashed)) && value"],
     test(expiryTest, 'is the same push')),
 ]

@@ -50,7 +50,7 @@ export const laterMutants: readonly Mutant[] = [
     ['engine/core/check-requests.ts', 'if (!looksLikeSeconds(ms)) return', 'return'],
     test('test/engine/given-items.test.ts', 'takes milliseconds')),
   mutant('later-unknown-name-of-an-item-passes', '0039 an unknown name may be the time',
-    ['engine/core/check-requests.ts', 'refuseUnknown({ [name]: item[name as keyof PushItem] }, itemNames, field)', ''],
+    ['engine/core/check-requests.ts', 'refuseUnknown({ [name]: value }, knownNames(), within)', 'continue'],
     test('test/engine/given-items.test.ts', 'does not know')),
   mutant('later-stale-joiner-passes', '0039 nobody else has taken any',
     [updates, 'unchanged(update, scheduled.changes) for', 'for'],

@@ -61,7 +61,7 @@ function noteArrival(model: Model, arrival: Arrival): void {
   else {
     model.moved.add(record)
     // A push that finds no room may bury what it has just appended, where that was over from the start.
-    const isBuried = item.moved !== undefined
+    const isBuried = item.reason !== undefined
     if (operation !== undefined && record.pushedBy.operations.includes(operation) && !isBuried) {
       model.violated('a push is carried out once', `${item.text} once more at ${at(arrival)}`)
     }
@@ -84,7 +84,7 @@ function notePushed(model: Model, arrival: Arrival): void {
   pushedBy.appended += 1
   pushedBy.appendedMs = Math.min(pushedBy.appendedMs, model.world.scheduler.nowMs)
   record.first = { at: model.pushed, lane: `${arrival.queue} ${arrival.priority} ${arrival.due}` }
-  if (item.moved !== undefined) pushedBy.isBuried = true
+  if (item.reason !== undefined) pushedBy.isBuried = true
   model.touchedPushes.add(pushedBy)
   model.pushed += 1
   const owner = pusherOf(model, pushedBy)
@@ -102,7 +102,7 @@ function notePushed(model: Model, arrival: Arrival): void {
 
 /** What a schedule has pushed comes again as well: from the dead letters, or moved. */
 function isNewOccurrence({ ledger, operation }: Model, { item }: Arrival): boolean {
-  if (!ledger.schedules.has(item.text) || item.moved !== undefined) return false
+  if (!ledger.schedules.has(item.text) || item.reason !== undefined) return false
   const verb = operation?.command.verb ?? ''
   return item.dueMs === undefined
     ? verb === 'runSchedule'
@@ -134,7 +134,7 @@ function checkItsExpiry(
   const { scheduler, skewMaxMs } = model.world
   const { item } = arrival
   // What cannot be pushed is among the dead letters at once, for good.
-  if (item.moved !== undefined) return
+  if (item.reason !== undefined) return
   const sinceMs = (item.expiresAtMs ?? Number.NaN) - 1_000 * (expiresInSeconds ?? 0)
   const isAsAsked =
     expiresInSeconds === undefined
@@ -153,7 +153,7 @@ function checkItsTime(
   { delaySeconds = 0, deliverAtMs }: Partial<PushItem> = {},
 ): void {
   const { item, due } = arrival
-  if (item.moved !== undefined) return
+  if (item.reason !== undefined) return
   const dueMs = deliverAtMs ?? item.pushedAtMs + 1_000 * delaySeconds
   const wanted = dueMs > item.pushedAtMs ? Math.ceil(dueMs / 1_000) : undefined
   if (wanted === due) return
