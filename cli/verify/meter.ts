@@ -2,7 +2,7 @@
 // calls took, and about what they cost on AWS: published prices, and the units that the benchmark measured for a call
 // on a short queue, rounded up.
 
-import { type OperationId, routes } from '../../lambdas/http/routes.ts'
+import { type OperationId, type Route, routes } from '../../lambdas/http/routes.ts'
 import { functionSettings } from '../../lib/constructs/function-settings.ts'
 import { prices } from '../../lib/prices.ts'
 
@@ -93,50 +93,34 @@ export type Cost = {
 
 type Units = { readonly write: number; readonly read: number }
 
-const looks: Units = { write: 0, read: 1 }
-const nothing: Units = { write: 0, read: 0 }
-
 /** From docs/benchmark.md. Dead-lettering and redrive are transactions, which cost double. */
-const unitsOf: Readonly<Record<Operation, Units>> = {
+const unitsOf: Readonly<Partial<Record<Operation, Units>>> = {
   push: { write: 2, read: 0 },
-  pop: { write: 1, read: 1 },
   acknowledge: { write: 1, read: 0 },
   extendLock: { write: 1, read: 0 },
-  release: { write: 1, read: 1 },
   deadLetter: { write: 9, read: 2 },
-  cancel: { write: 1, read: 1 },
   move: { write: 2, read: 1 },
   redrive: { write: 9, read: 2 },
   purge: { write: 2, read: 1 },
-  configure: { write: 1, read: 1 },
   unconfigure: { write: 1, read: 2 },
+  schedule: { write: 0, read: 2 },
   putSchedule: { write: 4, read: 4 },
   deleteSchedule: { write: 4, read: 1 },
   runSchedule: { write: 2, read: 2 },
   pauseSchedule: { write: 2, read: 1 },
   resumeSchedule: { write: 2, read: 1 },
-  queuePatterns: { write: 0, read: 1 },
   configureQueuePatterns: { write: 3, read: 1 },
   decideRate: { write: 1, read: 0 },
-  giveUpTicket: { write: 1, read: 1 },
-  configureRate: { write: 1, read: 1 },
-  unconfigureRate: { write: 1, read: 1 },
-  configureRatePatterns: { write: 1, read: 1 },
-  schedule: { write: 0, read: 2 },
-  schedules: looks,
-  inspect: looks,
-  browse: looks,
-  scheduled: looks,
-  configuration: looks,
-  list: looks,
-  rateState: looks,
-  verifyTicket: looks,
-  rateConfiguration: looks,
-  ratePatterns: looks,
-  health: nothing,
-  healthHead: nothing,
-  other: nothing,
 }
+
+/** Any other call reads a row, and writes that row if it is no `GET`. */
+const usualUnits = (route: Route | undefined): Units =>
+  route === undefined || route.function === 'Health'
+    ? { write: 0, read: 0 }
+    : { write: route.method === 'GET' ? 0 : 1, read: 1 }
+
+const routeOf = (operation: Operation): Route | undefined =>
+  routes.find(({ operationId }) => operationId === operation)
 
 const KILOBYTE = 1_024
 
@@ -145,7 +129,7 @@ export function costOf(calls: readonly Call[]): Cost {
   let lambdaDollars = 0
   let tableDollars = 0
   for (const { operation, ms, bytesSent, status = 0 } of calls) {
-    const { write, read } = unitsOf[operation]
+    const { write, read } = unitsOf[operation] ?? usualUnits(routeOf(operation))
     const isStored = operation === 'push' && status === 200
     // Items are written, written again when they move out of the record, and read once.
     const kilobytes = isStored ? bytesSent / KILOBYTE : 0
@@ -161,6 +145,5 @@ export function costOf(calls: readonly Call[]): Cost {
 
 /** The caller cannot tell the function's time from the network's, so all of it counts. */
 function gigabytesOf(operation: Operation): number {
-  const route = routes.find(({ operationId }) => operationId === operation)
-  return functionSettings[route?.function ?? 'Health'].memoryMb / KILOBYTE
+  return functionSettings[routeOf(operation)?.function ?? 'Health'].memoryMb / KILOBYTE
 }
