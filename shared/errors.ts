@@ -63,6 +63,38 @@ export class QueueError extends Error {
     this.outcome = details.outcome
     this.retryAfterMs = details.retryAfterMs
   }
+
+  static busy(queue: string): QueueError {
+    return new QueueError('BUSY', `Queue "${queue}" is too busy at the moment; ${NOTHING_CHANGED}`)
+  }
+
+  /** The answer to a write was lost, and nothing tells whether it was made. */
+  static unknown(queue: string, cause: unknown): QueueError {
+    return new QueueError(
+      'STORE_UNAVAILABLE',
+      `Cannot tell whether the change to queue "${queue}" was made, because the store's answer was lost`,
+      { outcome: 'unknown', cause },
+    )
+  }
+
+  static unreadable(queue: string): QueueError {
+    return new QueueError(
+      'SEGMENT_UNAVAILABLE',
+      `Cannot read the next items of queue "${queue}" at the moment; nothing was passed over`,
+    )
+  }
+
+  /** For an error after part of the work was done: it must not tell the caller "nothing changed". */
+  static partly(error: unknown): unknown {
+    if (!(error instanceof QueueError) || error.outcome === 'unknown') return error
+    const message = error.message.replace(NOTHING_CHANGED, 'a part was done before')
+    return new QueueError(error.code, message, {
+      outcome: 'unknown',
+      cause: error.cause ?? error,
+      field: error.field,
+      ...(!error.retryable && { isFinal: true }),
+    })
+  }
 }
 
 /** Refuses a parameter; `field` is its name over HTTP. */

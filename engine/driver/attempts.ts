@@ -30,16 +30,7 @@ import {
   refuse,
   type View,
 } from './decision.ts'
-import {
-  busy,
-  commit,
-  type Engine,
-  hold,
-  outcomeUnknown,
-  pause,
-  readRecord,
-  recordAfter,
-} from './engine.ts'
+import { commit, type Engine, hold, pause, readRecord, recordAfter } from './engine.ts'
 import { type LimitedCall, passLimit } from './queue-settings.ts'
 
 type Course<T> = {
@@ -116,7 +107,7 @@ export async function attempts<T>(
     if (run.doubt === undefined) throw error
     throw error instanceof QueueError && error.outcome === 'unknown'
       ? error
-      : outcomeUnknown(queue, error)
+      : QueueError.unknown(queue, error)
   }
 }
 
@@ -256,7 +247,7 @@ async function readAgain(
     run.missing += 1
     if (record !== undefined) engine.items.stillThere(record)
   }
-  if (run.missing === MISSING_MAX) throw unreadable(queue)
+  if (run.missing === MISSING_MAX) throw QueueError.unreadable(queue)
   return current
 }
 
@@ -276,7 +267,7 @@ function lastWord<T>(queue: string, { exhausted }: Course<T>, run: Run, decision
   const isConclusion = decision.kind === 'answer' || decision.kind === 'refuse'
   if (isConclusion && run.isCurrent) return conclude(run, decision)
   if (exhausted !== undefined) return exhausted(run.record)
-  throw busy(queue)
+  throw QueueError.busy(queue)
 }
 
 /** Reads in all, while housekeeping moves the items from one place to another. */
@@ -287,15 +278,9 @@ export const readingCourse = (queue: string) => ({
   attemptsMax: READS_MAX,
   pausesFrom: Number.POSITIVE_INFINITY,
   exhausted(): never {
-    throw unreadable(queue)
+    throw QueueError.unreadable(queue)
   },
 })
-
-export const unreadable = (queue: string): QueueError =>
-  new QueueError(
-    'SEGMENT_UNAVAILABLE',
-    `Cannot read the next items of queue "${queue}" at the moment; nothing was passed over`,
-  )
 
 /** The store refuses the flag only if something came in between; mostly we still see it, and need not try again. */
 const TRIES_MAX = 24

@@ -7,7 +7,7 @@
 import type { Clock, Dynamo, Random, Row, Transacted, Written } from '../../aws/dynamo.ts'
 import type { Objects } from '../../aws/objects.ts'
 import type { KeptReading, SlotLimiter } from '../../rate/limiter.ts'
-import { NOTHING_CHANGED, QueueError } from '../../shared/errors.ts'
+import { QueueError } from '../../shared/errors.ts'
 import { type BoundedCache, randomText } from '../../shared/system.ts'
 import type { TailLimits } from '../core/append.ts'
 import { type FencedChange, type FenceOptions, fenced } from '../core/fence.ts'
@@ -211,7 +211,7 @@ async function settled(
   for (let sending = 1; sending <= FENCED_SENDINGS_MAX; sending += 1) {
     const first = sending === 1
     const sent = await send().catch((error: unknown) => {
-      throw first ? error : outcomeUnknown(queue, error)
+      throw first ? error : QueueError.unknown(queue, error)
     })
     if (sent.kind === 'done') {
       const record = sent.row && seen(engine, queue, sent.row)
@@ -235,7 +235,7 @@ async function settled(
     // The version has not moved, so another guard refused it: an earlier sending may still land.
     if (sent.kind === 'failed') break
   }
-  throw outcomeUnknown(queue, cause)
+  throw QueueError.unknown(queue, cause)
 }
 
 async function settleDoubt(
@@ -272,13 +272,13 @@ function verdictOn(change: FencedChange, current: QueueRecord | undefined): Verd
 function committedBy(verdict: Verdict, queue: string, cause: unknown): CommittedBeside {
   if (verdict.kind === 'happened') return { kind: 'committed', record: verdict.record }
   if (verdict.kind === 'never') return { kind: 'lost', current: verdict.current }
-  throw outcomeUnknown(queue, cause)
+  throw QueueError.unknown(queue, cause)
 }
 
 /** Reads the record after a lost answer: if we cannot read it either, we do not know what happened. */
 const readInDoubt = (engine: Engine, queue: string): Promise<QueueRecord | undefined> =>
   readRecord(engine, queue).catch((error: unknown) => {
-    throw outcomeUnknown(queue, error)
+    throw QueueError.unknown(queue, error)
   })
 
 /** Decodes it while an earlier sending is open: a record that we cannot use does not end the doubt. */
@@ -286,7 +286,7 @@ function seenInDoubt(engine: Engine, queue: string, row: Row | undefined): Queue
   try {
     return seen(engine, queue, row)
   } catch (error) {
-    throw outcomeUnknown(queue, error)
+    throw QueueError.unknown(queue, error)
   }
 }
 
@@ -364,26 +364,3 @@ export const tailLimits = (engine: Engine): TailLimits =>
 
 export const isThrottled = (engine: Engine): boolean =>
   engine.dynamo.throttledSince(engine.clock.nowMs() - THROTTLED_FOR_MS)
-
-export const busy = (queue: string): QueueError =>
-  new QueueError('BUSY', `Queue "${queue}" is too busy at the moment; ${NOTHING_CHANGED}`)
-
-export function outcomeUnknown(queue: string, cause: unknown): QueueError {
-  return new QueueError(
-    'STORE_UNAVAILABLE',
-    `Cannot tell whether the change to queue "${queue}" was made, because the store's answer was lost`,
-    { outcome: 'unknown', cause },
-  )
-}
-
-/** For an error after part of the work was done: it must not tell the caller "nothing changed". */
-export function changedAllTheSame(error: unknown): unknown {
-  if (!(error instanceof QueueError) || error.outcome === 'unknown') return error
-  const message = error.message.replace(NOTHING_CHANGED, 'a part was done before')
-  return new QueueError(error.code, message, {
-    outcome: 'unknown',
-    cause: error.cause ?? error,
-    field: error.field,
-    ...(!error.retryable && { isFinal: true }),
-  })
-}

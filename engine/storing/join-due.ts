@@ -24,7 +24,7 @@ import {
   rowsToTakeBack,
 } from '../core/plan-join.ts'
 import type { QueueRecord } from '../core/record.ts'
-import { unreadable } from '../driver/attempts.ts'
+
 import { asStored, type Known } from '../driver/decision.ts'
 import {
   areRowsBlocked,
@@ -126,7 +126,7 @@ async function joinOnce(
   if (toJoin === undefined) {
     const now = await readRecord(engine, queue)
     // If a batch is gone, it has joined in a newer record than ours.
-    if (isUnchanged(record, now)) throw unreadable(queue)
+    if (isUnchanged(record, now)) throw QueueError.unreadable(queue)
     return again(now)
   }
   const written = await writeJoin(engine, record, planned, { ...toJoin, ...options })

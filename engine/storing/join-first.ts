@@ -15,7 +15,7 @@ import {
   refuse,
   type View,
 } from '../driver/decision.ts'
-import { busy, type Engine, mayJoin, readRecord } from '../driver/engine.ts'
+import { type Engine, mayJoin, readRecord } from '../driver/engine.ts'
 import { join, lacksRoom } from './join-due.ts'
 
 export type Joining = {
@@ -77,7 +77,7 @@ export function startJoining(engine: Engine): Joining {
     beforeEmpty(record, nowMs) {
       if (!couldJoin(record, nowMs)) return undefined
       insistsUntilMs ??= nowMs + INSISTS_FOR_MS
-      if (nowMs > insistsUntilMs) return refuse(error ?? busy(record.queue))
+      if (nowMs > insistsUntilMs) return refuse(error ?? QueueError.busy(record.queue))
       return act(() => tryToJoin(record, true, nowMs))
     },
   }

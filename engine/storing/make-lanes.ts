@@ -29,7 +29,6 @@ import {
 import {
   type Engine,
   newMark,
-  outcomeUnknown,
   readRecord,
   recordAfter,
   remindAtMs,
@@ -139,7 +138,7 @@ export async function putFirst<T>(
   if (written.kind === 'failed') return again(asStored(seen(engine, queue, written.row)))
   return doubt(written.cause, async () => {
     const current = await readRecord(engine, queue)
-    if (current?.born !== item.born) throw outcomeUnknown(queue, written.cause)
+    if (current?.born !== item.born) throw QueueError.unknown(queue, written.cause)
     return done(await landed())
   })
 }

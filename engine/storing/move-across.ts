@@ -22,7 +22,6 @@ import {
 import { isInS3 } from '../core/runs.ts'
 import { settle } from '../core/settling.ts'
 import {
-  busy,
   type CommittedBeside,
   changeOf,
   commitBeside,
@@ -174,7 +173,7 @@ export async function moveLanes(
         continue
       }
       losses += 1
-      if (losses === lossesMax) throw busy(queue)
+      if (losses === lossesMax) throw QueueError.busy(queue)
       await pause(engine, losses)
     } catch (error) {
       failures.set(step.priority, error)

@@ -19,15 +19,7 @@ import { isScheduledId, recordKey } from '../core/keys.ts'
 import { appliedAt, isApplied, type Sequence } from '../core/repeated-pushes.ts'
 import { attempts } from '../driver/attempts.ts'
 import { act, again, answer, asStored, done, look, lost } from '../driver/decision.ts'
-import {
-  busy,
-  type CommittedBeside,
-  changeOf,
-  type Engine,
-  outcomeUnknown,
-  readRecord,
-  seen,
-} from '../driver/engine.ts'
+import { type CommittedBeside, changeOf, type Engine, readRecord, seen } from '../driver/engine.ts'
 import { firstConfiguration } from '../driver/queue-settings.ts'
 import { passedUpdate } from '../requests/blind-updates.ts'
 import { makeEmpty } from '../storing/make-lanes.ts'
@@ -246,11 +238,11 @@ async function notePassed(
     if (isApplied(sequence, record)) return
     const update = passedUpdate(record, sequence, appliedAt(sequence, engine.clock.nowMs()))
     const written = await engine.dynamo.update(recordKey(queue), update)
-    if (written.kind === 'unknown') throw outcomeUnknown(queue, written.cause)
+    if (written.kind === 'unknown') throw QueueError.unknown(queue, written.cause)
     record = seen(engine, queue, written.row)
     if (written.kind === 'done') return
   }
-  throw busy(queue)
+  throw QueueError.busy(queue)
 }
 
 async function bury(

@@ -3,7 +3,7 @@
 // which. Expired locks that hold some of the items end first, as for a pop. Each write takes as many items as one can,
 // on condition that no claim has come past them, and the loop goes on with those that have no answer yet.
 
-import { checkQueueId } from '../../shared/errors.ts'
+import { checkQueueId, QueueError } from '../../shared/errors.ts'
 import type { Guards } from '../core/fence.ts'
 import { doneLocks, endThose, foldDone, hasAny } from '../core/locks.ts'
 import {
@@ -31,7 +31,7 @@ import {
   type View,
   writeFirst,
 } from '../driver/decision.ts'
-import { changedAllTheSame, changeOf, type Engine, readRecord } from '../driver/engine.ts'
+import { changeOf, type Engine, readRecord } from '../driver/engine.ts'
 import { cancelScheduled } from './take-later.ts'
 
 export type CancelResult = {
@@ -59,7 +59,7 @@ export async function cancel(
   const isCancelled = await cancelScheduled(engine, queue, scheduled)
   for (const id of isCancelled) results.set(id, 'cancelled')
   const others = await cancelWaiting(engine, queue, waiting).catch((error: unknown) => {
-    throw isCancelled.size > 0 ? changedAllTheSame(error) : error
+    throw isCancelled.size > 0 ? QueueError.partly(error) : error
   })
   for (const [index, id] of waiting.entries()) results.set(id, others[index] ?? 'gone')
   return ids.map((id) => ({ id, result: results.get(id) ?? 'gone' }))
@@ -153,7 +153,7 @@ export async function eachById<R>(
     for (const [id, result] of others) results.set(id, result)
     return waiting.length === 0 ? answer(undefined) : take({ record, waiting, view, taken, known })
   }).catch((error: unknown) => {
-    throw hasTaken ? changedAllTheSame(error) : error
+    throw hasTaken ? QueueError.partly(error) : error
   })
   return ids.map((id) => results.get(id) ?? 'gone')
 }

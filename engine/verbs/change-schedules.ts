@@ -24,7 +24,7 @@ import {
   type ScheduleName,
   type Times,
 } from '../core/schedule.ts'
-import { busy, type Engine, newMark, pause } from '../driver/engine.ts'
+import { type Engine, newMark, pause } from '../driver/engine.ts'
 import { deletion, type RowWrite, replacement } from '../requests/schedule-rows.ts'
 import { discardUnlessOpen, prepare } from '../storing/write-entries.ts'
 import {
@@ -354,7 +354,7 @@ async function changeSchedule(
     }
     await pause(engine, attempt)
   }
-  throw open === undefined ? busy(queue) : inDoubt(queue, name, open.cause)
+  throw open === undefined ? QueueError.busy(queue) : inDoubt(queue, name, open.cause)
 }
 
 function rowsOf(

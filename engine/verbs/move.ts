@@ -30,14 +30,7 @@ import {
 } from '../core/named-items.ts'
 import { endOf, type Lane, type QueueRecord } from '../core/record.ts'
 import { act, again, answer, asStored, lost } from '../driver/decision.ts'
-import {
-  changedAllTheSame,
-  changeOf,
-  commit,
-  type Engine,
-  readRecord,
-  tailLimits,
-} from '../driver/engine.ts'
+import { changeOf, commit, type Engine, readRecord, tailLimits } from '../driver/engine.ts'
 import { firstConfiguration } from '../driver/queue-settings.ts'
 import { ensureLane } from '../storing/make-lanes.ts'
 import { makeRoom } from '../storing/make-room.ts'
@@ -96,7 +89,7 @@ export async function move(
   const place = { dueMs, priority, queue: to }
   const newIds = await rescheduled(engine, queue, scheduled, place).catch((error: unknown) => {
     const named = to === undefined ? error : cannotMove('scheduled items', queue, to, error)
-    throw hasMoved ? changedAllTheSame(named) : named
+    throw hasMoved ? QueueError.partly(named) : named
   })
   for (const [id, newId] of newIds) results.set(id, { id, result: 'moved', newId })
   return ids.map((id) => results.get(id) ?? { id, result: 'gone' })

@@ -6,6 +6,7 @@
 
 import type { Row } from '../../aws/dynamo.ts'
 import type { Expression } from '../../aws/table.ts'
+import { QueueError } from '../../shared/errors.ts'
 import { randomText } from '../../shared/system.ts'
 import { appendOf } from '../core/append.ts'
 import type { Guards } from '../core/fence.ts'
@@ -23,7 +24,7 @@ import { itemFor, itemPutOff, type Removal } from '../core/moved-items.ts'
 import type { NamedItem } from '../core/named-items.ts'
 import { mustSealBefore, placesAlong } from '../core/plan-seal.ts'
 import type { QueueRecord } from '../core/record.ts'
-import { busy, changeOf, commitBeside, type Engine, pause, readRecord } from '../driver/engine.ts'
+import { changeOf, commitBeside, type Engine, pause, readRecord } from '../driver/engine.ts'
 import { BATCHES_AT_ONCE, writeBatch } from '../requests/batches.ts'
 import {
   lowerTimer,
@@ -121,7 +122,7 @@ async function putPlaced(engine: Engine, moving: Moving, placing: Placing): Prom
     const target = await readTarget(engine, record, { queue, priority })
     placed = await placedStill(engine, placing, target)
   }
-  if (placed !== undefined) throw busy(queue)
+  if (placed !== undefined) throw QueueError.busy(queue)
   return { kind: 'lost', current: await readRecord(engine, record.queue) }
 }
 
@@ -190,7 +191,7 @@ export async function readTarget(
   engine.memory.delete(queue)
   await ensureLane(engine, queue, priority)
   const made = await readRecord(engine, queue)
-  if (made === undefined) throw busy(queue)
+  if (made === undefined) throw QueueError.busy(queue)
   return made
 }
 

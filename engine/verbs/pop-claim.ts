@@ -4,12 +4,13 @@
 // number of times leaves the pop to the fence. After a lost answer, its lock in the record says that it stands. It
 // takes blindly, so where items may expire, a second write removes those that have before it answers.
 
+import { QueueError } from '../../shared/errors.ts'
 import { type FoundByPop, hasExpired, passOverLocked, sortAll } from '../core/expiry.ts'
 import { recordKey } from '../core/keys.ts'
 import { ANSWER_BYTES_MAX } from '../core/limits.ts'
 import { type Claim, type PopCommand, type PopOutcome, planClaim } from '../core/plan-pop.ts'
 import { itemsIn, type QueueRecord, type Stretch } from '../core/record.ts'
-import { attempts, leaveDryQuietly, readingCourse, unreadable } from '../driver/attempts.ts'
+import { attempts, leaveDryQuietly, readingCourse } from '../driver/attempts.ts'
 import {
   act,
   again,
@@ -22,16 +23,7 @@ import {
   refuse,
   type View,
 } from '../driver/decision.ts'
-import {
-  changedAllTheSame,
-  changeOf,
-  type Engine,
-  foldAfter,
-  outcomeUnknown,
-  pause,
-  readRecord,
-  seen,
-} from '../driver/engine.ts'
+import { changeOf, type Engine, foldAfter, pause, readRecord, seen } from '../driver/engine.ts'
 import { claimUpdate } from '../requests/blind-updates.ts'
 import { isMoreThere } from '../storing/join-first.ts'
 import { acknowledged, itemsOf, lockOf, type Passing, STARVING_FROM } from './pop-take.ts'
@@ -81,7 +73,7 @@ async function takeClaim(
   if (written.kind === 'unknown') {
     return doubt(written.cause, async () => {
       const record = await readRecord(engine, queue)
-      if (!record?.locks.has(claim.lockId)) throw outcomeUnknown(queue, written.cause)
+      if (!record?.locks.has(claim.lockId)) throw QueueError.unknown(queue, written.cause)
       return claimed(engine, record, claim, passing)
     })
   }
@@ -100,7 +92,7 @@ async function claimed(
   passing: Passing,
 ): Promise<Outcome<PopOutcome>> {
   const { outcome, left } = await claimedItems(engine, record, claim).catch((error: unknown) => {
-    throw changedAllTheSame(error)
+    throw QueueError.partly(error)
   })
   if (outcome === undefined) {
     passing.metInClaim = true
@@ -124,7 +116,7 @@ function claimedItems(engine: Engine, record: QueueRecord, claim: Claim): Promis
   const course = { ...readingCourse(queue), ...racing, from: asStored(record) }
   return attempts<Claimed>(engine, queue, course, ({ record: now, nowMs }) => {
     const lock = now?.locks.get(lockId)
-    if (now === undefined || lock === undefined) return refuse(unreadable(queue))
+    if (now === undefined || lock === undefined) return refuse(QueueError.unreadable(queue))
     // A purge by ids may have taken some of its items.
     const { stretches } = lock
     return {

@@ -24,7 +24,7 @@ import {
   type View,
   writeFirst,
 } from '../driver/decision.ts'
-import { changedAllTheSame, changeOf, type Engine, mayJoin } from '../driver/engine.ts'
+import { changeOf, type Engine, mayJoin } from '../driver/engine.ts'
 import type { LimitedCall } from '../driver/queue-settings.ts'
 import { type Joining, startJoining } from '../storing/join-first.ts'
 import { decideClaim } from './pop-claim.ts'
@@ -85,7 +85,7 @@ export async function pop(
       underFence()
     )
   }).catch((error: unknown) => {
-    throw passing.itemsAcknowledged === undefined ? error : changedAllTheSame(error)
+    throw passing.itemsAcknowledged === undefined ? error : QueueError.partly(error)
   })
   const { itemsAcknowledged } = passing
   return itemsAcknowledged === undefined ? outcome : afterAcknowledging(outcome, itemsAcknowledged)

@@ -16,13 +16,7 @@ import { namedItems, purgeNamedStep, purgeStep } from '../core/named-items.ts'
 import { patiently, type QueueRecord } from '../core/record.ts'
 import { attempts, leaveDryQuietly } from '../driver/attempts.ts'
 import { act, again, answer, asStored, done, doubt, type Outcome } from '../driver/decision.ts'
-import {
-  changedAllTheSame,
-  changeOf,
-  type Engine,
-  outcomeUnknown,
-  readRecord,
-} from '../driver/engine.ts'
+import { changeOf, type Engine, readRecord } from '../driver/engine.ts'
 import { PURGED_SORT_KEY, partitionOf, purgeUpdate, storedRow } from '../requests/later-rows.ts'
 import { dropPurged } from '../storing/copy-later.ts'
 import { byIdCourse, gapsOf } from './cancel.ts'
@@ -79,12 +73,12 @@ export async function purge(
       },
     }
   }).catch((error: unknown) => {
-    throw purgedSoFar().itemsPurged > 0 ? changedAllTheSame(error) : error
+    throw purgedSoFar().itemsPurged > 0 ? QueueError.partly(error) : error
   })
   if (priority === undefined) await dropPurgedQuietly(engine, last)
   if (scheduled.isTooMuch) {
     const error = tooManyPurges(queue)
-    throw purged.itemsPurged > 0 ? changedAllTheSame(error) : error
+    throw purged.itemsPurged > 0 ? QueueError.partly(error) : error
   }
   return purged
 }
@@ -119,7 +113,7 @@ async function purgeNamed(
       },
     }
   }).catch((error: unknown) => {
-    throw itemsPurged > 0 ? changedAllTheSame(error) : error
+    throw itemsPurged > 0 ? QueueError.partly(error) : error
   })
 }
 
@@ -180,7 +174,7 @@ class ScheduledPurge {
       this.isOver = true
     } else if (open !== undefined && era !== scheduled.era) {
       // Another purge came before it, or after it.
-      throw outcomeUnknown(queue, open.cause)
+      throw QueueError.unknown(queue, open.cause)
     }
     return again(asStored(after))
   }

@@ -38,7 +38,7 @@ import {
   type Sequence,
   ttlOf,
 } from '../core/repeated-pushes.ts'
-import { type Engine, outcomeUnknown } from '../driver/engine.ts'
+import type { Engine } from '../driver/engine.ts'
 import type { Prepared } from '../storing/write-entries.ts'
 
 /** One of several pushes that go together. */
@@ -311,13 +311,13 @@ export async function landedAs(
   const notes = addition.notes ?? new Map<string, string>()
   if (notes.size === 0) {
     if (record?.born === newBy.born) return undefined
-    throw outcomeUnknown(queue, new Error('The queue has been forgotten meanwhile'))
+    throw QueueError.unknown(queue, new Error('The queue has been forgotten meanwhile'))
   }
   // One is enough to tell that it has landed.
   const noted = record && findNoted(addition, record)
   const receipts = await receiptsOf(engine, queue, [...notes.keys()]).catch((error: unknown) => {
     if (noted !== undefined) return new Map<string, Receipt>()
-    throw outcomeUnknown(queue, error)
+    throw QueueError.unknown(queue, error)
   })
   let placed = noted
   let isReplaced = false
@@ -325,7 +325,7 @@ export async function landedAs(
     const sent = decodeNote(note)
     // Its receipt may be gone already.
     if (noted === undefined && isForgotten(ttlOf(sent), engine.clock.nowMs())) {
-      throw outcomeUnknown(queue, new Error('The time of its key is over'))
+      throw QueueError.unknown(queue, new Error('The time of its key is over'))
     }
     const receipt = receipts.get(hash)
     if (receipt?.tag === sent.tag) {
@@ -333,7 +333,7 @@ export async function landedAs(
     } else isReplaced ||= mayBeReplaced(engine, ttlOf(sent), receipt)
   }
   if (placed === undefined && isReplaced) {
-    throw outcomeUnknown(queue, new Error('By another clock the time of its key may be over'))
+    throw QueueError.unknown(queue, new Error('By another clock the time of its key may be over'))
   }
   return placed
 }

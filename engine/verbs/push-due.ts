@@ -30,15 +30,7 @@ import {
   type Times,
   withinBounds,
 } from '../core/schedule.ts'
-import {
-  busy,
-  type Engine,
-  pause,
-  readRecord,
-  remindAtMs,
-  seen,
-  tailLimits,
-} from '../driver/engine.ts'
+import { type Engine, pause, readRecord, remindAtMs, seen, tailLimits } from '../driver/engine.ts'
 import { appendUpdate } from '../requests/append-update.ts'
 import {
   decodeSchedule,
@@ -297,7 +289,7 @@ export async function schedule(
     const item = await readScheduleItem(engine, found)
     if (item?.mark === found.itemMark) return { ...found, text: item.text }
   }
-  throw busy(queue)
+  throw QueueError.busy(queue)
 }
 
 /** All schedules of a queue, by name, without their items. */

@@ -32,7 +32,7 @@ import {
   NOTE_TAG_CHARACTERS,
   ttlOf,
 } from '../core/repeated-pushes.ts'
-import { busy, type Engine, outcomeUnknown, readRecord } from '../driver/engine.ts'
+import { type Engine, readRecord } from '../driver/engine.ts'
 import { firstConfiguration, type LimitedCall, passKnownLimit } from '../driver/queue-settings.ts'
 import { makeEmpty } from '../storing/make-lanes.ts'
 import { moveNotes } from '../storing/seal.ts'
@@ -225,7 +225,7 @@ async function appendGroup(
     if (!mayHaveLanded) await discardBatches(engine, queue, addition)
     record = appended.record
   }
-  throw busy(queue)
+  throw QueueError.busy(queue)
 }
 
 /** Whether a key's time is over, but its note still blocks the key's next push. */
@@ -240,7 +240,7 @@ export async function recordOf(engine: Engine, queue: string): Promise<QueueReco
   const record = await readRecord(engine, queue)
   if (record !== undefined) return record
   const made = await makeEmpty(engine, queue, await firstConfiguration(engine, queue))
-  if (made.kind !== 'again' || made.record === undefined) throw busy(queue)
+  if (made.kind !== 'again' || made.record === undefined) throw QueueError.busy(queue)
   return made.record
 }
 
@@ -309,7 +309,7 @@ function answer(queue: string, calls: readonly Call[], placed: Placed): void {
     )
     call.outcome = isThere
       ? { kind: 'pushed', ids: idsOf(items, next, call.laterIds) }
-      : { kind: 'failed', error: outcomeUnknown(queue, new Error('Its items are gone')) }
+      : { kind: 'failed', error: QueueError.unknown(queue, new Error('Its items are gone')) }
     for (const [index, { priority = 0 }] of items.entries()) {
       const place = next.get(priority)
       if (place === undefined || call.laterIds.has(index)) continue

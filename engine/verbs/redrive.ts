@@ -37,7 +37,7 @@ import {
   unsettledIn,
 } from '../core/record.ts'
 import { leaveDryQuietly } from '../driver/attempts.ts'
-import { changedAllTheSame, changeOf, type Engine } from '../driver/engine.ts'
+import { changeOf, type Engine } from '../driver/engine.ts'
 import { ITEMS_PER_MOVE, type LanesMoved, move, moveLanes } from '../storing/move-across.ts'
 import { timesOfRedriven } from './move.ts'
 
@@ -82,7 +82,7 @@ export async function redrive(
   const named = ids && namedItems(ids)
   const { moved, record, failure } = await moveBack(engine, queue, limit, named)
   if (moved > 0) await leaveDryQuietly(engine, record)
-  if (failure !== undefined) throw moved > 0 ? changedAllTheSame(failure) : failure
+  if (failure !== undefined) throw moved > 0 ? QueueError.partly(failure) : failure
   return { itemsRedriven: moved, itemsLeft: itemsLeftIn(record) }
 }
 

@@ -5,6 +5,7 @@
 // 5). One with keys, or of inbox messages, passes only while these are new, and once it is in they are not: so it may
 // be sent again.
 
+import { QueueError } from '../../shared/errors.ts'
 import {
   type Append,
   findNoted,
@@ -20,14 +21,7 @@ import { recordKey } from '../core/keys.ts'
 import type { QueueRecord } from '../core/record.ts'
 import { attempts } from '../driver/attempts.ts'
 import { act, again, asStored, done, doubt, type Outcome, type View } from '../driver/decision.ts'
-import {
-  type Engine,
-  outcomeUnknown,
-  readRecord,
-  remindAtMs,
-  seen,
-  tailLimits,
-} from '../driver/engine.ts'
+import { type Engine, readRecord, remindAtMs, seen, tailLimits } from '../driver/engine.ts'
 import type { LimitedCall } from '../driver/queue-settings.ts'
 import { appendUpdate, timersOf } from '../requests/append-update.ts'
 import { findAppended, sealLaterAfter, sealLaterQuietly } from '../storing/copy-later.ts'
@@ -206,7 +200,7 @@ function lookFor(appending: Appending, cause: unknown): Outcome<Appended> {
     if (isRepeatable(addition) && appending.lostAnswers < LOST_ANSWERS_MAX)
       return again(asStored(current))
     const found = current && (await findAppended(engine, addition, current))
-    if (current === undefined || found === undefined) throw outcomeUnknown(queue, cause)
+    if (current === undefined || found === undefined) throw QueueError.unknown(queue, cause)
     return done({ kind: 'placed', placed: placedAt(current, found) })
   })
 }

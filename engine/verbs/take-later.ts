@@ -18,15 +18,7 @@ import {
 } from '../core/moved-items.ts'
 import { mustSeal } from '../core/plan-seal.ts'
 import type { QueueRecord } from '../core/record.ts'
-import {
-  busy,
-  changedAllTheSame,
-  type Engine,
-  outcomeUnknown,
-  pause,
-  readRecord,
-  seen,
-} from '../driver/engine.ts'
+import { type Engine, pause, readRecord, seen } from '../driver/engine.ts'
 import { unlessPatientSince } from '../requests/blind-updates.ts'
 import {
   asReadUpdate,
@@ -94,7 +86,7 @@ async function takeScheduled(
     // A move looks at all of them, because it must keep their order.
     const looked = place === undefined ? left.slice(0, IDS_PER_WRITE) : left
     const some = await takeSome(engine, queue, looked, place).catch((error: unknown) => {
-      throw taken.size > 0 ? changedAllTheSame(error) : error
+      throw taken.size > 0 ? QueueError.partly(error) : error
     })
     for (const [id, newId] of some.taken) taken.set(id, newId)
     left = [...some.left, ...left.slice(looked.length)]
@@ -132,7 +124,7 @@ async function takeSome(
     } else if (isAll && (await isStill(engine, record))) return { taken: results, left }
     await pause(engine, attempt)
   }
-  throw busy(queue)
+  throw QueueError.busy(queue)
 }
 
 async function findAll(
@@ -235,7 +227,7 @@ async function write(
   const puts = placement?.rows ?? []
   if (puts.length + rows.length === 0) {
     const written = await engine.dynamo.update(recordKey(queue), update)
-    if (written.kind === 'unknown') throw outcomeUnknown(queue, written.cause)
+    if (written.kind === 'unknown') throw QueueError.unknown(queue, written.cause)
     seen(engine, queue, written.row)
     return written.kind === 'done'
   }
@@ -249,6 +241,6 @@ async function write(
   })
   engine.memory.delete(queue)
   if (placing !== undefined) engine.memory.delete(placing.target.queue)
-  if (transacted.kind === 'unknown') throw outcomeUnknown(queue, transacted.cause)
+  if (transacted.kind === 'unknown') throw QueueError.unknown(queue, transacted.cause)
   return transacted.kind === 'done'
 }

@@ -13,7 +13,7 @@ import {
   type Passing,
   patienceFor,
 } from '../../aws/failures.ts'
-import { checkQueueId } from '../../shared/errors.ts'
+import { checkQueueId, QueueError } from '../../shared/errors.ts'
 import { randomText } from '../../shared/system.ts'
 import { type Append, obstacleTo } from '../core/append.ts'
 import {
@@ -27,16 +27,7 @@ import { recordKey } from '../core/keys.ts'
 import type { Later } from '../core/later.ts'
 import { TOKENS_KEPT_MAX, TOKENS_KEPT_MIN, TOKENS_MAX } from '../core/limits.ts'
 import { asPrompt, type QueueRecord } from '../core/record.ts'
-import {
-  busy,
-  type Engine,
-  outcomeUnknown,
-  pause,
-  readRecord,
-  remindAtMs,
-  seen,
-  tailLimits,
-} from '../driver/engine.ts'
+import { type Engine, pause, readRecord, remindAtMs, seen, tailLimits } from '../driver/engine.ts'
 import { type LimitedCall, passLimit } from '../driver/queue-settings.ts'
 import { appendUpdate } from '../requests/append-update.ts'
 import { forgetTokensUpdate, type OnceOnly } from '../requests/blind-updates.ts'
@@ -110,7 +101,7 @@ export async function transact<T>(
     const sent = await sendEntry(engine, queue, made, send, tries)
     if (sent.kind === 'passed') return sent.answer
   }
-  throw busy(queue)
+  throw QueueError.busy(queue)
 }
 
 type Sent<T> =
@@ -141,11 +132,11 @@ async function sendEntry<T>(
         // If a first copy may still land, another entry could push the same items twice.
         if (fate === 'in the way' && doubt === undefined) return { kind: 'in the way' }
         const passing = fate === 'in the way' ? 'unknown' : fate
-        if (!(await tries.pause(passing))) throw busy(queue)
+        if (!(await tries.pause(passing))) throw QueueError.busy(queue)
       }
     }
   } catch (error) {
-    throw doubt === undefined ? error : outcomeUnknown(queue, doubt.cause)
+    throw doubt === undefined ? error : QueueError.unknown(queue, doubt.cause)
   }
 }
 
@@ -240,7 +231,7 @@ async function makeEntry(
   if (record !== undefined && now.length > 0) record = await makeRoom(engine, record, now.length)
   if (record !== undefined) record = await forgetTokens(engine, record)
   // The queue was forgotten meanwhile, because it had been empty for long.
-  if (record === undefined) throw busy(queue)
+  if (record === undefined) throw QueueError.busy(queue)
   checkLanesFit(record, priorities)
   if (now.length > 0 && record.room < now.length) throw queueFull(record, now.length)
   await passLimit(engine, limit, record)
@@ -313,6 +304,6 @@ async function forgetTokens(
         : seen(engine, queue, written.row)
   }
   // DynamoDB would refuse the entry as soon as the caller sends it.
-  if (record !== undefined && record.tokens.kept >= TOKENS_MAX) throw busy(queue)
+  if (record !== undefined && record.tokens.kept >= TOKENS_MAX) throw QueueError.busy(queue)
   return record
 }

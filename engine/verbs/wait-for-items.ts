@@ -9,7 +9,7 @@ import { checkPop, type PopRequest } from '../core/check-requests.ts'
 import { recordKey, seatsKey } from '../core/keys.ts'
 import { hasSomethingFor, lookPauseMs, type PopCommand, type PopOutcome } from '../core/plan-pop.ts'
 import { decodeRecord, type StoredRecord } from '../core/stored-record.ts'
-import { areRowsBlocked, changedAllTheSame, type Engine } from '../driver/engine.ts'
+import { areRowsBlocked, type Engine } from '../driver/engine.ts'
 import type { LimitedCall } from '../driver/queue-settings.ts'
 import { commandFor, pop, popLimited } from './pop.ts'
 import { afterAcknowledging, turnedAway } from './pop-take.ts'
@@ -57,7 +57,7 @@ async function waitAfterAcknowledging(
     return afterAcknowledging(await waiting, itemsAcknowledged)
   } catch (error) {
     if (isTurnedAway(error)) return turnedAway(itemsAcknowledged)
-    throw changedAllTheSame(error)
+    throw QueueError.partly(error)
   }
 }
 

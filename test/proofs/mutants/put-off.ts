@@ -74,6 +74,6 @@ export const putOffMutants: readonly Mutant[] = [
     [putOff, 'await discardUnlessOpen(engine, to, batches, error)', ''],
     test(racesTest, 'leaves no batch behind')),
   mutant('put-off-and-said-that-nothing-changed', 'rule 6: an error after a part was done says that nobody knows',
-    ['engine/verbs/move.ts', 'throw hasMoved ? changedAllTheSame(named) : named', 'throw named'],
+    ['engine/verbs/move.ts', 'throw hasMoved ? QueueError.partly(named) : named', 'throw named'],
     test(racesTest, 'tells that a part of it may have happened')),
 ]
