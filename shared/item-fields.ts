@@ -32,7 +32,8 @@ type Giving = {
   readonly standard?: number
   /**
    * What stands before the value in the hash by which a push with a key is known again; `false`: not in it, so a
-   * repetition may give another value. No JSON begins with it, so no item can look like it.
+   * repetition may give another value. No JSON begins with it, so no item can look like it; only the priority, which
+   * every item has, needs nothing before it.
    */
   readonly hashed: string | false
 }

@@ -12,6 +12,7 @@ import {
   type KeptField,
   type KeptName,
   keptFields,
+  type LastingName,
   type Told,
   type ToldName,
 } from '../../shared/item-fields.ts'
@@ -175,11 +176,13 @@ export function escapedBytes(text: string): number {
 
 /** What callers learn of an item from its entry. */
 export const toldOf = (item: Item) =>
-  some(item, ({ told }) => told !== undefined) as Pick<Item, 'text' | 'pushedAtMs'> &
-    Told<KeptName & ToldName>
+  some(item, ({ told }) => told !== undefined) as Plain & Told<KeptName & ToldName>
 
 /** The item as it begins another life: as a dead letter, or back from there. */
-export const lastingOf = (item: Item): Item => some(item, ({ ends }) => ends === undefined)
+export const lastingOf = (item: Item) =>
+  some(item, ({ ends }) => ends === undefined) as Plain & Told<LastingName>
+
+type Plain = Pick<Item, 'text' | 'pushedAtMs'>
 
 function some(item: Item, isWanted: (field: KeptField) => boolean): Item {
   const { text, pushedAtMs } = item

@@ -16,7 +16,7 @@ import {
   tagOf,
   toldOf,
 } from '../../../engine/core/item.ts'
-import type { KeptName } from '../../../shared/item-fields.ts'
+import { type Kept, keptFields } from '../../../shared/item-fields.ts'
 import { present } from '../../../shared/wire.ts'
 
 const times = fc.integer({ min: 0, max: 36 ** 8 - 1 })
@@ -48,15 +48,9 @@ describe('An item’s entry', () => {
   const numbers = fc.option(fc.nat(2 ** 42), { nil: undefined })
   const anyText = fc.option(fc.string({ unit: 'grapheme', maxLength: 300 }), { nil: undefined })
   const reasons = fc.oneof(anyText, fc.constantFrom('.', 'e1,', '7:', 'w3:abc.'))
-  const details = fc.record({
-    expiresAtMs: numbers,
-    scheduledId: anyText,
-    dueMs: numbers,
-    redrivenMs: numbers,
-    reason: reasons,
-    deadLetteredAtMs: numbers,
-    priorDeliveries: numbers,
-  } satisfies Record<KeptName, unknown>)
+  const details = fc.record(
+    Object.fromEntries(keptFields.map(({ name, is }) => [name, is === 'text' ? reasons : numbers])),
+  ) as fc.Arbitrary<Kept>
 
   it('with details tells them, whatever they are; a plain one takes no byte for them.', () => {
     fc.assert(
