@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { StoredRecord } from '../../engine/core/stored-record.ts'
 import type { PopRequest, Queues } from '../../engine/queues.ts'
 import { openSimulated } from './stage.ts'
 import { expectCode, lockItems, named, push } from './traffic.ts'
@@ -8,61 +9,103 @@ import { expectCode, lockItems, named, push } from './traffic.ts'
 const QUEUE = 'orders'
 const competing: PopRequest = { requireAck: true, competing: true }
 
-type Verb = (queues: Queues, lockId: string) => Promise<unknown>
+type Call = (
+  queues: Queues,
+  held: { readonly lockId: string; readonly ids: string[] },
+) => Promise<unknown>
 
-const writes: readonly [string, Verb][] = [
-  ['push', (queues) => push(queues, QUEUE, named('b', 1))],
-  ['push to another priority', (queues) => push(queues, QUEUE, named('b', 1, 7))],
-  [
-    'push to many priorities',
-    (queues) =>
+/** These go by rows of their own, or through many queues. */
+type Others =
+  | ('schedules' | 'schedule' | 'putSchedule' | 'deleteSchedule' | 'pauseSchedule')
+  | ('resumeSchedule' | 'deploySchedules' | 'patterns' | 'configurePatterns' | 'deployPatterns')
+  | ('list' | 'returnExpiredLocks' | 'wake' | 'announceWaiting' | 'startTimers')
+  // They tell of each push, lock or message by itself.
+  | ('flush' | 'acknowledgeMany' | 'apply')
+  // It goes by dead-letter queues: see below.
+  | 'redrive'
+
+const calls: Readonly<Record<Exclude<keyof Queues, Others>, Readonly<Record<string, Call>>>> = {
+  push: {
+    'of an item': (queues) => push(queues, QUEUE, named('b', 1)),
+    'to another priority': (queues) => push(queues, QUEUE, named('b', 1, 7)),
+    'to many priorities': (queues) =>
       push(
         queues,
         QUEUE,
         Array.from({ length: 60 }, (_, priority) => ({ text: '1', priority })),
       ),
-  ],
-  ['push of large items', (queues) => push(queues, QUEUE, [{ text: `"${'x'.repeat(9_000)}"` }])],
-  [
-    'push with a key',
-    (queues) => queues.push(QUEUE, { items: named('b', 1), idempotencyKey: 'key' }),
-  ],
-  ['entry for a transaction', (queues) => queues.pushTransactItem(QUEUE, { text: '1' })],
-  ['pop', (queues) => queues.pop(QUEUE)],
-  ['pop with a lock', (queues) => queues.pop(QUEUE, { requireAck: true })],
-  ['claim', (queues) => queues.pop(QUEUE, competing)],
-  ['pop with an acknowledgement', (queues, lockId) => queues.pop(QUEUE, { acknowledge: lockId })],
-  ['acknowledgement', (queues, lockId) => queues.acknowledge(QUEUE, { lockId })],
-  ['extension', (queues, lockId) => queues.extend(QUEUE, { lockId, ttlSeconds: 60 })],
-  ['release', (queues, lockId) => queues.release(QUEUE, { lockId })],
-  ['dead-lettering', (queues, lockId) => queues.deadLetter(QUEUE, { lockId })],
-  ['purge', (queues) => queues.purge(QUEUE)],
-  ['configuration', (queues) => queues.configure(QUEUE, { capacity: 5 })],
-  ['housekeeping', (queues) => queues.housekeep(QUEUE)],
-]
+    'of large items': (queues) => push(queues, QUEUE, [{ text: `"${'x'.repeat(9_000)}"` }]),
+    'with a key': (queues) => queues.push(QUEUE, { items: named('b', 1), idempotencyKey: 'key' }),
+    'for later': (queues) => push(queues, QUEUE, [{ text: '1', delaySeconds: 60 }]),
+  },
+  pushTransactItem: { '': (queues) => queues.pushTransactItem(QUEUE, { text: '1' }) },
+  transact: { '': (queues) => queues.transact(QUEUE, [{ text: '1' }], () => Promise.resolve(1)) },
+  pop: {
+    'for good': (queues) => queues.pop(QUEUE),
+    'with a lock': (queues) => queues.pop(QUEUE, { requireAck: true }),
+    'that is a claim': (queues) => queues.pop(QUEUE, competing),
+    'with an acknowledgement': (queues, { lockId }) => queues.pop(QUEUE, { acknowledge: lockId }),
+  },
+  acknowledge: { '': (queues, { lockId }) => queues.acknowledge(QUEUE, { lockId }) },
+  extend: { '': (queues, { lockId }) => queues.extend(QUEUE, { lockId, ttlSeconds: 60 }) },
+  release: {
+    'at once': (queues, { lockId }) => queues.release(QUEUE, { lockId }),
+    'with a delay': (queues, { lockId }) => queues.release(QUEUE, { lockId, delaySeconds: 9 }),
+  },
+  deadLetter: { '': (queues, { lockId }) => queues.deadLetter(QUEUE, { lockId }) },
+  cancel: { '': (queues, { ids }) => queues.cancel(QUEUE, ids) },
+  move: {
+    'to another priority': (queues, { ids }) => queues.move(QUEUE, { ids, priority: 7 }),
+    'to another queue': (queues, { ids }) => queues.move(QUEUE, { ids, queue: 'other' }),
+  },
+  purge: {
+    'of all': (queues) => queues.purge(QUEUE),
+    'by ids': (queues, { ids }) => queues.purge(QUEUE, { ids }),
+  },
+  configure: { '': (queues) => queues.configure(QUEUE, { capacity: 5 }) },
+  unconfigure: { '': (queues) => queues.unconfigure(QUEUE) },
+  housekeep: { '': (queues) => queues.housekeep(QUEUE) },
+  runSchedule: {
+    '': async (queues) => {
+      await queues.putSchedule(QUEUE, 'daily', { text: '1', everySeconds: 86_400 })
+      return queues.runSchedule(QUEUE, 'daily')
+    },
+  },
+  inspect: { '': (queues) => queues.inspect(QUEUE) },
+  browse: { '': (queues) => queues.browse(QUEUE) },
+  scheduled: { '': (queues) => queues.scheduled(QUEUE) },
+  configuration: { '': (queues) => queues.configuration(QUEUE) },
+}
+
+const allCalls = Object.entries(calls).flatMap(([verb, ways]) =>
+  Object.entries(ways).map(([how, call]): [string, Call] => [`${verb} ${how}`.trim(), call]),
+)
 
 async function newerRecord() {
   const stage = openSimulated()
   const warm = stage.engine()
-  await push(warm, QUEUE, named('a', 9))
+  const { ids } = await push(warm, QUEUE, named('a', 9))
   const { lock } = await lockItems(warm, QUEUE, competing)
   await lockItems(warm, QUEUE, competing)
   const stored = await stage.stored(QUEUE)
   if (stored === undefined) throw new Error('unreachable')
   // What the warm engine remembers is of the format that it knows.
   await stage.plant({ ...stored, fm: 2 })
-  return { stage, warm, lockId: lock.id }
+  return { stage, warm, held: { lockId: lock.id, ids: ids.slice(4, 6) } }
 }
 
 describe('A record of a format that this engine does not know', () => {
-  it.each(writes)('is refused by a %s, blind or fenced, and stays as it is.', async (_, verb) => {
-    for (const isWarm of [true, false]) {
-      const { stage, warm, lockId } = await newerRecord()
-      const before = await stage.stored(QUEUE)
-      await expectCode(verb(isWarm ? warm : stage.engine(), lockId), 'FORMAT_UNKNOWN')
-      expect(await stage.stored(QUEUE)).toEqual(before)
-    }
-  })
+  it.each(allCalls)(
+    'is refused by %s, whatever it remembers, and stays as it is.',
+    async (_, call) => {
+      for (const isWarm of [true, false]) {
+        const { stage, warm, held } = await newerRecord()
+        const before = await stage.stored(QUEUE)
+        await expectCode(call(isWarm ? warm : stage.engine(), held), 'FORMAT_UNKNOWN')
+        expect(await stage.stored(QUEUE)).toEqual(before)
+      }
+    },
+  )
 
   it('is refused by the sweeper, which goes on with the others.', async () => {
     const { stage } = await newerRecord()
@@ -94,13 +137,17 @@ describe('A record of a format that this engine does not know', () => {
     expect((await stage.stored('z'))?.checkAt).toBeDefined()
   })
 
-  it('is no empty queue to somebody who looks.', async () => {
+  it('is refused by redrive.', async () => {
     const { stage } = await newerRecord()
-    const queues = stage.engine()
-    await expectCode(queues.inspect(QUEUE), 'FORMAT_UNKNOWN')
-    await expectCode(queues.browse(QUEUE), 'FORMAT_UNKNOWN')
-    await expectCode(queues.configuration(QUEUE), 'FORMAT_UNKNOWN')
-    await expect(queues.inspect(QUEUE)).rejects.toThrow('format 2')
+    const dead = `${QUEUE}-deadletter`
+    const stored = await stage.stored(QUEUE)
+    await stage.plant({ ...(stored as StoredRecord), pk: `q#${dead}` })
+    await expectCode(stage.engine().redrive(dead), 'FORMAT_UNKNOWN')
+  })
+
+  it('is told with its format.', async () => {
+    const { stage } = await newerRecord()
+    await expect(stage.engine().inspect(QUEUE)).rejects.toThrow('format 2')
   })
 })
 

@@ -154,7 +154,7 @@ describe('Offloading', () => {
     expect([await stage.objects(queue), await stage.rows(queue, 's')]).toEqual([[], []])
   })
 
-  it('takes a batch with it that an engine sealed which did not note where, once all of it is in S3 or gone.', async () => {
+  it('takes a batch with it of which the record does not say where it lies, once all of it is in S3 or gone.', async () => {
     const queue = await bulkAndSingles()
     const queues = stage.engine()
     await stage.forgetRuns(queue)

@@ -8,8 +8,8 @@ const KB = 1024
 const QUEUE = 'orders'
 
 /**
- * Segments of 20 items of that size, the middle ones in S3, the head at the end of the second: as engines
- * left them that copied large items into segments too.
+ * Segments of 20 items of that size, the middle ones in S3, the head at the end of the second: large items
+ * too, because the record does not say where they lie.
  */
 async function longQueue(bytes: number): Promise<Stage> {
   const { stage } = await longUntidied(bytes)

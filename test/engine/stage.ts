@@ -142,7 +142,7 @@ export class Stage {
     await this.store.dynamodb.send(put as never)
   }
 
-  /** The record as an engine left it that did not note where it sealed items to. */
+  /** The record as it is without room to note where items were sealed to. */
   async forgetRuns(queue: string): Promise<void> {
     const stored = await this.stored(queue)
     if (stored === undefined) throw new Error(`There is no queue "${queue}"`)

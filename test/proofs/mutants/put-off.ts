@@ -22,7 +22,7 @@ export const putOffMutants: readonly Mutant[] = [
   mutant('put-off-without-a-timer', '0039 what is due has its timer',
     ['engine/core/fence.ts', 'earliestExpiryMs(record), scheduledMs,', 'earliestExpiryMs(record), scheduledMs && undefined,'],
     test(putOffTest, 'is an event once it is due')),
-  mutant('put-off-in-a-record-of-format-1', '0039 an engine that knows no times leaves the record alone',
+  mutant('put-off-without-the-mark', '0040 a record says whether its items may expire',
     [putOff, 'timed: true, scheduled:', 'scheduled:'],
     test(putOffTest, 'is an event once it is due')),
   mutant('put-off-without-a-seal', '0039 nobody looks for an entry behind so many seals',

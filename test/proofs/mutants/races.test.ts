@@ -439,7 +439,7 @@ describe('Housekeeping that comes late', () => {
     await push(others, queue, bulk('b', 12))
     for (let n = 0; n < 12; n += 1) await push(others, queue, bulk(`c${n}`, 1))
     expect(await stage.rows(queue, 'b')).not.toEqual([])
-    // An engine that did not note where items lie sealed them: those of a batch are offloaded too.
+    // Without a note of where items lie, those of a batch are offloaded too.
     await stage.forgetRuns(queue)
     const late = stage.engine()
     await raced(
