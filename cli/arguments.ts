@@ -190,7 +190,7 @@ export const idsOption = (help: string) => text('A,B', help)
 export const idsGiven = (given: string | undefined): string[] | undefined =>
   given?.split(',').filter((id) => id !== '')
 
-/** The most ids that one call of the API takes. */
+/** The most ids, of items or of locks, that one call of the API takes. */
 const IDS_PER_CALL = 100
 
 /** The answers to all ids, a hundred at a time, in their order. */

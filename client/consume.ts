@@ -74,27 +74,28 @@ export async function consume<T>(
   const { concurrency = 1, signal, graceMs, retry } = options
   const { competing = concurrency > 1, onError = toConsole, idleMsMax = IDLE_MS_MAX } = options
   check(concurrency, competing)
+  const settings: Settings = {
+    batchSize: options.batchSize ?? 1,
+    lockTtlSeconds: options.lockTtlSeconds ?? LOCK_TTL_SECONDS_DEFAULT,
+    deliveriesMax: Number.POSITIVE_INFINITY,
+    retry: retry === undefined ? undefined : retryOf(retry),
+    locks: concurrency,
+    competing,
+    oneByOne: true,
+  }
   const stopping = untilGrace(signal, graceMs)
-  const work: Work = {
+  const counts = noCounts()
+  await workOne({
     queue: queue as Queue<never>,
     handler: unlessStopped(singly(handler as Handler<unknown>), stopping),
-    settings: {
-      batchSize: options.batchSize ?? 1,
-      lockTtlSeconds: options.lockTtlSeconds ?? LOCK_TTL_SECONDS_DEFAULT,
-      deliveriesMax: Number.POSITIVE_INFINITY,
-      retry: retry === undefined ? undefined : retryOf(retry),
-      locks: concurrency,
-      competing,
-      oneByOne: true,
-    },
-    counts: noCounts(),
+    settings,
+    counts,
     idleMsMax,
     stopping,
     tell: stopping.telling(onError as (failure: ConsumeFailure) => void),
-  }
-  await workOne(work)
+  })
   stopping.over()
-  const { batches: _, ...consumed } = work.counts
+  const { batches: _, ...consumed } = counts
   return consumed
 }
 

@@ -179,7 +179,7 @@ export function rateOf(send: Send, key: string): RateLimit {
       return decisionOf((await requests.decide(parameters, { repeatLost, signal })).body)
     },
     async wait(options = {}) {
-      return wait(limit, options)
+      return wait(limit, requests, options)
     },
     async verify(ticket, options) {
       const { body } = await requests.verify(ticket, options)
@@ -221,50 +221,68 @@ const WAIT_MS = 60_000
 /** The longest timer: a longer one would end at once. */
 const TIMER_MS_MAX = 2 ** 31 - 1
 
+async function wait(
+  { giveUp }: Pick<RateLimit, 'giveUp'>,
+  requests: Pick<RateRequests, 'decide' | 'verify'>,
+  { maxWaitMs = WAIT_MS, repeatLost = true, signal, ...query }: WaitOptions,
+): Promise<Waited> {
+  const { body, went } = await waitInLine(
+    requests,
+    { ...query, maxWaitMs },
+    {
+      repeatLost,
+      signal,
+      async leave(ticket, signal) {
+        // In the background: an abort does not wait for that, and ignores a failure.
+        giveUp(ticket).catch(() => {})
+        const message = 'The wait was given up because its signal was aborted'
+        return new PushPopError('ABORTED', message, { outcome: 'unknown', cause: signal.reason })
+      },
+    },
+  )
+  const decision = decisionOf(body)
+  return went !== undefined || decision.kind === 'allowed' ? { kind: 'allowed' } : decision
+}
+
+type InLine = {
+  readonly repeatLost: boolean
+  readonly signal: AbortSignal | undefined
+  /** What to throw when the signal has come. */
+  leave(ticket: string, signal: AbortSignal): Promise<Error>
+}
+
 /**
  * Takes a place in line, sleeps until its turn, and has the ticket verified before it goes: a timer may be early,
  * and a machine that slept may be late. If it is too late, it asks again, because the place was kept only for its
- * window. No call waits in the service meanwhile (`maxWaitMs=0`), so waiting costs a second request.
+ * window. No call waits in the service meanwhile (`maxWaitMs=0`), so waiting costs a second request. Returns the last
+ * decision; and `went` if its turn has come.
  */
-async function wait(
-  limit: Pick<RateLimit, 'decide' | 'verify' | 'giveUp'>,
-  { maxWaitMs = WAIT_MS, ...options }: WaitOptions = {},
-): Promise<Waited> {
-  const { signal } = options
-  const ask = () => limit.decide({ ...options, canWait: true, maxWaitMs: 0 })
+export async function waitInLine(
+  { decide, verify }: Pick<RateRequests, 'decide' | 'verify'>,
+  { maxWaitMs, ...query }: DecideRequest & { readonly maxWaitMs: number },
+  { repeatLost, signal, leave }: InLine,
+) {
+  const ask = () => decide({ ...query, canWait: true, maxWaitMs: 0 }, { repeatLost, signal })
   const startedAtMs = performance.now()
-  const isSoonEnough = ({ waitMs }: Promised) =>
-    performance.now() - startedAtMs + waitMs <= maxWaitMs
-
-  let decision = await ask()
-  while (decision.kind === 'promised' && isSoonEnough(decision)) {
-    const { ticket, waitMs } = decision
-    await delay(Math.min(waitMs, TIMER_MS_MAX), signal)
-    if (signal?.aborted) throw leaving(limit, ticket, signal)
-    const state = await limit.verify(ticket, { signal })
-    switch (state.kind) {
-      case 'ready':
-        return { kind: 'allowed' }
-      case 'waiting':
-        decision = { ...decision, waitMs: state.retryAfterMs }
-        break
-      case 'over':
-        decision = await ask()
-        break
-      default:
-        throw state satisfies never
+  const waitedMs = () => Math.round(performance.now() - startedAtMs)
+  let { body, text } = await ask()
+  while (!body.allowed && body.ticket !== undefined) {
+    const { ticket, retry_after_ms: leftMs } = body
+    if (waitedMs() + leftMs > maxWaitMs) break
+    await delay(Math.min(leftMs, TIMER_MS_MAX), signal)
+    if (signal?.aborted) throw await leave(ticket, signal)
+    const { state, ...turn } = (await verify(ticket, { signal })).body
+    if (state === 'ready') {
+      return {
+        body,
+        text,
+        went: { allowed: true, ticket, ...turn, waited_ms: waitedMs() } as const,
+      }
     }
+    if (state === 'waiting') body = { ...body, retry_after_ms: turn.retry_after_ms ?? 0 }
+    else ({ body, text } = await ask())
   }
-  return decision.kind === 'allowed' ? { kind: 'allowed' } : decision
-}
-
-/** Gives the place up in the background: an abort does not wait for that, and ignores a failure. */
-function leaving({ giveUp }: Pick<RateLimit, 'giveUp'>, ticket: string, signal: AbortSignal) {
-  giveUp(ticket).catch(() => {})
-  return new PushPopError('ABORTED', 'The wait was given up because its signal was aborted', {
-    outcome: 'unknown',
-    cause: signal.reason,
-  })
+  return { body, text, went: undefined }
 }
 
 /** What only a 429 of the limiter says, not the gateway's own. */
@@ -281,6 +299,8 @@ export type DecideRequest = {
 
 /** The longest time for which a call that can wait may do so, as the service has it. */
 const HELD_MS = 10_000
+
+type RateRequests = ReturnType<typeof rateRequests>
 
 /** Their answers have the API's own names. The command line prints these. */
 export function rateRequests(send: Send, key: string) {

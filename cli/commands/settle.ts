@@ -5,7 +5,7 @@ import { RELEASE_DELAY_SECONDS_MAX } from '../../engine/core/limits.ts'
 import type { AcknowledgeResult } from '../../engine/queues.ts'
 import { lostLockCodes } from '../../shared/hold-lock.ts'
 import { present } from '../../shared/wire.ts'
-import { idsGiven, idsOption } from '../arguments.ts'
+import { byHundreds, idsGiven, idsOption } from '../arguments.ts'
 import { command, duration, flag, queueWord } from '../command.ts'
 import {
   codeOf,
@@ -18,9 +18,6 @@ import {
 } from '../failure.ts'
 import type { Target } from '../target/target.ts'
 import { counted } from '../text.ts'
-
-/** How many locks one call of the API takes. */
-const LOCKS_PER_CALL = 100
 
 export const ack = command({
   name: 'ack',
@@ -109,11 +106,7 @@ async function acknowledgeAll(
 ): Promise<AcknowledgeResult[]> {
   const [only] = lockIds
   if (lockIds.length === 1 && only !== undefined) return [await acknowledgeOne(queues, queue, only)]
-  const results: AcknowledgeResult[] = []
-  for (let at = 0; at < lockIds.length; at += LOCKS_PER_CALL) {
-    results.push(...(await queues.acknowledgeMany(queue, lockIds.slice(at, at + LOCKS_PER_CALL))))
-  }
-  return results
+  return byHundreds(lockIds, (some) => queues.acknowledgeMany(queue, some))
 }
 
 /** The call for one lock is a write less than the call for many, and says the same. */

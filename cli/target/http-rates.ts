@@ -1,9 +1,7 @@
 // Rate limits over HTTP, by the client's requests; `--json` prints their answers as they come. A turn is waited for
 // here: after each sleep the service says whether it has come, because two clocks differ. Ctrl-C gives the place up.
 
-import type { VerifyTicketAnswer } from '../../client/api-types.ts'
-import { type DecideRequest, patternRequests, rateRequests } from '../../client/rate.ts'
-import { delay } from '../../client/transport.ts'
+import { type DecideRequest, patternRequests, rateRequests, waitInLine } from '../../client/rate.ts'
 import { WAIT_MS_DEFAULT } from '../../rate/core/bounds.ts'
 import { type Failure, interrupted } from '../failure.ts'
 import { connectTo } from './http.ts'
@@ -41,9 +39,6 @@ export function openHttpRates(
   }
 }
 
-/** A timer may be early, or this machine's clock faster than the service's; but not this often in a row. */
-const SLEEPS_MAX = 20
-
 type Requests = Pick<ReturnType<typeof rateRequests>, 'decide' | 'verify' | 'giveUp'>
 
 /**
@@ -55,39 +50,16 @@ export async function waitForTurn(
   { maxWaitMs = WAIT_MS_DEFAULT, ...request }: DecideRequest,
   interrupt: AbortSignal,
 ): Promise<Answer<DecisionBody>> {
-  const startedAtMs = performance.now()
-  const waitedMs = () => Math.round(performance.now() - startedAtMs)
-  for (;;) {
-    const answer = await requests.decide({ ...request, maxWaitMs: 0 }, { repeatLost: false })
-    const { body } = answer
-    if (body.allowed || body.ticket === undefined) return answer
-    const { ticket, retry_after_ms: leftMs } = body
-    // Each round is nearer to the end by the time that it slept.
-    if (waitedMs() + leftMs > maxWaitMs) return answer
-    const { state, ...turn } = await atItsTurn(requests, ticket, leftMs, interrupt)
-    if (state === 'ready') {
-      const went = { allowed: true, ticket, ...turn, waited_ms: waitedMs() } as const
-      return { body: went, text: JSON.stringify(went) }
-    }
-    if (state === 'waiting') return answer
-    // It woke too late: its place was kept for its window only, so it asks for another.
-  }
-}
-
-async function atItsTurn(
-  requests: Requests,
-  ticket: string,
-  firstMs: number,
-  interrupt: AbortSignal,
-): Promise<VerifyTicketAnswer> {
-  let leftMs = firstMs
-  for (let sleep = 1; ; sleep += 1) {
-    await delay(leftMs, interrupt)
-    if (interrupt.aborted) throw await leaving(requests, ticket)
-    const { body } = await requests.verify(ticket)
-    if (body.state !== 'waiting' || sleep === SLEEPS_MAX) return body
-    leftMs = body.retry_after_ms ?? 0
-  }
+  const { body, text, went } = await waitInLine(
+    requests,
+    { ...request, maxWaitMs },
+    {
+      repeatLost: false,
+      signal: interrupt,
+      leave: (ticket) => leaving(requests, ticket),
+    },
+  )
+  return went === undefined ? { body, text } : { body: went, text: JSON.stringify(went) }
 }
 
 /** Ctrl-C: gives the place to another, if the service can be reached; a second Ctrl-C does not wait for it. */
