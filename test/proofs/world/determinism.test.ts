@@ -10,7 +10,7 @@ describe('a seed', () => {
   it.each([1, 2, 3, 17, 4711, 123_456_789])('%i gives the same history each time', async (seed) => {
     const first = await run(seed)
     const second = await run(seed)
-    expect(second.history.hash()).toBe(first.history.hash())
+    expect(second.history.lines).toEqual(first.history.lines)
     expect(first.history.lines.length).toBeGreaterThan(100)
   })
 
@@ -21,6 +21,6 @@ describe('a seed', () => {
   })
 
   it('differs from another', async () => {
-    expect((await run(2)).history.hash()).not.toBe((await run(1)).history.hash())
+    expect((await run(2)).history.lines).not.toEqual((await run(1)).history.lines)
   })
 })

@@ -184,6 +184,41 @@ describe('stale reads', () => {
     }
   })
 
+  test('a place that a row came back to and left again is seen as long as the last visit', async () => {
+    let nowMs = 0
+    const { put, due } = stale(
+      () => 1,
+      () => nowMs,
+    )
+    for (const [ms, checkAt] of [
+      [0, 5],
+      [0, 9],
+      [1_900, 5],
+      [1_950, 9],
+    ] as const) {
+      nowMs = ms
+      await put({ shard: 1, checkAt })
+    }
+    nowMs = 2_500
+    for (const checkAt of [20, 21]) await put({ sk: 'other', shard: 1, checkAt })
+    expect(await due(10)).toEqual([5])
+  })
+
+  test('places that no read can see any more are not looked at', async () => {
+    let nowMs = 0
+    let looks = 0
+    const { put, due } = stale(
+      () => {
+        looks += 1
+        return 0
+      },
+      () => nowMs,
+    )
+    for (nowMs = 0; nowMs < 10_000; nowMs += 100) await put({ shard: 1, checkAt: nowMs })
+    expect(await due(10_000)).toEqual([9_900])
+    expect(looks).toBeLessThan(30)
+  })
+
   test('many changes later nothing is left behind', async () => {
     const { put, due, remove, get } = stale(0)
     for (let i = 0; i < 3000; i++) {

@@ -8,7 +8,7 @@ import type { QueueError } from '../../../../shared/errors.ts'
 import { requestTimeout, throttling } from '../../../../testing/simulated/network.ts'
 import { checkInbox, type Sent } from '../checkers/check-end.ts'
 import type { Joining, Part } from '../harness/actor.ts'
-import { sweepOf } from '../harness/driver.ts'
+import { sweepOf } from '../harness/drain.ts'
 import { Sqs } from '../harness/sqs.ts'
 import type { Command } from './callers/command.ts'
 import { KEY_SECONDS, keysExpire } from './callers/profile.ts'
@@ -145,7 +145,7 @@ export function inbox(joining: Joining): Part {
       if (pollsAtMs === atMs) poll()
     })
   }
-  const sendNow = (...sent: Parameters<typeof sqs.send>) => {
+  const sendNow: typeof sqs.send = (...sent) => {
     pollIn(POLL_EVERY_MS * random.next())
     return sqs.send(...sent)
   }
@@ -171,6 +171,7 @@ export function inbox(joining: Joining): Part {
     return false
   }
   const apply = async (writer: Writer, records: readonly SQSRecord[]): Promise<void> => {
+    if (records.length === 0) return
     for (const record of records) received.set(record.messageId, record)
     busy.add(writer)
     const endMs = nowMs() + BATCH_MS

@@ -75,7 +75,8 @@ export function schedules(joining: Joining): Part {
       account.texts.add(text)
       model.ledger.announceSchedule(queue, text, ({ dueMs, pushedAtMs }) => {
         const life = lives.get(`${schedulesPartition(queue)} ${name}`) ?? 0
-        account.found.push({ dueMs, pushedAtMs, text, life })
+        if (dueMs === undefined) account.runs.found += 1
+        else account.found.push({ dueMs, pushedAtMs, text, life })
       })
     }
     mayPush(input.text)

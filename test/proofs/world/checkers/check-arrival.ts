@@ -9,12 +9,11 @@ import { itemId } from '../../../../engine/core/keys.ts'
 import type { Lane } from '../../../../engine/core/record.ts'
 import type { PushItem } from '../../../../engine/queues.ts'
 import type { Operation } from '../actors/callers/operation.ts'
-import type { LaneLog } from './lane-view.ts'
 import { type ItemRecord, itemIn, type PushedBy } from './ledger.ts'
 import type { Model } from './model.ts'
 import { batchEntries } from './rows.ts'
 import type { ScheduledItem } from './scheduled-items.ts'
-import type { Put } from './snapshot.ts'
+import type { LaneLog, Put } from './snapshot.ts'
 
 /** Where an item has come to: to the end of a lane, or among those that wait for their time. */
 type Arrival = Pick<ScheduledItem, 'item' | 'record' | 'priority' | 'id'> & {
@@ -94,9 +93,8 @@ function notePushed(model: Model, arrival: Arrival): void {
   }
   model.noteEffect(`${item.text} was stored at ${at(arrival)}`, owner)
   owner.effects.appended += 1
-  const given = itemIn(owner.command, item.text)
-  checkItsExpiry(model, owner, arrival, given)
-  checkItsTime(model, arrival, given)
+  // What cannot be pushed is among the dead letters at once, for good.
+  if (item.reason === undefined) checkAsAsked(model, owner, arrival)
   if (owner !== model.operation) model.world.statistics.count('path push with others')
 }
 
@@ -124,17 +122,12 @@ function pusherOf({ world }: Model, { operations }: PushedBy): Operation | undef
   return [...together, operation].find((one) => one !== undefined && operations.includes(one))
 }
 
-/** As it was asked for, by any clock that its push may have gone by. */
-function checkItsExpiry(
-  model: Model,
-  { startedMs }: Operation,
-  arrival: Arrival,
-  { expiresInSeconds, expiresAtMs, sinceMs: countedFromMs }: Partial<PushItem> = {},
-): void {
+/** It expires by any clock that its push may have gone by, and is due in the first whole second that is not too early. */
+function checkAsAsked(model: Model, { startedMs, command }: Operation, arrival: Arrival): void {
   const { scheduler, skewMaxMs } = model.world
-  const { item } = arrival
-  // What cannot be pushed is among the dead letters at once, for good.
-  if (item.reason !== undefined) return
+  const { item, due } = arrival
+  const given: Partial<PushItem> = itemIn(command, item.text) ?? {}
+  const { expiresInSeconds, expiresAtMs, sinceMs: countedFromMs } = given
   const sinceMs = (item.expiresAtMs ?? Number.NaN) - 1_000 * (expiresInSeconds ?? 0)
   const isAsAsked =
     expiresInSeconds === undefined
@@ -142,22 +135,12 @@ function checkItsExpiry(
       : countedFromMs !== undefined
         ? sinceMs === countedFromMs
         : sinceMs >= Math.floor(startedMs) - skewMaxMs && sinceMs <= scheduler.nowMs + skewMaxMs
-  if (isAsAsked) return
-  model.violated('an item expires when it was asked to', `${item.text} at ${at(arrival)}`)
-}
-
-/** In the first whole second that is not before the time it was pushed for; at once if that had come. */
-function checkItsTime(
-  model: Model,
-  arrival: Arrival,
-  { delaySeconds = 0, deliverAtMs }: Partial<PushItem> = {},
-): void {
-  const { item, due } = arrival
-  if (item.reason !== undefined) return
-  const dueMs = deliverAtMs ?? item.pushedAtMs + 1_000 * delaySeconds
+  const what = `${item.text} at ${at(arrival)}`
+  if (!isAsAsked) model.violated('an item expires when it was asked to', what)
+  const dueMs = given.deliverAtMs ?? item.pushedAtMs + 1_000 * (given.delaySeconds ?? 0)
+  // At once if that time had come.
   const wanted = dueMs > item.pushedAtMs ? Math.ceil(dueMs / 1_000) : undefined
-  if (wanted === due) return
-  model.violated('an item is due when it was asked to be', `${item.text} at ${at(arrival)}`)
+  if (wanted !== due) model.violated('an item is due when it was asked to be', what)
 }
 
 function noteMoved(model: Model, arrival: Arrival, operation: Operation): void {

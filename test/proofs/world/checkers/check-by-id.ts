@@ -6,9 +6,7 @@ import { isBefore, type ScheduledItem } from './scheduled-items.ts'
 /** A call answers `cancelled` for exactly the items that it cancelled, and `gone` only for items that are gone. */
 export function checkCancelled(answer: Answer<'cancel'>): void {
   const { command, effects, value, say } = answer
-  if (value.map(({ id }) => id).join() !== command.request.join()) {
-    say('each id has its result, in order', `${value.length} results`)
-  }
+  checkEach(answer, command.request, value)
   for (const { id, result } of value) {
     const isTaken = effects.takenOut.has(id)
     if (isTaken !== (result === 'cancelled')) say('a cancel tells what it did', `${id} ${result}`)
@@ -16,13 +14,16 @@ export function checkCancelled(answer: Answer<'cancel'>): void {
   }
 }
 
+function checkEach({ say }: Asked, ids: readonly string[], results: readonly { id: string }[]) {
+  if (results.map(({ id }) => id).join() === ids.join()) return
+  say('each id has its result, in order', `${results.length} results`)
+}
+
 export function checkMoved(answer: Answer<'move'>): void {
   const { model, command, effects, value, say } = answer
   const { queue, request } = command
   const to = request.queue ?? queue
-  if (value.map(({ id }) => id).join() !== request.ids.join()) {
-    say('each id has its result, in order', `${value.length} results`)
-  }
+  checkEach(answer, request.ids, value)
   for (const one of value) {
     const { id } = one
     const isTaken = effects.takenOut.has(id)

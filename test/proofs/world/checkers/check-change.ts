@@ -1,17 +1,22 @@
 import { FORGET_AFTER_MS } from '../../../../engine/core/limits.ts'
 import { isDone, type Lane } from '../../../../engine/core/record.ts'
 import { checkTail } from './check-arrival.ts'
-import { noteConfiguration } from './check-configuration.ts'
-import { checkLimit } from './check-limits.ts'
+import { checkLimit, noteConfiguration } from './check-configuration.ts'
 import { noteLocks } from './check-locks.ts'
 import { checkMarks, checkNotes, checkRecord, checkVersion } from './check-record.ts'
 import { checkReturning } from './check-returning.ts'
 import { checkSettling } from './check-settling.ts'
 import { checkTaking } from './check-taking.ts'
-import { changeOfLane, type LaneChange } from './lane-view.ts'
 import type { Model } from './model.ts'
 import { noteScheduledInRecord } from './note-scheduled.ts'
-import type { Commit, Put, Snapshot, Write } from './snapshot.ts'
+import {
+  type Commit,
+  changeOfLane,
+  type LaneChange,
+  type Put,
+  type Snapshot,
+  type Write,
+} from './snapshot.ts'
 
 /** Judges one write to a queue record by the record before and after it. */
 export function checkChange(commit: Commit): void {
@@ -62,9 +67,7 @@ function checkItems(write: Write): void {
   checkTaking(write, changes)
 }
 
-type StoredLane = Snapshot['stored']['L'][string]
-
-const onlyTailDiffers = (a: StoredLane, b: StoredLane): boolean =>
+const onlyTailDiffers = (a: Snapshot['stored']['L'][string], b: typeof a): boolean =>
   (['e', 'h', 'f', 's', 'k', 'd', 'q'] as const).every((name) => a[name] === b[name])
 
 function checkForgotten(model: Model, { record }: Snapshot): void {

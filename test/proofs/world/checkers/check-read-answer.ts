@@ -1,7 +1,7 @@
 import { maySeeOld } from './availability.ts'
-import type { Place } from './lane-view.ts'
 import type { Answer } from './model.ts'
 import { isBefore, type ScheduledItem } from './scheduled-items.ts'
+import type { Place } from './snapshot.ts'
 
 /** Every item shown was pushed, is where its id says, and comes in the order of pops. */
 export function checkBrowsed({ model, command, value, say }: Answer<'browse'>): void {

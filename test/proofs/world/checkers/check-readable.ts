@@ -13,8 +13,8 @@ import {
 import { type Lane, segmentOf, unsettledIn } from '../../../../engine/core/record.ts'
 import { RUNS_MAX } from '../../../../engine/core/runs.ts'
 import { laneView } from '../../../../engine/core/views.ts'
-import { type Kept, showRanges } from './lane-view.ts'
 import { batchPart, type ChunkRow, hasBatchPart } from './rows.ts'
+import { type Kept, showRanges } from './snapshot.ts'
 
 const objectsRead = new WeakMap<Uint8Array, string>()
 

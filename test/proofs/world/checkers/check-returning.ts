@@ -11,8 +11,7 @@ import { isOvertaken, isRetry, RETRY_LOCKS_APART } from '../../../../engine/core
 import { locksNamedBy } from '../actors/callers/command.ts'
 import { addTo } from './check-settling.ts'
 import { isOwnClaim, mayBeOver, takeBack } from './expiry.ts'
-import { type LaneChange, showRanges } from './lane-view.ts'
-import type { Write } from './snapshot.ts'
+import { type LaneChange, showRanges, type Write } from './snapshot.ts'
 
 /**
  * Items leave a lock unsettled when it expires by the writer's clock, or is released or

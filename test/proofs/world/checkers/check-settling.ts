@@ -4,10 +4,9 @@ import { isRetry } from '../../../../engine/core/settling.ts'
 import { type Command, locksNamedBy, type Verb } from '../actors/callers/command.ts'
 import type { Operation } from '../actors/callers/operation.ts'
 import { isOwnClaim, mayBeOver, passedOver, takeBack } from './expiry.ts'
-import { type LaneChange, type LaneLog, showRanges } from './lane-view.ts'
 import type { Fate, ItemRecord } from './ledger.ts'
 import type { Model } from './model.ts'
-import type { Write } from './snapshot.ts'
+import { type LaneChange, type LaneLog, showRanges, type Write } from './snapshot.ts'
 
 /** Only a pop, an acknowledge, a purge or a move takes items away for good. */
 export function checkSettling(write: Write, change: LaneChange, log: LaneLog): void {

@@ -13,12 +13,11 @@ import { isDone, stretchesIn, stretchesOf } from '../../../../engine/core/record
 import { isOvertaken } from '../../../../engine/core/settling.ts'
 import type { CommandOf } from '../actors/callers/command.ts'
 import type { Operation, Take } from '../actors/callers/operation.ts'
-import { checkDueFirst } from './check-due.ts'
-import { checkLimit } from './check-limits.ts'
+import { checkDueFirst } from './availability.ts'
+import { checkLimit } from './check-configuration.ts'
 import { mayBeOver, passedOver } from './expiry.ts'
-import { type LaneChange, showRanges } from './lane-view.ts'
 import type { Model } from './model.ts'
-import type { Write } from './snapshot.ts'
+import { type LaneChange, showRanges, type Write } from './snapshot.ts'
 
 /**
  * A pop takes the first visible items, best priority first, and passes over none: by the record
@@ -145,16 +144,13 @@ function disorderIn(write: Write, takes: InLanes, passed: InLanes): string | und
     visible = subtract(visible, view.locked.get(acknowledge) ?? none)
     const taken = takes.get(priority) ?? none
     const first = priority === worst ? take(visible, countOf(taken)) : visible
-    if (!sameRanges(taken, first)) {
+    if (showRanges(taken) !== showRanges(first)) {
       const where = `${showRanges(visible)} were visible; worst priority taken ${worst}`
       return `${queue} lane ${priority}: took ${showRanges(taken)} where ${where}`
     }
   }
   return undefined
 }
-
-const sameRanges = (a: Ranges, b: Ranges): boolean =>
-  a.length === b.length && a.every(({ from, to }, i) => from === b[i]?.from && to === b[i]?.to)
 
 /** Other locks bind a pop; its own lock lives as long as the caller asked. */
 function checkLocksAtPop(

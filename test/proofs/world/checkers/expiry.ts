@@ -10,8 +10,7 @@ import {
 } from '../../../../engine/core/ranges.ts'
 import type { Operation } from '../actors/callers/operation.ts'
 import type { World } from '../harness/world.ts'
-import type { LaneChange } from './lane-view.ts'
-import type { Write } from './snapshot.ts'
+import type { LaneChange, Write } from './snapshot.ts'
 
 /** When nobody may get an item any more, thought out anew. */
 export function expiryMsOf(item: Item, itemTtlSeconds = Number.POSITIVE_INFINITY): number {

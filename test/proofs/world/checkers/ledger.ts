@@ -50,12 +50,9 @@ export class Ledger {
     key?: string,
   ): void {
     const first = texts[0] as string
-    const known = this.#pushes.get(first)
     const operations = operation === undefined ? [] : [operation]
-    if (known !== undefined) {
-      known.operations.push(...operations)
-      return
-    }
+    const known = this.#pushes.get(first)
+    if (known !== undefined) return void known.operations.push(...operations)
     const { keyLife } = this
     const fresh = { appended: 0, appendedMs: Number.POSITIVE_INFINITY, isBuried: false }
     const pushedBy = { texts, key, keyLife, queue, operations, ...fresh }

@@ -9,11 +9,10 @@ import type { World } from '../harness/world.ts'
 import { Availability } from './availability.ts'
 import type { LockModel } from './check-locks.ts'
 import { Seats } from './check-waiting.ts'
-import { type LaneLog, laneKey, type Place } from './lane-view.ts'
 import { type ItemRecord, Ledger, type PushedBy } from './ledger.ts'
 import { Rows } from './rows.ts'
 import { ScheduledItems } from './scheduled-items.ts'
-import type { Snapshot } from './snapshot.ts'
+import { type LaneLog, laneKey, type Place, type Snapshot } from './snapshot.ts'
 
 /** The plain model of everything in the store, fed with each committed write, one after another. */
 export class Model {
@@ -41,10 +40,7 @@ export class Model {
   readonly batchWriters = new Map<string, Operation>()
 
   /** Where the last push of each process that lingers came to lie, by process and lane. */
-  readonly lastOfCalls = new Map<
-    string,
-    { readonly sequence: number; readonly operation: number }
-  >()
+  readonly lastOfCalls = new Map<string, { sequence: number; operation: number }>()
 
   constructor(world: World) {
     this.world = world

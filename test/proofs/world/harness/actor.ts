@@ -1,8 +1,9 @@
+import { fnv1a } from '../../../../shared/system.ts'
 import { Random } from '../../../../testing/random.ts'
 import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
 import type { Profile } from '../actors/callers/profile.ts'
 import type { Built } from './build-world.ts'
-import type { Driver } from './driver.ts'
+import type { Driver } from './drain.ts'
 
 /**
  * Something that takes part in a world beside the callers: on the same clock, over the same network, on the same
@@ -62,11 +63,5 @@ export function partsOf(
     })
 }
 
-/** By FNV-1a: near seeds and similar names give far numbers. */
-function randomOf({ name }: Actor, seed: number): Random {
-  let hash = 0x811c9dc5
-  for (const char of `${name} ${seed}`) {
-    hash = Math.imul(hash ^ (char.codePointAt(0) as number), 0x01000193)
-  }
-  return new Random(hash >>> 1)
-}
+/** Near seeds and similar names give far numbers. */
+const randomOf = ({ name }: Actor, seed: number) => new Random(fnv1a(`${name} ${seed}`) >>> 1)

@@ -114,19 +114,18 @@ export function featuresIn({ configuration, lanes, scheduled }: QueueRecord): re
 const expires = (item: PushItem) => (item.expiresAtMs ?? item.expiresInSeconds) !== undefined
 const isForLater = (item: PushItem) => (item.deliverAtMs ?? item.delaySeconds) !== undefined
 
-const CELL = 6
-
 /** Every pair, and in how many seeds it met. Columns are numbered as the rows are. */
 export function showMatrix(statistics: Statistics): string[] {
   const names = features.map((name, row) => `${String(row + 1).padStart(2)} ${name}`)
   const width = Math.max(...names.map(({ length }) => length)) + 1
-  const head = features.map((_, column) => String(column + 1).padStart(CELL)).join('')
+  const cell = (value: number) => String(value).padStart(6)
+  const head = features.map((_, column) => cell(column + 1)).join('')
   return [
     'Crossings: seeds in which two features met in one queue within a lock’s or a timer’s life',
     `${' '.repeat(width)}${head}`,
     ...features.map((a, row) => {
       const cells = features.slice(0, row).map((b) => statistics.get(crossingOf(b, a)))
-      return `${names[row]?.padEnd(width)}${cells.map((seeds) => String(seeds).padStart(CELL)).join('')}`
+      return `${names[row]?.padEnd(width)}${cells.map(cell).join('')}`
     }),
   ]
 }

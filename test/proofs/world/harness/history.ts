@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto'
-
 /** What happened, one line an event. Off while seeds run by the thousand: one that fails runs again with it on. */
 export class History {
   readonly #startMs: number
@@ -18,10 +16,6 @@ export class History {
     if (!this.enabled) return
     const seconds = ((this.#nowMs() - this.#startMs) / 1_000).toFixed(3).padStart(10)
     this.lines.push(`${seconds}  ${writer.padEnd(6)} ${line()}`)
-  }
-
-  hash(): string {
-    return createHash('sha256').update(this.lines.join('\n')).digest('hex').slice(0, 16)
   }
 }
 

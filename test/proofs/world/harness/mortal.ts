@@ -72,9 +72,8 @@ export abstract class Mortal<Service> {
 export const SKEW_MAX_MS = 5_000
 
 /**
- * A writer's own clock: up to five seconds off, and set anew now and then, so it also runs
- * backwards. The operation remembers its readings: a rule about time must hold by one
- * of them.
+ * A writer's own clock: up to five seconds off, and set anew now and then, so it also runs backwards. The operation
+ * remembers its readings: a rule about time must hold by one of them.
  */
 function skewedClock(scheduler: Scheduler, options: MortalOptions, random: Random): () => number {
   const { skewMaxMs, clockJumps } = options

@@ -176,8 +176,7 @@ export class Network {
 
 type Refused = Error & { readonly CancellationReasons?: readonly { readonly Code?: string }[] }
 
-/** Maps in DynamoDB have no order, so we turn the locks round. (Lanes have numbers for names, which
- * JavaScript keeps in order.) */
+/** Maps in DynamoDB have no order, so we turn the locks round. (JavaScript orders lanes, whose names are numbers.) */
 function inAnyOrder(output: unknown, random: Random): unknown {
   const { Item, Attributes } = output as { Item?: Row; Attributes?: Row }
   const record = Item ?? Attributes

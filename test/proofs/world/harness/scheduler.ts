@@ -68,8 +68,4 @@ type Event = {
 }
 
 const isBefore = (a: Event, b: Event): boolean =>
-  a.timeMs !== b.timeMs
-    ? a.timeMs < b.timeMs
-    : a.tie !== b.tie
-      ? a.tie < b.tie
-      : a.sequence < b.sequence
+  (a.timeMs - b.timeMs || a.tie - b.tie || a.sequence - b.sequence) < 0

@@ -103,13 +103,8 @@ function drawLingering(profile: Profile, random: Random): Profile {
 
 function drawExpiring(profile: Profile, random: Random): Profile {
   if (!random.chance(0.2)) return profile
-  const lives: (readonly number[])[] = [
-    [0, 1, 2],
-    [1, 30],
-    [5, 60, 3_600],
-    [120, 720],
-  ]
-  const seconds = random.pick(lives)
+  // biome-ignore format: a table
+  const seconds = random.pick<readonly number[]>([[0, 1, 2], [1, 30], [5, 60, 3_600], [120, 720]])
   // Items that wait for a retry that they will not live to see, and hold up the others until then.
   const isHeldUp = random.chance(0.3)
   return {

@@ -7,7 +7,7 @@ import { featuresOf } from '../../harness/crossings.ts'
 import { show } from '../../harness/history.ts'
 import { Mortal, type MortalOptions, type Surroundings } from '../../harness/mortal.ts'
 import { inLife, type World } from '../../harness/world.ts'
-import type { Command } from './command.ts'
+import { type Command, perform, type Service } from './command.ts'
 import {
   carryOut,
   currentOperation,
@@ -16,7 +16,6 @@ import {
   type Outcome,
   startOperation,
 } from './operation.ts'
-import { perform, type Service } from './perform.ts'
 import { KEY_SECONDS, keysExpire } from './profile.ts'
 
 // biome-ignore format: a table

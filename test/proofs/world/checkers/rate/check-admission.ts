@@ -1,7 +1,6 @@
 import type { Admission } from '../../../../../rate/rate-limits.ts'
 import type { TicketState } from '../../../../../rate/tickets.ts'
-import { isFull, isIdle, type RateCall, type Slot } from './rate-call.ts'
-import type { RateRows } from './rows.ts'
+import { isFull, isIdle, type RateCall, type RateRows, type Slot } from './rows.ts'
 
 /** Compares what a process answered with what its writes did; returns the slot that it goes on. */
 export function checkAdmission(
