@@ -90,12 +90,15 @@ export const requestCases: Cases = {
       expectOk(await q.call('POST', 'push', { body: '{"item":1}', headers }))
     }
   },
-  'more than 1,000 priorities at once are refused': async ({ q }) => {
+  'more than 100 priorities in a push are refused, and more than 1,000 in a queue': async ({
+    q,
+  }) => {
     const items = (from: number, count: number) =>
       Array.from({ length: count }, (_, i) => ({ item: i, priority: from + i }))
-    await q.push({ items: items(0, 1000) })
-    const body = JSON.stringify({ item: 1, priority: 5000 })
-    const answer = await q.call('POST', 'push', { body })
+    const push = (items: object[]) => q.call('POST', 'push', { body: JSON.stringify({ items }) })
+    expectError(await push(items(0, 101)), 400, 'INVALID_PRIORITY')
+    for (let from = 0; from < 1000; from += 100) expectOk(await push(items(from, 100)))
+    const answer = await push(items(5000, 1))
     expectError(answer, 429, 'TOO_MANY_PRIORITIES')
     expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0)
   },
