@@ -1,8 +1,6 @@
-import { hasEmptyLane, isCrowded } from '../../../../engine/core/plan-join.ts'
 import { isDone, itemsIn, type QueueRecord } from '../../../../engine/core/record.ts'
 import type { Operation } from '../actors/callers/operation.ts'
 import type { Model, QueueModel } from './model.ts'
-import type { ScheduledGroup } from './scheduled-items.ts'
 
 const never = Number.POSITIVE_INFINITY
 
@@ -17,7 +15,7 @@ export function noteAvailability({ commits }: Model, queueModel: QueueModel): vo
   const groups = current === undefined ? [] : [...scheduled.groups.values()]
   const unseen = current?.record.scheduled.unseen ?? []
   const firstOf = (some: typeof groups): number =>
-    current === undefined ? never : firstThatCanJoin(some, current.record)
+    some.reduce((first, { due }) => Math.min(first, due), never)
   const withRoom = firstOf(groups)
   const first = room + keptRoom > 0 ? withRoom : never
   // Of a row that a read may not show yet, nobody can say when it will: until then, others come first.
@@ -34,21 +32,6 @@ export function roomIn({ room, locks }: QueueRecord): number {
   let items = room
   for (const lock of locks.values()) if (isDone(lock)) items += itemsIn(lock.stretches)
   return items
-}
-
-function firstThatCanJoin(groups: readonly ScheduledGroup[], record: QueueRecord): number {
-  const { lanes } = record
-  const canMakeLane = !isCrowded(record) || hasEmptyLane(record)
-  if (!canMakeLane && isBlocked(groups, record)) return never
-  const joinable = groups.filter(({ priority }) => canMakeLane || lanes.has(priority))
-  return joinable.reduce((first, { due }) => Math.min(first, due), never)
-}
-
-/** No item of the first row has a lane: what is behind may have to wait as well, as the record keeps only some of them. */
-function isBlocked(groups: readonly ScheduledGroup[], { lanes }: QueueRecord): boolean {
-  const [first] = groups.flatMap(({ row }) => row ?? []).sort()
-  const firsts = groups.filter(({ row }) => row === first)
-  return first !== undefined && firsts.every(({ priority }) => !lanes.has(priority))
 }
 
 type Step = { readonly value: number; readonly fromCommit: number }

@@ -1,4 +1,5 @@
-import { isCrowded } from '../../../../engine/core/plan-join.ts'
+import { LANES_MAX } from '../../../../engine/core/limits.ts'
+import { nearestTo } from '../../../../engine/core/record.ts'
 import type { Operation, Take } from '../actors/callers/operation.ts'
 import { maySeeOld, roomIn } from './availability.ts'
 import { latestFor } from './expiry.ts'
@@ -54,7 +55,7 @@ export function checkJoined(model: Model, its: QueueModel, joined: readonly Sche
   const say = (rule: string, { id, record }: ScheduledItem): void =>
     model.violated(rule, `${record.text} of ${queue} was ${id}`)
   const byId = new Map(joined.map((one) => [one.id, one]))
-  /** The last of each lane, as they were appended. */
+  /** The last of each priority, as they were appended. */
   const last = new Map<number, ScheduledItem>()
   for (const [id, { lane, item }] of scheduled.joining) {
     const one = byId.get(id)
@@ -63,7 +64,7 @@ export function checkJoined(model: Model, its: QueueModel, joined: readonly Sche
       say('never early', one)
     }
     const isSame =
-      lane === one.priority &&
+      isPlaced(its, lane, one.priority) &&
       item.pushedAtMs === one.item.pushedAtMs &&
       item.expiresAtMs === one.item.expiresAtMs &&
       item.dueMs === 1_000 * one.due
@@ -72,9 +73,9 @@ export function checkJoined(model: Model, its: QueueModel, joined: readonly Sche
     if (before !== undefined && isBefore(one, before)) say('items join in their order', one)
     last.set(one.priority, one)
   }
-  // A join takes all that comes before, unless it has no lane or no read shows it yet. What was pushed since the
-  // last change it need not know of: pushes for later do not stand in the way of a join.
-  if (current === undefined || isCrowded(current.record)) return
+  // A join takes all that comes before, unless no read shows it yet. What was pushed since the last change it need not
+  // know of: pushes for later do not stand in the way of a join.
+  if (current === undefined) return
   const latest = Math.max(...[...last.values()].map(({ due }) => due))
   const { unseen } = current.record.scheduled
   for (const { due, priority, row = '', items } of scheduled.groups.values()) {
@@ -87,4 +88,13 @@ export function checkJoined(model: Model, its: QueueModel, joined: readonly Sche
       }
     }
   }
+}
+
+/** In the lane of its priority; or in the nearest, if the record holds as many lanes as it may and that one is missing. */
+function isPlaced({ current }: QueueModel, lane: number, priority: number): boolean {
+  if (lane === priority) return true
+  const lanes = current?.record.lanes ?? new Map()
+  return (
+    lanes.size === LANES_MAX && !lanes.has(priority) && lane === nearestTo(priority, lanes.keys())
+  )
 }
