@@ -69,6 +69,7 @@ export function checkJoined(model: Model, its: QueueModel, joined: readonly Sche
       item.expiresAtMs === one.item.expiresAtMs &&
       item.dueMs === 1_000 * one.due
     if (!isSame) say('an item joins as it was pushed', one)
+    if (lane !== one.priority) world.statistics.count('path joined the nearest lane')
     const before = last.get(one.priority)
     if (before !== undefined && isBefore(one, before)) say('items join in their order', one)
     last.set(one.priority, one)

@@ -49,7 +49,7 @@ const leastOf5000: Readonly<Record<string, number>> = {
   'path died of deliveries': 5_000, 'path expired, died by pop': 15_000, 'path expired, discarded by pop': 35_000,
   'path expired, discarded by push': 60, 'path put off': 100, 'path put off, and overtaken': 100,
   // What is scheduled.
-  'path scheduled': 45_000, 'path sealed for later': 8_000, 'path joined': 40_000, 'path listed while scheduled': 3_500,
+  'path scheduled': 45_000, 'path sealed for later': 8_000, 'path joined': 40_000, 'path joined the nearest lane': 100, 'path listed while scheduled': 3_500,
   'path cancelled while scheduled': 1_300, 'path moved while scheduled': 1_600, 'path moved to a time': 2_000,
   'path purged while scheduled': 2_000,
   // Keys.
