@@ -89,7 +89,6 @@ export function createEngine(options: QueuesOptions): Engine {
     waitingPopsMax: options.waitingPopsMax,
     seats: { allTakenUntilMs: Number.NEGATIVE_INFINITY },
     stuckUntilMs: new BoundedCache(STUCK_QUEUES_REMEMBERED),
-    blockedRows: new BoundedCache(STUCK_QUEUES_REMEMBERED),
     tidying: new Set(),
     onItemsExpired: options.onItemsExpired ?? (() => {}),
     onBackgroundError,

@@ -5,6 +5,7 @@
 // with its earlier state.
 
 import { housekeepingDue } from './housekeeping.ts'
+import { isSomethingDue } from './later.ts'
 import {
   EXPIRED_DEAD_MAX,
   FORGET_AFTER_MS,
@@ -13,7 +14,7 @@ import {
   MARKS_KEPT,
 } from './limits.ts'
 import { doneLocks, earliestExpiryMs } from './locks.ts'
-import { isSomethingJoinable, keepingRoom, scheduledCheckAtMs, stopsWaiting } from './plan-join.ts'
+import { keepingRoom, scheduledCheckAtMs, stopsWaiting } from './plan-join.ts'
 import { subtract } from './ranges.ts'
 import {
   deadIn,
@@ -80,8 +81,6 @@ export type FenceOptions = {
   readonly guards?: Guards
   /** Sets `checkAt` anew, even to a later time; needs that no claim came in between. */
   readonly refreshCheckAt?: boolean
-  /** A join has just found that nothing due can get its lane. */
-  readonly isStuck?: boolean
   /** Due items cannot use the room that is kept for them. */
   readonly givesRoomBack?: boolean
   /** Sets `dry` if nothing is left to pop; needs that no append came in between. */
@@ -99,8 +98,7 @@ export function fenced(
   options: FenceOptions,
 ): FencedChange {
   const { nowMs, mark, refreshCheckAt = false, setsDry = false, remindAfterMs } = options
-  const { isStuck = false, givesRoomBack = false } = options
-  const waits = !givesRoomBack && isSomethingJoinable(draft, nowMs, isStuck)
+  const waits = options.givesRoomBack !== true && isSomethingDue(draft.scheduled, nowMs)
   const roomy = keepingRoom(before, draft, waits)
   const pruned = withNumbers(before, withoutExpired(pruneTails(before, roomy), nowMs))
   const isAppended = pruned.appends > before.appends
@@ -184,7 +182,7 @@ function nextCheckAt(
   refresh: boolean,
   options: FenceOptions & { readonly joinsNow: boolean },
 ): number | undefined {
-  const { remindAfterMs, isStuck = false, scheduledMs, joinsNow } = options
+  const { remindAfterMs, scheduledMs, joinsNow } = options
   const patient = [
     refresh && (record.work || record.scheduled.purged.length > 0)
       ? nowMs + HOUSEKEEPING_RETRY_MS
@@ -196,7 +194,7 @@ function nextCheckAt(
     refresh ? undefined : record.checkAtMs,
     earliestExpiryMs(record),
     scheduledMs,
-    refresh || joinsNow ? scheduledCheckAtMs(record, nowMs, isStuck && !joinsNow) : undefined,
+    refresh || joinsNow ? scheduledCheckAtMs(record, nowMs) : undefined,
     // One write folds a limited number: the timer stays due until nothing is left to fold.
     refresh && doneLocks(record) > 0 ? nowMs : undefined,
     ...patient.map((time) => (time === undefined ? undefined : patiently(time))),

@@ -117,7 +117,7 @@ export const REASON_BYTES_MAX = 16 * 1024
 export const STUCK_REASON_CHARACTERS = 16
 /** Remembered records: some thousands of ordinary ones, for a Lambda of 256 MB or less. */
 export const REMEMBERED_RECORD_BYTES_MAX = 16 * 1024 * 1024
-/** Queues whose dead cannot move for now, or whose items for later cannot join, as far as one process remembers. */
+/** Queues whose dead cannot move for now, as far as one process remembers. */
 export const STUCK_QUEUES_REMEMBERED = 1_000
 /** Segments and parts of batches last read: a few dozen of ordinary items. */
 export const REMEMBERED_ITEM_BYTES_MAX = 8 * 1024 * 1024
@@ -163,7 +163,7 @@ export const SCHEDULED_BYTES_PER_APPEND = 4_000
 export const SEALS_BEHIND_MAX = 16
 /** How soon the sweeper should move them out. */
 export const TIDY_SCHEDULED_MS = 60_000
-/** How long due items that find no room or no lane wait before the sweeper looks again. */
+/** How long due items that find no room wait before the sweeper looks again. */
 export const JOIN_RETRY_MS = 60_000
 /** Rows that one join takes: some kilobytes each, in one query. */
 export const ROWS_PER_JOIN = 40

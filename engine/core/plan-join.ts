@@ -1,11 +1,11 @@
-// Which due items join their lanes in one write, and what becomes of the others: they wait for room in a full queue, or
-// for a lane where all lanes are in use. Only a fenced write joins, and only if no entry was taken out and no
-// row has changed since it was planned. Reads of rows may lag behind the record, so it lists the rows not yet seen.
+// Which due items join their lanes in one write, and what becomes of the others: in a full queue they wait for room. If
+// the record holds as many lanes as it may, an item whose lane is missing joins the nearest. Only a fenced write joins,
+// and only if no entry was taken out and no row has changed since it was planned. Reads of rows may lag behind the
+// record, so it lists the rows not yet seen.
 
 import { spanOf } from './item.ts'
 import {
   decodeScheduled,
-  dueOf,
   dueOfRow,
   type EntryRow,
   earliestDue,
@@ -18,16 +18,9 @@ import {
   scheduledBytes,
   unseenBeside,
 } from './later.ts'
-import { JOIN_RETRY_MS, LANES_MAX, SCHEDULED_SOFT_BYTES, TIDY_SCHEDULED_MS } from './limits.ts'
+import { JOIN_RETRY_MS, LANES_MAX, TIDY_SCHEDULED_MS } from './limits.ts'
 import { doneLocks } from './locks.ts'
-import {
-  earliestOf,
-  endOf,
-  NEAR_MS,
-  patiently,
-  type QueueRecord,
-  type Scheduled,
-} from './record.ts'
+import { earliestOf, nearestTo, patiently, type QueueRecord, type Scheduled } from './record.ts'
 
 /** Entries that one join takes out of the record or rows: each is some bytes of its expression, or of its batch. */
 const ENTRIES_PER_JOIN = 200
@@ -58,6 +51,8 @@ export type Join = {
 }
 
 export type JoiningEntry = ScheduledEntry & {
+  /** The priority of the lane that it joins. */
+  readonly lane: number
   readonly indexes?: readonly number[]
   /** Nothing of its batch is left. */
   readonly isLast: boolean
@@ -88,33 +83,30 @@ export function planJoin(
   nowMs: number,
 ): Join | undefined {
   const taken: Candidate[] = []
-  const priorities = new Set<number>()
-  let [entries, items] = [0, 0]
+  const joining: JoiningEntry[] = []
+  let lanes: ReadonlySet<number> = new Set()
+  let items = 0
   let part: Part | undefined
   for (const candidate of dueCandidates(record.scheduled, found, nowMs)) {
     const count = itemsIn(candidate)
-    const lanes = new Set([...priorities, ...candidate.entries.map(({ priority }) => priority)])
-    const hasLanes = hasLanesFor(record, lanes)
-    // An entry in the record waits for its lane, and others pass it.
-    if (!hasLanes && candidate.row === undefined) continue
-    const isTooMuch = entries > 0 && entries + candidate.entries.length > ENTRIES_PER_JOIN
-    if (isTooMuch || (entries > 0 && lanes.size > LANES_PER_JOIN)) break
-    if (!hasLanes || items + count > roomForDue(record)) {
-      part = partOf(candidate, record, { items, priorities })
+    const placed = placedIn(record, lanes, candidate.entries)
+    const isTooMuch =
+      joining.length + candidate.entries.length > ENTRIES_PER_JOIN ||
+      placed.lanes.size > LANES_PER_JOIN
+    if (joining.length > 0 && isTooMuch) break
+    if (items + count > roomForDue(record)) {
+      part = partOf(candidate, placed.entries, roomForDue(record) - items)
       break
     }
     taken.push(candidate)
-    for (const priority of lanes) priorities.add(priority)
-    entries += candidate.entries.length
+    joining.push(...placed.entries.map(whole))
+    lanes = placed.lanes
     items += count
   }
   if (taken.length === 0 && part === undefined) return undefined
   const rows = taken.flatMap(({ row }) => row ?? [])
   return {
-    joining: [
-      ...taken.flatMap((candidate) => candidate.entries.map(whole)),
-      ...(part?.joining ?? []),
-    ],
+    joining: [...joining, ...(part?.joining ?? [])],
     items: items + (part?.items ?? 0),
     keptRoom: Math.min(record.keptRoom, items + (part?.items ?? 0)),
     ...inRecordOf(record.scheduled, taken, part),
@@ -139,30 +131,43 @@ function inRecordOf({ entries }: Scheduled, taken: readonly Candidate[], part: P
   return { places, changed, bytes }
 }
 
-const whole = (entry: ScheduledEntry): JoiningEntry =>
+type PlacedEntry = ScheduledEntry & { readonly lane: number }
+
+/** `taken`: lanes in which something joins before. The result has those of these entries, too. */
+function placedIn(
+  record: QueueRecord,
+  taken: ReadonlySet<number>,
+  entries: readonly ScheduledEntry[],
+): { readonly entries: readonly PlacedEntry[]; readonly lanes: ReadonlySet<number> } {
+  const lanes = new Set(taken)
+  const placed = entries.map((entry) => {
+    const lane = laneOf(record, lanes, entry.priority)
+    lanes.add(lane)
+    return { ...entry, lane }
+  })
+  return { entries: placed, lanes }
+}
+
+/** Its own, which the write may have to make, as long as the record may hold another; else the nearest. */
+function laneOf({ lanes }: QueueRecord, taken: ReadonlySet<number>, priority: number): number {
+  if (lanes.has(priority) || taken.has(priority)) return priority
+  const all = new Set([...lanes.keys(), ...taken])
+  return all.size < LANES_MAX ? priority : nearestTo(priority, all)
+}
+
+const whole = (entry: PlacedEntry): JoiningEntry =>
   entry.gone.length === 0
     ? { ...entry, isLast: true }
     : { ...entry, indexes: indexesLeft(entry) as number[], isLast: true }
 
-/**
- * The entries that can have their lanes, as far as there is room beside what joins before them. A reference may join
- * in part, too: if the queue's capacity is smaller, the whole could never join.
- */
-function partOf(
-  of: Candidate,
-  record: QueueRecord,
-  before: { readonly items: number; readonly priorities: ReadonlySet<number> },
-): Part | undefined {
-  const room = Math.max(0, roomForDue(record) - before.items)
-  let lanes = before.priorities
+/** As much as there is room for. A reference may join in part, too: in a smaller queue, the whole could never join. */
+function partOf(of: Candidate, entries: readonly PlacedEntry[], room: number): Part | undefined {
   const joining: JoiningEntry[] = []
   const left: string[] = []
   let items = 0
-  for (const entry of of.entries) {
+  for (const entry of entries) {
     const indexes = indexesLeft(entry)
-    const lanesWith = new Set([...lanes, entry.priority])
-    const some = hasLanesFor(record, lanesWith) ? indexes.slice(0, room - items) : []
-    if (some.length > 0) lanes = lanesWith
+    const some = indexes.slice(0, Math.max(0, room - items))
     items += some.length
     if (some.length === indexes.length) joining.push(whole(entry))
     else {
@@ -243,126 +248,36 @@ export function keepingRoom(before: QueueRecord, after: QueueRecord, waits: bool
 }
 
 /** There is room for what is due, or there will be once acknowledged locks are folded. */
-export const mayHaveRoom = (record: QueueRecord): boolean =>
+const mayHaveRoom = (record: QueueRecord): boolean =>
   roomForDue(record) > 0 || doneLocks(record) > 0
 
-// A due item waits if its lane is missing and cannot be made, because all lanes are in use. Others pass it, to a bound.
+/** Something is due by this clock that lacks nothing, or nothing but room. */
+export const mayJoin = (record: QueueRecord, nowMs: number): boolean =>
+  mayHaveRoom(record) && isSomethingDue(record.scheduled, nowMs)
 
-/**
- * The record keeps this many bytes of due items that have no lane; others pass them there. The largest push for later
- * still fits beside them, and a quarter of the bytes that make a push seal is left, so that not every push seals.
- * Beyond this bound, due items behind them have to wait as well.
- */
-export const WAITING_BYTES_MAX = (3 / 4) * SCHEDULED_SOFT_BYTES
-
-export const isCrowded = ({ lanes }: QueueRecord): boolean => lanes.size >= LANES_MAX
-
-export function hasEmptyLane({ lanes }: QueueRecord): boolean {
-  for (const lane of lanes.values()) if (lane.head === endOf(lane)) return true
-  return false
-}
-
-/** Whether each priority has its lane, or we can make it. */
-function hasLanesFor(record: QueueRecord, priorities: ReadonlySet<number>): boolean {
-  let missing = 0
-  for (const priority of priorities) if (!record.lanes.has(priority)) missing += 1
-  return missing <= LANES_MAX - record.lanes.size
-}
-
-/**
- * The first rows of which nothing can join, as many as the record may keep, where others can pass them. Of a second, it
- * takes all rows or none: what stayed in rows would join before the older items in the record.
- */
-export function rowsToTakeBack<
-  R extends { readonly sk: string; readonly due: number; readonly entries: readonly string[] },
->(
-  record: QueueRecord,
-  { rows, more }: { readonly rows: readonly R[]; readonly more: boolean },
-  nowMs: number,
-): readonly R[] {
-  const { scheduled, lanes } = record
-  const hasLane = (entry: string): boolean => lanes.has(decodeScheduled(entry).priority)
-  const partlyRead = new Set(unseenBeside(scheduled.unseen, rows).map(dueOfRow))
-  if (more) partlyRead.add(rows.at(-1)?.due ?? 0)
-  let bytes = bytesOf(dueEntries(scheduled, nowMs).filter((entry) => !hasLane(entry)))
-  let end = 0
-  for (const [due, second] of Map.groupBy(rows, (row) => row.due)) {
-    bytes += bytesOf(second.flatMap(({ entries }) => entries))
-    if (!isDue(due, nowMs) || partlyRead.has(due) || bytes > WAITING_BYTES_MAX) break
-    if (second[0]?.entries.some(hasLane)) break
-    end += second.length
-  }
-  return rows.slice(0, end)
-}
-
-const dueEntries = ({ entries }: Scheduled, nowMs: number): readonly string[] =>
-  entries.filter((entry) => isDue(dueOf(entry), nowMs))
-
-const bytesOf = (entries: readonly string[]): number =>
-  entries.reduce((sum, entry) => sum + scheduledBytes(entry), 0)
-
-/**
- * Whether something is due by this clock that may have its lane, whether or not there is room. For items in rows only
- * a read can tell, unless one has just shown (`areBlocked`) that they have no lane: then what is due behind them waits
- * as well.
- */
-export function isSomethingJoinable(
-  record: QueueRecord,
-  nowMs: number,
-  areBlocked: boolean,
-): boolean {
-  const { scheduled, lanes } = record
-  if (!isSomethingDue(scheduled, nowMs)) return false
-  if (!isCrowded(record) || hasEmptyLane(record)) return true
-  if (isRowDue(scheduled, nowMs)) return !areBlocked
-  return dueEntries(scheduled, nowMs).some((entry) => lanes.has(decodeScheduled(entry).priority))
-}
-
-const isRowDue = ({ nextDue }: Scheduled, nowMs: number): boolean =>
-  nextDue !== undefined && isDue(nextDue, nowMs)
+export const lacksRoom = (record: QueueRecord, nowMs: number): boolean =>
+  !mayHaveRoom(record) && isSomethingDue(record.scheduled, nowMs)
 
 // When somebody should look at a queue because of its scheduled items.
 
 /**
- * When Wake or the sweeper should look. Wake comes for due items. The sweeper comes for those that find no room or no
- * lane, until a write makes them some (`stopsWaiting`), and for a record that is larger than need be. `isStuck`: a join
- * has just tried in vain.
+ * When Wake or the sweeper should look. Wake comes for due items. The sweeper comes for those that find no room, until a
+ * write makes them some (`stopsWaiting`), and for a record that is larger than need be.
  */
-export function scheduledCheckAtMs(
-  record: QueueRecord,
-  nowMs: number,
-  isStuck: boolean,
-): number | undefined {
+export function scheduledCheckAtMs(record: QueueRecord, nowMs: number): number | undefined {
   const { scheduled } = record
   const due = earliestDue(scheduled)
   if (due === undefined) return undefined
-  const waits = isDue(due, nowMs) && (isStuck || !canJoin(record, nowMs))
+  const waits = isDue(due, nowMs) && !canJoin(record, nowMs)
   return earliestOf([
-    waits ? retryAtMs(record, nowMs) : 1_000 * due,
+    waits ? patiently(nowMs + JOIN_RETRY_MS) : 1_000 * due,
     isUntidy(scheduled) ? patiently(nowMs + TIDY_SCHEDULED_MS) : undefined,
   ])
 }
 
-/** Something is due for which the write has made room, or a lane, so that it need not wait any longer. */
+/** Something is due for which the write has made room, so that it need not wait any longer. */
 export const stopsWaiting = (before: QueueRecord, after: QueueRecord, nowMs: number): boolean =>
-  // Another process may have found that rows are blocked, and put off the timer.
-  canJoin(after, nowMs, true) && !canJoin(before, nowMs, true)
+  canJoin(after, nowMs) && !canJoin(before, nowMs)
 
-const canJoin = (record: QueueRecord, nowMs: number, areBlocked = false): boolean =>
-  roomForDue(record) > 0 && isSomethingJoinable(record, nowMs, areBlocked)
-
-function retryAtMs(record: QueueRecord, nowMs: number): number {
-  const { scheduled } = record
-  const laterMs = nowMs + JOIN_RETRY_MS
-  if (roomForDue(record) <= 0 || isRowDue(scheduled, nowMs)) return patiently(laterMs)
-  // Items that come due before the sweeper looks again may have their lanes.
-  const nextMs = nextDueMs(scheduled, nowMs)
-  const isNext = nextMs < laterMs + NEAR_MS
-  return earliestOf([patiently(laterMs), isNext ? nextMs : undefined]) as number
-}
-
-/** When the next item is due, of those that are not due yet. */
-function nextDueMs({ entries, nextDue }: Scheduled, nowMs: number): number {
-  const dues = [...entries.map(dueOf), ...(nextDue === undefined ? [] : [nextDue])]
-  return 1_000 * Math.min(...dues.filter((due) => !isDue(due, nowMs)))
-}
+const canJoin = (record: QueueRecord, nowMs: number): boolean =>
+  roomForDue(record) > 0 && isSomethingDue(record.scheduled, nowMs)

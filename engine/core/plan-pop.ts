@@ -17,7 +17,7 @@ import {
   LOCKS_PER_WRITE,
 } from './limits.ts'
 import { endExpired, endLock, expiredLocks, foldDone, liveLocks, standingOf } from './locks.ts'
-import { isSomethingJoinable, mayHaveRoom } from './plan-join.ts'
+import { mayJoin } from './plan-join.ts'
 import { countOf, take } from './ranges.ts'
 import {
   deadIn,
@@ -363,13 +363,8 @@ export function lookPauseMs(looks: number, leftMs: number, random: number): numb
 }
 
 /** The record may be older than the last write, so this is a guess; the pop decides. */
-export function hasSomethingFor(
-  record: QueueRecord,
-  command: PopCommand,
-  nowMs: number,
-  areRowsBlocked: boolean,
-): boolean {
-  if (mayHaveRoom(record) && isSomethingJoinable(record, nowMs, areRowsBlocked)) return true
+export function hasSomethingFor(record: QueueRecord, command: PopCommand, nowMs: number): boolean {
+  if (mayJoin(record, nowMs)) return true
   const { kind } = planPop(record, command, nowMs)
   return kind !== 'empty' && kind !== 'locked'
 }

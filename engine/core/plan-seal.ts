@@ -5,9 +5,8 @@
 
 import { isDeepInBulk } from './append.ts'
 import { entryBytes, spanOfAll } from './item.ts'
-import { decodeScheduled, dueOf, isDue, type ScheduledEntry, scheduledBytes } from './later.ts'
+import { decodeScheduled, dueOf, type ScheduledEntry } from './later.ts'
 import { BULK_TAIL_BYTES, ENTRIES_PER_SEAL, SEALS_BEHIND_MAX, TAIL_SOFT_BYTES } from './limits.ts'
-import { isCrowded, WAITING_BYTES_MAX } from './plan-join.ts'
 import type { Lane, QueueRecord, Scheduled } from './record.ts'
 import { noteBytes, withoutNotes } from './repeated-pushes.ts'
 import { runsAfter, runsLeft } from './runs.ts'
@@ -101,46 +100,23 @@ export const ROWS_PER_SEAL = 99
 const ENTRIES_ALONG_MAX = 16
 
 /**
- * Places of the record's entries that a seal takes: all, except those that wait for a lane (as many as the record may
- * keep, where others pass them) and those that have waited so long that their ids would not lead to a new row. After
- * some rows went back to the record, it may hold more seconds than a transaction has room for: then the first ones.
+ * Places of the record's entries that a seal takes: all, except those that have waited so long that their ids would not
+ * lead to a new row; and of more seconds than a transaction has room for, the first ones.
  */
-export function placesToSeal(record: QueueRecord, nowMs: number): number[] {
-  const { scheduled } = record
-  const staying = stayingGroups(record, nowMs)
+export function placesToSeal({ scheduled }: QueueRecord): number[] {
+  const decoded = scheduled.entries.map(decodeScheduled)
+  const beyond = decoded.filter((entry) => !isWithinReach(entry, scheduled.seals))
+  const staying = new Set(beyond.map(groupOf))
   const seconds = new Set<number>()
-  const places: number[] = []
-  for (const [place, text] of scheduled.entries.entries()) {
-    const entry = decodeScheduled(text)
-    if (staying.has(groupOf(entry))) continue
-    if (seconds.size === ROWS_PER_SEAL && !seconds.has(entry.due)) continue
+  return decoded.flatMap((entry, place) => {
+    if (staying.has(groupOf(entry))) return []
+    if (seconds.size === ROWS_PER_SEAL && !seconds.has(entry.due)) return []
     seconds.add(entry.due)
-    places.push(place)
-  }
-  return places
+    return [place]
+  })
 }
 
 const groupOf = ({ due, priority }: ScheduledEntry): string => `${due}.${priority}`
-
-function stayingGroups(record: QueueRecord, nowMs: number): ReadonlySet<string> {
-  const { entries, seals } = record.scheduled
-  const staying = new Set<string>()
-  const waiting = new Map<string, number>()
-  for (const text of entries) {
-    const entry = decodeScheduled(text)
-    const group = groupOf(entry)
-    if (!isWithinReach(entry, seals)) staying.add(group)
-    if (isCrowded(record) && !record.lanes.has(entry.priority) && isDue(entry.due, nowMs)) {
-      waiting.set(group, (waiting.get(group) ?? 0) + scheduledBytes(text))
-    }
-  }
-  let waitingBytes = 0
-  for (const [group, bytes] of waiting) {
-    waitingBytes += bytes
-    if (waitingBytes <= WAITING_BYTES_MAX) staying.add(group)
-  }
-  return staying
-}
 
 /** Whether an entry's id would lead to a row of the next seal. */
 const isWithinReach = (entry: ScheduledEntry, seals: number): boolean =>
@@ -166,15 +142,15 @@ export function placesAlong(
  * Whether an entry has been in the record for so many seals that the next one must take it: nobody looks for it in the
  * rows of later seals. A move uses up the number of a seal too, and leaves such an entry in the record.
  */
-export function mustSeal(record: QueueRecord, nowMs: number): boolean {
+export function mustSeal(record: QueueRecord): boolean {
   const { entries, seals } = record.scheduled
-  return placesToSeal(record, nowMs).some((place) => {
+  return placesToSeal(record).some((place) => {
     const entry = decodeScheduled(entries[place] as string)
     return seals - entry.seals >= SEALS_BEHIND_MAX
   })
 }
 
 /** Whether a seal comes before the write that puts waiting items off to this second. */
-export const mustSealBefore = (record: QueueRecord, due: number, nowMs: number): boolean =>
-  mustSeal(record, nowMs) ||
+export const mustSealBefore = (record: QueueRecord, due: number): boolean =>
+  mustSeal(record) ||
   placesAlong(record.scheduled, record.scheduled.entries, new Set([due])).length > ENTRIES_ALONG_MAX

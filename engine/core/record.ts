@@ -208,6 +208,16 @@ export const reconfigured = (record: QueueRecord, configuration: Configuration):
 
 // What follows from one lane.
 
+/** Of these priorities the one next to another; of two the better. */
+export const nearestTo = (priority: number, priorities: Iterable<number>): number => {
+  let nearest = Number.POSITIVE_INFINITY
+  for (const one of priorities) {
+    const by = Math.abs(one - priority) - Math.abs(nearest - priority)
+    if (by < 0 || (by === 0 && one < nearest)) nearest = one
+  }
+  return nearest
+}
+
 export const endOf = ({ sealed, tail }: Lane): number => sealed + spanOfAll(tail)
 
 export const segmentOf = (lane: Lane, sequence: number): number =>

@@ -16,13 +16,11 @@ import {
   DONE_LOCKS_FOLD,
   DONE_LOCKS_STEP,
   HOLD_MS,
-  JOIN_RETRY_MS,
   ROOMY_TAIL,
   THROTTLED_FOR_MS,
   TIGHT_TAIL,
 } from '../core/limits.ts'
 import { doneLocks, foldDone } from '../core/locks.ts'
-import { isSomethingJoinable, mayHaveRoom } from '../core/plan-join.ts'
 import { MARK_CHARACTERS, markAfter, patiently, type QueueRecord } from '../core/record.ts'
 import { isLimited, type QueuePatterns } from '../core/settings.ts'
 import { decodeRecord, type StoredRecord } from '../core/stored-record.ts'
@@ -59,21 +57,12 @@ export type Engine = {
   readonly seats: { allTakenUntilMs: number }
   /** Queues whose dead items could not be moved, and until when nothing but a timer makes us try again. */
   readonly stuckUntilMs: BoundedCache<number>
-  /** Queues whose first row with items for later had to wait for a lane. */
-  readonly blockedRows: BoundedCache<BlockedRows>
   /** Queues that a sweep is tidying; this may go on after the sweep has answered. */
   readonly tidying: Set<string>
   /** Called with the number of expired items that were taken out of a queue. */
   readonly onItemsExpired: (items: number) => void
   /** Called when work that no answer waits for, such as sealing after a push, has failed. */
   readonly onBackgroundError: (error: unknown, context: { queue: string; step: string }) => void
-}
-
-type BlockedRows = {
-  readonly born: string
-  readonly changes: number
-  readonly lanesMade: number
-  readonly untilMs: number
 }
 
 /** The record as it is now. */
@@ -121,7 +110,6 @@ export const changeOf = (
   fenced(before, draft, {
     ...options,
     mark: newMark(engine),
-    isStuck: options.isStuck || areRowsBlocked(engine, before),
     remindAfterMs: engine.remindAfterMs,
   })
 
@@ -329,29 +317,6 @@ export async function hold(engine: Engine, record: QueueRecord): Promise<QueueRe
 /** A pause that grows with the attempt and differs between writers. */
 export async function pause(engine: Engine, attempt: number): Promise<void> {
   await engine.clock.sleep(Math.min(100, 4 * attempt) * (0.5 + engine.random()))
-}
-
-/** Whether something is due by this clock for which there may be room and a lane. */
-export const mayJoin = (engine: Engine, record: QueueRecord, nowMs: number): boolean =>
-  mayHaveRoom(record) && isSomethingJoinable(record, nowMs, areRowsBlocked(engine, record))
-
-/**
- * Whether we noted that in the last minute, and since then nobody took anything out of the record, changed a row or
- * made a lane.
- */
-export function areRowsBlocked({ blockedRows, clock }: Engine, record: QueueRecord): boolean {
-  const blocked = blockedRows.get(record.queue)
-  if (blocked?.born !== record.born || blocked.changes !== record.scheduled.changes) return false
-  return blocked.lanesMade === record.lanesMade && clock.nowMs() < blocked.untilMs
-}
-
-/** Notes that no item of the first row can have a lane, and that the record has no place for them. */
-export function noteBlockedRows(
-  engine: Engine,
-  { queue, born, scheduled: { changes }, lanesMade }: QueueRecord,
-): void {
-  const untilMs = engine.clock.nowMs() + JOIN_RETRY_MS
-  engine.blockedRows.set(queue, { born, changes, lanesMade, untilMs })
 }
 
 /** When the sweeper should look whether a consumer has come for the items that we append now. */

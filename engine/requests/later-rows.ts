@@ -137,8 +137,8 @@ export function takeKeptRoom(update: Expression, kept: number): void {
 }
 
 /**
- * The timer may be put off, or be patient, for what is due and finds no room, or no lane. If a write takes that out, the
- * timer must be in time for what comes due next, and Wake must come. `left`: the list without what is taken.
+ * The timer may be put off, or be patient, for what is due and finds no room. If a write takes that out, the timer must
+ * be in time for what comes due next, and Wake must come. `left`: the list without what is taken.
  */
 export function timeLeft(
   { checkAtMs = Number.POSITIVE_INFINITY }: QueueRecord,

@@ -1,14 +1,13 @@
 // Scheduled entries between the record and its rows. A seal copies all entries of the record to rows, one for each
 // second, and takes them out, in one transaction, so every row counts. We find an entry without a scan: its id names
-// its second and the seals that may have copied it. Rows for which there can be no lanes go back into the record. A
-// purge leaves its rows to be deleted, and the record names it until they are gone.
+// its second and the seals that may have copied it. A purge leaves its rows to be deleted, and the record names it until
+// they are gone.
 
 import { type Append, findAppend } from '../core/append.ts'
 import { isReference } from '../core/item.ts'
 import { recordKey, scheduledSortKey } from '../core/keys.ts'
 import {
   decodeScheduled,
-  type EntryRow,
   type Later,
   purgedEra,
   type ScheduledId,
@@ -25,7 +24,6 @@ import {
   lowerTimer,
   PURGED_SORT_KEY,
   partitionOf,
-  rewritten,
   rowOf,
   rowsOfSeals,
   rowsToSeal,
@@ -66,7 +64,7 @@ export async function sealLater(
 
 async function sealOnce(engine: Engine, record: QueueRecord): Promise<QueueRecord | undefined> {
   const { queue, scheduled } = record
-  const places = placesToSeal(record, engine.clock.nowMs())
+  const places = placesToSeal(record)
   if (places.length === 0) return record
   const rows = rowsToSeal(record, places)
   const unseenBefore = await unseenStill(engine.dynamo, record)
@@ -124,37 +122,6 @@ export async function sealLaterQuietly(engine: Engine, record: QueueRecord): Pro
   await sealLater(engine, record).catch((error: unknown) => {
     engine.onBackgroundError(error, { queue: record.queue, step: 'seal-scheduled' })
   })
-}
-
-/**
- * Puts the entries of the first rows, which can have no lanes now, back into the record, where each joins by itself.
- */
-export async function takeBack(
-  engine: Engine,
-  record: QueueRecord,
-  rows: readonly EntryRow[],
-  found: FoundRows,
-): Promise<QueueRecord | undefined> {
-  const { queue, scheduled } = record
-  const entries = rows.flatMap((row) => row.entries)
-  let bytes = 0
-  for (const entry of entries) bytes += scheduledBytes(entry)
-  const nextDue = nextDueAfter(scheduled, found, rows.length)
-  const unseen = unseenAfter(scheduled, found)
-  const taken = { places: [], items: 0, bytes: -bytes, nextDue, unseen }
-  const update = takeUpdate(record, taken, (one) => {
-    const none = one.value([])
-    // At the front: they were scheduled before what the record holds for their seconds.
-    one.sets.push(`T=list_append(${one.value(entries)},if_not_exists(T,${none}))`)
-  })
-  const { tableName: TableName } = engine.dynamo
-  const own = { Update: { TableName, Key: recordKey(queue), ...update } }
-  const deletes = rows.map((row) =>
-    rewritten(TableName, partitionOf(record), { ...row, entries: [] }),
-  )
-  await engine.dynamo.transact({ TransactItems: [own, ...deletes] }, { isBrief: true })
-  // Whether this write or another one passed: go by the record as it is now.
-  return readRecord(engine, queue)
 }
 
 /** Notes in the record that no row is due. */

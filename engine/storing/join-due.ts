@@ -2,36 +2,23 @@
 // append that also takes the entries out of the record's list, or a transaction that takes them out of rows as well.
 // It passes only if no other process has taken any out and the rows are as we read them, so each item joins once, and
 // it does not matter whether a write whose answer was lost has landed. If nothing can join, something is in the way:
-// items that take up the room, lanes that take up the places, a row that cannot be read yet. Then we clear the way, or
-// the items wait.
+// items that take up the room, or a row that cannot be read yet. Then we clear the way, or the items wait.
 
 import type { Row } from '../../aws/dynamo.ts'
 import { QueueError } from '../../shared/errors.ts'
 import { obstacleTo } from '../core/append.ts'
 import { recordKey } from '../core/keys.ts'
 import { type EntryRow, isDue, isSomethingDue } from '../core/later.ts'
-import { LANES_MAX, ROWS_PER_JOIN } from '../core/limits.ts'
+import { ROWS_PER_JOIN } from '../core/limits.ts'
 import { doneLocks } from '../core/locks.ts'
-import {
-  type FoundRows,
-  hasEmptyLane,
-  isSomethingJoinable,
-  type Join,
-  mayHaveRoom,
-  nextDueAfter,
-  planJoin,
-  roomForDue,
-  rowsToTakeBack,
-} from '../core/plan-join.ts'
+import { type FoundRows, type Join, nextDueAfter, planJoin, roomForDue } from '../core/plan-join.ts'
 import type { QueueRecord } from '../core/record.ts'
 
 import { asStored, type Known } from '../driver/decision.ts'
 import {
-  areRowsBlocked,
   changeOf,
   commit,
   type Engine,
-  noteBlockedRows,
   pause,
   readRecord,
   recordEntry,
@@ -50,13 +37,12 @@ import {
   takeKeptRoom,
   timeLeft,
 } from '../requests/later-rows.ts'
-import { lookLater, takeBack } from './copy-later.ts'
-import { makeRoomForLanes } from './make-lanes.ts'
+import { lookLater } from './copy-later.ts'
 import { sealAfter, sealQuietly } from './seal.ts'
 import { dropBatches, entriesToJoin, missingLanes, type ToJoin } from './write-entries.ts'
 
 /**
- * `stuck`: items are due, but none can join now. `lost`: some can, but other writes came first too often, the store
+ * `stuck`: items are due, and there is no room. `lost`: some can, but other writes came first too often, the store
  * refuses, or a row cannot be read yet. Nothing has changed, and the next pop or sweep tries again.
  */
 type Joined = Known & {
@@ -117,7 +103,7 @@ async function joinOnce(
   const planned = planJoin(record, found, nowMs)
   if (planned === undefined) {
     if (isCurrent) return makeWay(engine, record, found, nowMs)
-    // By the current record, others may have joined these items, or there may be room or lanes by now (rule 7).
+    // By the current record, others may have joined these items, or there may be room by now (rule 7).
     const now = await readRecord(engine, queue)
     if (!isUnchanged(record, now)) return again(now)
     return joinOnce(engine, { record: now, isCurrent: true }, found, options)
@@ -167,11 +153,7 @@ async function unlessMovedOn(engine: Engine, record: QueueRecord): Promise<Tried
 const isUnchanged = (seen: QueueRecord, now: QueueRecord | undefined): now is QueueRecord =>
   now?.born === seen.born && now.scheduled.changes === seen.scheduled.changes
 
-/**
- * Nothing can join by the current record. Items of acknowledged locks may take up the room, or empty lanes the places
- * of new ones. Or no item of the first row has a lane: then its entries go back to the record, where others can pass
- * them.
- */
+/** Nothing can join by the current record. Items of acknowledged locks may take up the room, or a row cannot be read. */
 async function makeWay(
   engine: Engine,
   record: QueueRecord,
@@ -185,36 +167,13 @@ async function makeWay(
     if (nextDue !== undefined && isDue(nextDue, nowMs)) return unlessMovedOn(engine, record)
     return again(await lookLater(engine, record, found))
   }
-  if (roomForDue(record) <= 0 && doneLocks(record) > 0) {
-    const isAnswered = await tryToFold(engine, record)
-    const folded = await readRecord(engine, record.queue)
-    if (folded === undefined || roomForDue(folded) > 0) return again(folded)
-    if (doneLocks(folded) === 0) return without('stuck', folded)
-    // Others wrote first.
-    return isAnswered ? again(folded) : without('lost', folded)
-  }
-  if (roomForDue(record) <= 0) return without('stuck', record)
-  if (record.lanes.size >= LANES_MAX && hasEmptyLane(record)) {
-    const made = await dropEmptyLanes(engine, record)
-    if (made !== undefined) return made
-  }
-  if (found === undefined) return without('stuck', record)
-  const rows = rowsToTakeBack(record, found, nowMs)
-  if (rows.length === 0) {
-    noteBlockedRows(engine, record)
-    return without('stuck', record)
-  }
-  return again(await takeBack(engine, record, rows, found))
-}
-
-/** Drops empty lanes; undefined if no lane can go. */
-async function dropEmptyLanes(engine: Engine, record: QueueRecord): Promise<Tried | undefined> {
-  try {
-    return again(await makeRoomForLanes(engine, record))
-  } catch (error) {
-    if (!(error instanceof QueueError) || error.code !== 'TOO_MANY_PRIORITIES') throw error
-    return undefined
-  }
+  if (doneLocks(record) === 0) return without('stuck', record)
+  const isAnswered = await tryToFold(engine, record)
+  const folded = await readRecord(engine, record.queue)
+  if (folded === undefined || roomForDue(folded) > 0) return again(folded)
+  if (doneLocks(folded) === 0) return without('stuck', folded)
+  // Others wrote first.
+  return isAnswered ? again(folded) : without('lost', folded)
 }
 
 async function clearTheWay(
@@ -298,10 +257,6 @@ async function writeWithRows(
   return refusal?.failed ? { kind: 'failed', row: refusal.row } : { kind: 'refused' }
 }
 
-/** Whether something is due by this clock that lacks nothing but room. */
-export const lacksRoom = (engine: Engine, record: QueueRecord, nowMs: number): boolean =>
-  !mayHaveRoom(record) && isSomethingJoinable(record, nowMs, areRowsBlocked(engine, record))
-
 type Used = {
   readonly record: QueueRecord | undefined
   /** Due items could join, but others came first: the room stays theirs. */
@@ -309,8 +264,8 @@ type Used = {
 }
 
 /**
- * For a call that finds no room in a queue that keeps some: lets due items join. If none can, however much room there
- * is, or if nobody can read them now, a write gives the room back, or the queue would refuse all calls for as long.
+ * For a call that finds no room in a queue that keeps some: lets due items join. If none is due any more, or if nobody
+ * can read them now, a write gives the room back, or the queue would refuse all calls for as long.
  */
 export async function useKeptRoom(engine: Engine, record: QueueRecord): Promise<Used> {
   const { kind, record: left, items } = await tryToJoin(engine, record)

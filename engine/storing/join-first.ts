@@ -3,6 +3,7 @@
 // they are empty it tries again for a while, and does not say that there is nothing.
 
 import { QueueError } from '../../shared/errors.ts'
+import { lacksRoom, mayJoin } from '../core/plan-join.ts'
 import { hasFree, type QueueRecord } from '../core/record.ts'
 import {
   act,
@@ -15,8 +16,8 @@ import {
   refuse,
   type View,
 } from '../driver/decision.ts'
-import { type Engine, mayJoin, readRecord } from '../driver/engine.ts'
-import { join, lacksRoom } from './join-due.ts'
+import { type Engine, readRecord } from '../driver/engine.ts'
+import { join } from './join-due.ts'
 
 export type Joining = {
   /** What the pop has to do before it chooses. */
@@ -33,14 +34,9 @@ const INSISTS_FOR_MS = 3_000
 /** A record from memory will do: joining is a conditional write. */
 export function startJoining(engine: Engine): Joining {
   let joins = 0
-  /** By this record, nothing that is due can join; by a later one there may be room, or a lane. */
-  let stuckAt: QueueRecord | undefined
   let isHeldUp = false
   let error: QueueError | undefined
   let insistsUntilMs: number | undefined
-
-  const couldJoin = (record: QueueRecord, nowMs: number): boolean =>
-    record !== stuckAt && mayJoin(engine, record, nowMs)
 
   async function tryToJoin(
     record: QueueRecord,
@@ -49,7 +45,6 @@ export function startJoining(engine: Engine): Joining {
   ): Promise<Outcome<never>> {
     try {
       const joined = await join(engine, { record, isCurrent }, nowMs, { isBrief: true })
-      stuckAt = joined.kind === 'stuck' ? joined.record : undefined
       isHeldUp = joined.kind === 'lost'
       return isHeldUp ? lost(joined) : again(joined)
     } catch (thrown) {
@@ -65,8 +60,8 @@ export function startJoining(engine: Engine): Joining {
     before({ record, isCurrent, nowMs }) {
       if (record === undefined || isHeldUp || joins === JOINS_MAX) return undefined
       // Acknowledgements are blind and move no timer, so only a look tells that they have made room meanwhile.
-      if (!isCurrent && lacksRoom(engine, record, nowMs)) return look
-      if (!couldJoin(record, nowMs)) return undefined
+      if (!isCurrent && lacksRoom(record, nowMs)) return look
+      if (!mayJoin(record, nowMs)) return undefined
       joins += 1
       return {
         kind: 'act',
@@ -75,7 +70,7 @@ export function startJoining(engine: Engine): Joining {
       }
     },
     beforeEmpty(record, nowMs) {
-      if (!couldJoin(record, nowMs)) return undefined
+      if (!mayJoin(record, nowMs)) return undefined
       insistsUntilMs ??= nowMs + INSISTS_FOR_MS
       if (nowMs > insistsUntilMs) return refuse(error ?? QueueError.busy(record.queue))
       return act(() => tryToJoin(record, true, nowMs))
@@ -89,4 +84,4 @@ const asAgain = (outcome: Outcome<never>): Outcome<never> =>
 
 /** Whether another pop could get something: what is free, or what is due and would join before it. */
 export const isMoreThere = (engine: Engine, record: QueueRecord): boolean =>
-  hasFree(record) || mayJoin(engine, record, engine.clock.nowMs())
+  hasFree(record) || mayJoin(record, engine.clock.nowMs())

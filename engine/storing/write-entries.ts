@@ -194,7 +194,7 @@ export async function entriesToJoin(
     const entries = await laneEntries(engine, queue, one)
     if (entries === undefined) return undefined
     if (one.indexes !== undefined && one.isLast) spent.push(one.entry)
-    lanes.set(one.priority, [...(lanes.get(one.priority) ?? []), ...entries])
+    lanes.set(one.lane, [...(lanes.get(one.lane) ?? []), ...entries])
   }
   const written: string[] = []
   const isSmall =

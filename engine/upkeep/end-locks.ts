@@ -8,12 +8,13 @@ import { isFormatUnknown } from '../../shared/errors.ts'
 import { isQuiet, remind } from '../core/fence.ts'
 import { isUntidy } from '../core/later.ts'
 import { endExpired, foldDone } from '../core/locks.ts'
+import { mayJoin } from '../core/plan-join.ts'
 import { isDone, isExpired, isNear, itemsIn, type QueueRecord } from '../core/record.ts'
 import { hasOldNotes } from '../core/repeated-pushes.ts'
 import { checkAtOf, isDue } from '../core/schedule.ts'
 import { attempts } from '../driver/attempts.ts'
 import { act, again, answer, asStored, done } from '../driver/decision.ts'
-import { changeOf, type Engine, mayJoin, readRecord, seen } from '../driver/engine.ts'
+import { changeOf, type Engine, readRecord, seen } from '../driver/engine.ts'
 import { decodeSchedule } from '../requests/schedule-rows.ts'
 import { sealLaterQuietly } from '../storing/copy-later.ts'
 import { join } from '../storing/join-due.ts'
@@ -171,7 +172,6 @@ async function sweepQueue(
     untilMs: deadlineMs,
   }
   let joins = 0
-  let stuckBy: QueueRecord | undefined
   return attempts<Left>(engine, seen.queue, course, ({ record, nowMs, attempt }) => {
     if (record === undefined) return answer('nothing')
     if (nowMs >= deadlineMs) return answer('locks')
@@ -185,13 +185,12 @@ async function sweepQueue(
     if (
       !hasEnded(record, nowMs) &&
       joins < JOINS_MAX &&
-      (mayJoin(engine, record, nowMs) || isUntidy(record.scheduled))
+      (mayJoin(record, nowMs) || isUntidy(record.scheduled))
     ) {
       joins += 1
       return act(async () => {
         const { kind, ...left } = await seeToScheduled(engine, record, nowMs)
         if (kind !== 'joined') joins = JOINS_MAX
-        if (kind === 'stuck') stuckBy = left.record
         return again(left)
       })
     }
@@ -200,7 +199,6 @@ async function sweepQueue(
     const change = changeOf(engine, record, draft, {
       nowMs,
       refreshCheckAt: true,
-      isStuck: record === stuckBy,
       // A process that took the last item may have died before it marked the queue as dry.
       setsDry: engine.events && attempt === 1,
     })
@@ -211,7 +209,7 @@ async function sweepQueue(
         count(report, record, draft, nowMs)
         comesDueIn(report, after, nowMs)
         // One write ends a limited number of locks; if some are left, another round follows.
-        if (hasEnded(after, nowMs) || (joins === 0 && mayJoin(engine, after, nowMs)))
+        if (hasEnded(after, nowMs) || (joins === 0 && mayJoin(after, nowMs)))
           return again(asStored(after))
         // A busy queue has locks to end or fold at every visit; without this, its record would stay large for ever.
         if (joins === 0 && isUntidy(after.scheduled)) await sealLaterQuietly(engine, after)
@@ -225,7 +223,7 @@ async function sweepQueue(
 
 /** Joins due items; or moves entries that are not due out of the record, which they make larger. */
 async function seeToScheduled(engine: Engine, record: QueueRecord, nowMs: number) {
-  if (mayJoin(engine, record, nowMs)) return join(engine, asStored(record), nowMs)
+  if (mayJoin(record, nowMs)) return join(engine, asStored(record), nowMs)
   await sealLaterQuietly(engine, record)
   return { kind: 'sealed' as const, ...asStored(await readRecord(engine, record.queue)) }
 }

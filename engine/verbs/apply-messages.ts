@@ -16,6 +16,7 @@ import { newItem, type PushItem } from '../core/check-requests.ts'
 import type { FencedChange } from '../core/fence.ts'
 import { encodeItem, lastingOf } from '../core/item.ts'
 import { isScheduledId, recordKey } from '../core/keys.ts'
+import { nearestTo } from '../core/record.ts'
 import { appliedAt, isApplied, type Sequence } from '../core/repeated-pushes.ts'
 import { attempts } from '../driver/attempts.ts'
 import { act, again, answer, asStored, done, look, lost } from '../driver/decision.ts'
@@ -298,10 +299,9 @@ async function moveWhereverThereIsALane(
     return await moveLanesBeside(engine, change, dead, lanes)
   } catch (error) {
     if (!(error instanceof QueueError) || error.code !== 'TOO_MANY_PRIORITIES') throw error
-    const inUse = [...((await readRecord(engine, dead))?.lanes.keys() ?? [])]
-    const best = Math.min(...lanes.keys())
-    const [nearest] = inUse.sort((a, b) => Math.abs(a - best) - Math.abs(b - best))
-    if (nearest === undefined) throw error
+    const inUse = (await readRecord(engine, dead))?.lanes
+    if (inUse === undefined || inUse.size === 0) throw error
+    const nearest = nearestTo(Math.min(...lanes.keys()), inUse.keys())
     return moveLanesBeside(engine, change, dead, new Map([[nearest, [...lanes.values()].flat()]]))
   }
 }

@@ -85,10 +85,10 @@ const TRIES_MAX = 8
  * lanes and puts the row from which they will join, so each is in one place at any time.
  */
 export async function putOff(engine: Engine, moving: Moving, dueMs: number): Promise<Moved> {
-  const { record, to, priority, items, options } = moving
+  const { record, to, priority, items } = moving
   const due = Math.ceil(dueMs / 1_000)
   const target = await readTarget(engine, record, { queue: to, priority })
-  if (mustSealBefore(target, due, options.nowMs)) {
+  if (mustSealBefore(target, due)) {
     await sealLater(engine, target)
     return { kind: 'blocked' }
   }
@@ -311,8 +311,8 @@ async function placedStill(
 ): Promise<Placing | undefined> {
   const { born, scheduled } = placing.target
   const isFar = target.scheduled.seals > scheduled.seals + SEALS_BEHIND_MAX
-  const [nowMs, [{ due }]] = [engine.clock.nowMs(), placing.entries as [ScheduledEntry]]
-  if (target.born !== born || isFar || mustSealBefore(target, due, nowMs)) return undefined
+  const [{ due }] = placing.entries as [ScheduledEntry]
+  if (target.born !== born || isFar || mustSealBefore(target, due)) return undefined
   return { ...placing, target, unseen: await unseenStill(engine.dynamo, target) }
 }
 

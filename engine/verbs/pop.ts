@@ -8,6 +8,7 @@ import { checkQueueId, QueueError } from '../../shared/errors.ts'
 import { checkPop, type PopRequest } from '../core/check-requests.ts'
 import { hashOf } from '../core/keys.ts'
 import { ANSWER_BYTES_MAX } from '../core/limits.ts'
+import { mayJoin } from '../core/plan-join.ts'
 import { type PopCommand, type PopOutcome, type PopPlan, planPop } from '../core/plan-pop.ts'
 import { itemsIn, type QueueRecord } from '../core/record.ts'
 import { CONSUMERS, randomLockId } from '../core/settling.ts'
@@ -24,7 +25,7 @@ import {
   type View,
   writeFirst,
 } from '../driver/decision.ts'
-import { changeOf, type Engine, mayJoin } from '../driver/engine.ts'
+import { changeOf, type Engine } from '../driver/engine.ts'
 import type { LimitedCall } from '../driver/queue-settings.ts'
 import { type Joining, startJoining } from '../storing/join-first.ts'
 import { decideClaim } from './pop-claim.ts'
@@ -192,7 +193,7 @@ function acknowledgeForRoom(
   { nowMs }: View,
   passing: Passing,
 ): Decision<PopOutcome> | undefined {
-  if (draft === undefined || !mayJoin(engine, draft, nowMs)) return undefined
+  if (draft === undefined || !mayJoin(draft, nowMs)) return undefined
   return writeFirst(changeOf(engine, record, draft, { nowMs, setsDry: engine.events }), () => {
     passing.itemsAcknowledged = itemsAcknowledged
   })

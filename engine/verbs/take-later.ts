@@ -177,7 +177,7 @@ async function moveOut(
   place: NewPlace | undefined,
 ): Promise<ReadonlyMap<string, string> | undefined> {
   const target = place && (await readTarget(engine, record, place))
-  if (target !== undefined && mustSeal(target, engine.clock.nowMs())) {
+  if (target !== undefined && mustSeal(target)) {
     await sealLater(engine, target)
     return undefined
   }

@@ -9,7 +9,7 @@ import { checkPop, type PopRequest } from '../core/check-requests.ts'
 import { recordKey, seatsKey } from '../core/keys.ts'
 import { hasSomethingFor, lookPauseMs, type PopCommand, type PopOutcome } from '../core/plan-pop.ts'
 import { decodeRecord, type StoredRecord } from '../core/stored-record.ts'
-import { areRowsBlocked, type Engine } from '../driver/engine.ts'
+import type { Engine } from '../driver/engine.ts'
 import type { LimitedCall } from '../driver/queue-settings.ts'
 import { commandFor, pop, popLimited } from './pop.ts'
 import { afterAcknowledging, turnedAway } from './pop-take.ts'
@@ -101,7 +101,7 @@ async function looksFree(engine: Engine, queue: string, command: PopCommand): Pr
     const row = await engine.dynamo.get(recordKey(queue), false)
     const record = row && decodeRecord(row as StoredRecord)
     if (record === undefined) return false
-    return hasSomethingFor(record, command, engine.clock.nowMs(), areRowsBlocked(engine, record))
+    return hasSomethingFor(record, command, engine.clock.nowMs())
   } catch (error) {
     if (!(error instanceof QueueError)) throw error
     return false

@@ -3,16 +3,7 @@ import { isPatient } from '../../engine/core/record.ts'
 import type { PopRequest, PushItem, Queues } from '../../engine/queues.ts'
 import { throttling } from '../../testing/simulated/network.ts'
 import { openSimulated } from './stage.ts'
-import {
-  bulky,
-  expectCode,
-  lockItems,
-  named,
-  popItems,
-  push,
-  pushWide,
-  textsOf,
-} from './traffic.ts'
+import { bulky, expectCode, lockItems, named, popItems, push, textsOf } from './traffic.ts'
 import { losingRaces } from './wire.ts'
 
 // Items are due in a queue that is full: they wait for room, and what becomes free is theirs.
@@ -280,36 +271,6 @@ describe('Room that becomes free while something is due', () => {
     )
     await push(stage.engine(), queue, named('b', 3))
     expect(await stage.record(queue)).toMatchObject({ room: 0, keptRoom: 0 })
-  })
-
-  it('goes to pushes again if what is due finds no lane.', async () => {
-    const stage = openSimulated()
-    const [queues, queue] = [stage.engine(), stage.queue()]
-    await push(queues, queue, [{ text: '"due"', delaySeconds: 10, priority: 5_000 }])
-    const lanes = Array.from({ length: 1_000 }, (_, priority) => ({ text: '0', priority }))
-    for (let round = 0; round < 2; round += 1) await pushWide(queues, queue, lanes)
-    await queues.configure(queue, { capacity: 2_000 })
-    stage.clock.pass(20_000)
-    await popItems(queues, queue)
-    await push(queues, queue, [{ text: '1' }])
-    expect(await stage.record(queue)).toMatchObject({ room: 0, keptRoom: 0 })
-  })
-
-  it('an empty lane calls Wake, too.', async () => {
-    const stage = openSimulated()
-    const [queues, queue] = [stage.engine(), stage.queue()]
-    await push(queues, queue, [{ text: '"due"', delaySeconds: 10, priority: 5_000 }])
-    await pushWide(
-      queues,
-      queue,
-      Array.from({ length: 1_000 }, (_, priority) => ({ text: '0', priority })),
-    )
-    stage.clock.pass(20_000)
-    await stage.engine().returnExpiredLocks()
-    expect(isPatient((await stage.record(queue)).checkAtMs as number)).toBe(true)
-    await popItems(queues, queue)
-    const { checkAtMs, near } = await stage.record(queue)
-    expect([isPatient(checkAtMs as number), near]).toEqual([false, true])
   })
 
   it('never lets a queue hold more than its capacity, even if all come at once.', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { MoveRequest, PushItem, Queues } from '../../engine/queues.ts'
 import { onSimulated } from './stage.ts'
-import { bulky, drain, named, popItems, push, pushOneByOne, pushWide, textsOf } from './traffic.ts'
+import { bulky, drain, named, popItems, push, pushOneByOne, textsOf } from './traffic.ts'
 import { freezeAtTransaction, freezeAtUpdate } from './wire.ts'
 
 // Cancel and move take ids of scheduled items among others, each answered for itself.
@@ -111,31 +111,6 @@ describe('A cancel of scheduled items', () => {
     items.push(...(await drain(queues, queue)))
     const isThere = items.some(({ scheduledId }) => scheduledId === last)
     expect({ result, isThere }).toEqual({ result: 'cancelled', isThere: false })
-  })
-})
-
-describe('A cancel of an item that can have no lane', () => {
-  it('does not say gone while the item goes back from its row to the record.', async () => {
-    const { stage, queues, queue } = onSimulated()
-    const soon = Array.from({ length: 40 }, (_, n) => ({
-      text: bulky(`${n}`, 100),
-      delaySeconds: 5,
-      priority: 5_000,
-    }))
-    const ids = await pushOneByOne(queues, queue, soon)
-    const lanes = Array.from({ length: 1_000 }, (_, priority) => ({ text: '0', priority }))
-    await pushWide(queues, queue, lanes)
-    stage.clock.pass(8_000)
-    let done = false
-    const slow = stage.engine({
-      async before({ name }) {
-        if (done || name !== 'QueryCommand') return
-        done = true
-        await stage.engine().returnExpiredLocks()
-      },
-    })
-    expect(await cancelled(slow, queue, [ids[0] as string])).toBe('cancelled')
-    expect((await queues.inspect(queue)).scheduledCount).toBe(39)
   })
 })
 

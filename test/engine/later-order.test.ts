@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { PushItem } from '../../engine/queues.ts'
 import { openSimulated } from './stage.ts'
-import { bulky, drain, push, pushWide, textsOf } from './traffic.ts'
+import { bulky, drain, push, textsOf } from './traffic.ts'
 
 // Items that come due in one second join in the order in which they were scheduled for it, wherever they lie.
 
@@ -93,54 +93,6 @@ describe('An item that is moved to a second comes behind those that were schedul
     // Its own write takes 16 along at the most, beside all else that it may have to change; a seal came before it.
     expect((await stage.record(queue)).scheduled).toMatchObject({ entries: [], seals: 2 })
     expect(await joined()).toEqual([...Array.from({ length: 17 }, (_, n) => `${n}`), '"b"'])
-  })
-})
-
-describe('While all priorities are in use', () => {
-  const lanes = Array.from({ length: 1_000 }, (_, priority) => ({ text: '0', priority }))
-
-  it('items that go back from rows to the record stay ahead of those pushed later.', async () => {
-    const { stage, queues, queue, atMs, id, seal } = aQueue()
-    const one = (n: number): PushItem => ({ text: `${n}`, deliverAtMs: atMs, priority: 5_000 })
-    for (const n of [0, 1]) await id(one(n))
-    await seal()
-    await id(one(2))
-    await pushWide(queues, queue, lanes)
-    stage.clock.pass(200_000)
-    await queues.returnExpiredLocks()
-    expect((await stage.record(queue)).scheduled.entries).toHaveLength(3)
-    expect((await queues.scheduled(queue, { toMs: atMs })).items.map(({ text }) => text)).toEqual([
-      '0',
-      '1',
-      '2',
-    ])
-    await queues.purge(queue, { priority: 7 })
-    await queues.returnExpiredLocks()
-    stage.clock.pass(70_000)
-    await queues.returnExpiredLocks()
-    const { items } = await queues.browse(queue, { priority: 5_000 })
-    expect(textsOf(items)).toEqual(['0', '1', '2'])
-  })
-
-  it('rows of one second stay together, where the record keeps only some of them.', async () => {
-    const { stage, queues, queue, atMs, id } = aQueue()
-    await pushWide(queues, queue, lanes)
-    const texts: string[] = []
-    while ((await stage.record(queue)).scheduled.seals < 2) {
-      const text = `${texts.length}`
-      const deliverAtMs = atMs + 1_000 * (texts.length % 2)
-      await id({ text, deliverAtMs, priority: 5_000 })
-      texts.push(text)
-    }
-    stage.clock.pass(200_000)
-    await queues.returnExpiredLocks()
-    await queues.purge(queue, { priority: 7 })
-    await queues.returnExpiredLocks()
-    stage.clock.pass(70_000)
-    await queues.returnExpiredLocks()
-    const { items } = await queues.browse(queue, { priority: 5_000, limit: 100 })
-    const inTheirOrder = [0, 1].flatMap((second) => texts.filter((text) => +text % 2 === second))
-    expect(textsOf(items)).toEqual(inTheirOrder)
   })
 })
 

@@ -1,213 +1,111 @@
 import { describe, expect, it } from 'vitest'
-import { isSomethingJoinable } from '../../engine/core/plan-join.ts'
+import { LANES_MAX } from '../../engine/core/limits.ts'
 import type { PushItem, Queues } from '../../engine/queues.ts'
 import { openSimulated } from './stage.ts'
-import { bulky, drain, push, pushWide, textsOf } from './traffic.ts'
+import { bulky, drain, popItems, push, pushWide, textsOf } from './traffic.ts'
 
-// Items for later whose priority can have no lane when they are due, because a thousand others have items in them.
+// Items for later whose priority can have no lane when they are due, because the record holds as many as it may.
 
-type Stage = ReturnType<typeof openSimulated>
+/** Each with a gap on either side. */
+const lanesOf = (count: number, from = 0) =>
+  Array.from({ length: count }, (_, n) => ({ text: '"there"', priority: 10 * (from + n) }))
 
-const LANES = 1_000
+const due = (text: string, priority: number, delaySeconds = 5): PushItem => ({
+  text: `"${text}"`,
+  priority,
+  delaySeconds,
+})
 
-/** Items with priorities of their own, for later, and then so many lanes that none of them can have one. */
-async function crowded(soon: readonly PushItem[]): Promise<{ stage: Stage; queue: string }> {
+async function scene(soon: readonly PushItem[], lanes = LANES_MAX) {
   const stage = openSimulated()
-  const queue = stage.queue()
-  for (const item of soon) await push(stage.engine(), queue, [item])
-  await pushWide(stage.engine(), queue, lanesOf(LANES))
-  return { stage, queue }
+  const [queues, queue] = [stage.engine(), stage.queue()]
+  const ids: string[] = []
+  for (const item of soon) ids.push(...(await queues.push(queue, { items: [item] })).ids)
+  await pushWide(queues, queue, lanesOf(lanes))
+  const inLane = async (priority: number) =>
+    textsOf((await queues.browse(queue, { priority, limit: 100 })).items)
+  return { stage, queues, queue, ids, inLane }
 }
 
-const lanesOf = (count: number) =>
-  Array.from({ length: count }, (_, priority) => ({ text: '0', priority }))
-
-/** The largest push for later, nearly: as many pairs of time and priority as one may have. */
-const manyTimes = Array.from({ length: 64 }, (_, n) => ({
-  text: bulky('', 12),
-  delaySeconds: 1_000 + n,
-  priority: 1,
-}))
-
-const isPatient = (atMs: number | undefined): boolean => (atMs ?? 0) % 1 === 0.5
-
-const alone = (n: number, delaySeconds: number, bytes = 20): PushItem => ({
-  text: bulky(`alone${n}`, bytes),
-  delaySeconds,
-  priority: 5_000 + n,
-})
-const fine = (delaySeconds: number): PushItem => ({ text: '"fine"', delaySeconds, priority: 1 })
-
-const emptyLane = (queues: Queues, queue: string) => queues.purge(queue, { priority: 2 })
-
 describe('An item for later that can have no lane', () => {
-  it('stops none that has one, from the record or from rows, and joins once a lane is free.', async () => {
-    const six = Array.from({ length: 6 }, (_, n) => alone(n, 50 + n, 100))
-    const others = Array.from({ length: 14 }, (_, n) => ({ ...fine(52 + n), text: bulky('', 100) }))
-    for (const [soon, fines] of [
-      [[alone(0, 50)], [fine(90)]],
-      [six, [...others, fine(90)]],
-    ] as const) {
-      const { stage, queue } = await crowded([...soon, ...fines])
-      const scheduled = soon.length + fines.length
-      expect(await stage.engine().inspect(queue)).toMatchObject({ scheduledCount: scheduled })
-      stage.clock.pass(100_000)
-      await stage.engine().returnExpiredLocks()
-      expect(await stage.engine().inspect(queue)).toMatchObject({
-        count: LANES + fines.length,
-        scheduledCount: soon.length,
-      })
-      await emptyLane(stage.engine(), queue)
-      const texts = textsOf(await drain(stage.engine(), queue))
-      expect(texts).toHaveLength(LANES - 1 + scheduled)
-      expect(await stage.engine().inspect(queue)).toMatchObject({ count: 0, scheduledCount: 0 })
-    }
+  it('joins the nearest, behind what is there, and the better of two that are as near.', async () => {
+    const soon = [due('a', 14), due('b', 16), due('c', 15), due('own', 10), due('far', 50_000)]
+    const { stage, queues, queue, ids, inLane } = await scene(soon)
+    stage.clock.pass(7_000)
+    const { items } = await popItems(queues, queue, { count: 4 })
+    expect(items.map(({ text, priority }) => [text, priority])).toEqual([
+      ['"there"', 0],
+      ['"there"', 10],
+      ['"a"', 10],
+      ['"c"', 10],
+    ])
+    expect(items[2]?.scheduledId).toBe(ids[0])
+    expect(await inLane(10)).toEqual(['"own"'])
+    expect(await inLane(20)).toEqual(['"there"', '"b"'])
+    expect(await inLane(9_990)).toEqual(['"there"', '"far"'])
+    expect(await queues.inspect(queue)).toMatchObject({ scheduledCount: 0 })
   })
 
-  it('stays in the record while others are sealed, and can be cancelled all the same.', async () => {
-    const { stage, queue } = await crowded([alone(0, 5)])
-    const queues = stage.engine()
-    const [waiting] = (await queues.scheduled(queue)).items
-    stage.clock.pass(6_000)
-    const sealed = async (one: Queues) => {
-      const { seals } = (await stage.record(queue)).scheduled
-      while ((await stage.record(queue)).scheduled.seals === seals) {
-        await push(one, queue, [{ text: bulky('far', 900), delaySeconds: 1_000, priority: 1 }])
-      }
-    }
-    for (let n = 0; n < 20; n += 1) await sealed(queues)
-    expect((await stage.record(queue)).scheduled.entries).toHaveLength(1)
-    // By this clock it does not wait for a lane: it is not due.
-    await sealed(stage.engine({ clock: stage.clock.skewed(-60_000) }))
-    const [result] = await queues.cancel(queue, [waiting?.id as string])
-    expect(result?.result).toBe('cancelled')
+  it('does so from rows, too, in the order of time and of the pushes, at the first visit of the sweeper.', async () => {
+    const soon = Array.from({ length: 40 }, (_, n) => ({
+      text: bulky(`${n}`, 100),
+      delaySeconds: 5 + (n % 2),
+      priority: n % 3 === 0 ? 12 : 13,
+    }))
+    const { stage, queue, inLane } = await scene(soon)
+    expect((await stage.record(queue)).scheduled.seals).toBeGreaterThan(0)
+    stage.clock.pass(8_000)
+    for (let run = 0; run < 3; run += 1) await stage.engine().returnExpiredLocks()
+    const texts = [0, 1].flatMap((odd) => soon.filter((_, n) => n % 2 === odd))
+    expect(await inLane(10)).toEqual(['"there"', ...texts.map(({ text }) => text)])
   })
 
-  it('has the sweeper come again in a minute, and keeps nobody awake.', async () => {
-    const { stage, queue } = await crowded([alone(0, 50), fine(51)])
-    stage.clock.pass(60_000)
-    await stage.engine().returnExpiredLocks()
-    const { checkAtMs, scheduled } = await stage.record(queue)
-    expect(scheduled.items).toBe(1)
-    expect(checkAtMs).toBe(stage.clock.nowMs() + 60_000 - 0.5)
-    await emptyLane(stage.engine(), queue)
-    stage.clock.pass(60_000)
-    await stage.engine().returnExpiredLocks()
-    expect(await stage.engine().inspect(queue)).toMatchObject({
-      count: LANES + 1,
-      scheduledCount: 0,
+  it('joins beside others that take the last lanes.', async () => {
+    const soon = [due('first', 7), due('second', 8), due('third', 9)]
+    const { stage, queues, queue, inLane } = await scene(soon, LANES_MAX - 2)
+    stage.clock.pass(7_000)
+    await queues.returnExpiredLocks()
+    expect((await stage.record(queue)).lanes.size).toBe(LANES_MAX)
+    expect([await inLane(7), await inLane(8)]).toEqual([['"first"'], ['"second"', '"third"']])
+  })
+
+  it('joins once, although the nearest lane is dropped meanwhile.', async () => {
+    const { stage, queue, inLane } = await scene([due('due', 7)])
+    stage.clock.pass(7_000)
+    await beforeItsJoin(stage, queue, async (other) => {
+      await other.purge(queue, { priority: 10 })
+      await other.housekeep(queue)
+      expect((await stage.record(queue)).lanes.has(10)).toBe(false)
     })
+    expect(await inLane(7)).toEqual(['"due"'])
+    expect(await drain(stage.engine(), queue)).toHaveLength(LANES_MAX)
   })
 
-  it('does not put off the timer of what is due soon.', async () => {
-    const { stage, queue } = await crowded([alone(0, 50), fine(100)])
-    stage.clock.pass(60_000)
-    await stage.engine().returnExpiredLocks()
-    const { checkAtMs = 0 } = await stage.record(queue)
-    expect(isPatient(checkAtMs)).toBe(false)
-    stage.clock.pass(checkAtMs - stage.clock.nowMs())
-    await stage.engine().returnExpiredLocks()
-    expect(await stage.engine().inspect(queue)).toMatchObject({ count: LANES + 1 })
-  })
-
-  it('costs a pop nothing: it tries no join.', async () => {
-    const { stage, queue } = await crowded([alone(0, 50)])
-    stage.clock.pass(60_000)
-    const requests: string[] = []
-    const queues = stage.engine({
-      before({ name, input }) {
-        if (name === 'UpdateCommand' || JSON.stringify(input).includes('"t#')) requests.push(name)
-      },
-    })
-    expect((await queues.pop(queue, { requireAck: true })).kind).toBe('items')
-    expect(requests).toEqual(['UpdateCommand'])
-  })
-
-  it('is nothing to join for a pop that waits, by the record that it looks at, until a lane is empty.', async () => {
-    const { stage, queue } = await crowded([alone(0, 50)])
-    stage.clock.pass(60_000)
-    const nowMs = stage.clock.nowMs()
-    expect(isSomethingJoinable(await stage.record(queue), nowMs, false)).toBe(false)
-    await emptyLane(stage.engine(), queue)
-    expect(isSomethingJoinable(await stage.record(queue), nowMs, false)).toBe(true)
-  })
-
-  it('is looked after within a minute while something else is due a little later.', async () => {
-    const { stage, queue } = await crowded([alone(0, 50), fine(190)])
-    stage.clock.pass(60_000)
-    await stage.engine().returnExpiredLocks()
-    expect((await stage.record(queue)).checkAtMs).toBe(stage.clock.nowMs() + 60_000 - 1)
-  })
-
-  it('takes the last lanes with others of its second, and what is left of these does not fill the record.', async () => {
-    const stage = openSimulated()
-    const [queues, queue] = [stage.engine(), stage.queue()]
-    const second = Array.from({ length: 60 }, (_, n) => alone(n, 50, 8))
-    await push(queues, queue, second)
-    await pushWide(queues, queue, lanesOf(LANES - 2))
-    stage.clock.pass(100_000)
-    await stage.engine().returnExpiredLocks()
-    expect(await queues.inspect(queue)).toMatchObject({ count: LANES, scheduledCount: 58 })
-    expect((await stage.record(queue)).scheduled.bytes).toBe(0)
-    await push(stage.engine(), queue, manyTimes)
-    for (let priority = 0; priority < 58; priority += 1) await queues.purge(queue, { priority })
-    expect(await drain(queues, queue)).toHaveLength(LANES)
-  })
-
-  it('leaves room in the record for the largest push for later.', async () => {
-    const many = Array.from({ length: 40 }, (_, n) => alone(n, 50 + n, 60))
-    const { stage, queue } = await crowded(many)
-    stage.clock.pass(100_000)
-    await stage.engine().returnExpiredLocks()
-    for (let pushes = 0; pushes < 3; pushes += 1) {
-      await push(stage.engine(), queue, manyTimes)
-      await stage.engine().returnExpiredLocks()
-      await stage.engine().pop(queue)
-    }
-    expect((await stage.record(queue)).scheduled.bytes).toBeGreaterThan(1_000)
-    await push(stage.engine(), queue, manyTimes)
-  })
-
-  it('stops no row that has its lanes, even where the record keeps as much as it may.', async () => {
-    const { stage, queue } = await crowded(Array.from({ length: 12 }, () => fine(50)))
-    const sealed = (await stage.engine().inspect(queue)).scheduledCount
-    await push(stage.engine(), queue, manyTimes)
-    const inRecord = Array.from({ length: 16 }, (_, n) => alone(n, 50 + n))
-    for (const item of inRecord) await push(stage.engine(), queue, [item])
-    const { entries, bytes } = (await stage.record(queue)).scheduled
-    expect(entries).toHaveLength(16)
-    expect(bytes).toBeGreaterThan(1_500)
-    stage.clock.pass(100_000)
-    await stage.engine().returnExpiredLocks()
-    expect(await stage.engine().inspect(queue)).toMatchObject({ count: LANES + sealed })
-  })
-
-  it('comes back to the record in one write with all that others may pass by.', async () => {
-    const { stage, queue } = await crowded(Array.from({ length: 12 }, (_, n) => alone(n, 50 + n)))
-    await push(stage.engine(), queue, manyTimes)
-    expect((await stage.record(queue)).scheduled.entries).toEqual([])
-    stage.clock.pass(100_000)
-    const requests: string[] = []
-    const queues = stage.engine({ before: ({ name }) => requests.push(name) })
-    expect((await queues.pop(queue, { requireAck: true })).kind).toBe('items')
-    expect((await stage.record(queue)).scheduled.entries).toHaveLength(12)
-    expect(requests.length).toBeLessThan(8)
-  })
-
-  it('waits where it is if there are very many, and what is behind it then waits, too, without haste.', async () => {
-    const many = Array.from({ length: 40 }, (_, n) => alone(n, 50 + n, 200))
-    const { stage, queue } = await crowded([...many, fine(95)])
-    stage.clock.pass(100_000)
-    await stage.engine().returnExpiredLocks()
-    const { scheduled, checkAtMs } = await stage.record(queue)
-    expect(scheduled.bytes).toBeLessThan(6_000)
-    expect(scheduled.items).toBe(41)
-    expect(checkAtMs).toBe(stage.clock.nowMs() + 60_000 - 0.5)
-    await push(stage.engine(), queue, [{ text: '1', delaySeconds: 1_000, priority: 1 }])
-    for (let priority = 100; priority < 200; priority += 1) {
-      await stage.engine().purge(queue, { priority })
-    }
-    const texts = textsOf(await drain(stage.engine(), queue))
-    expect(texts).toHaveLength(LANES - 100 + 41)
+  it('joins the nearest if others make the last lane first.', async () => {
+    const { stage, queue, inLane } = await scene([due('due', 7)], LANES_MAX - 1)
+    stage.clock.pass(7_000)
+    await beforeItsJoin(stage, queue, (other) => push(other, queue, lanesOf(1, LANES_MAX)))
+    expect(await inLane(10)).toEqual(['"there"', '"due"'])
+    expect(await drain(stage.engine(), queue)).toHaveLength(LANES_MAX + 1)
   })
 })
+
+/** A sweep whose join comes after what others do. */
+async function beforeItsJoin(
+  stage: ReturnType<typeof openSimulated>,
+  queue: string,
+  act: (other: Queues) => Promise<unknown>,
+): Promise<void> {
+  let isDone = false
+  const slow = stage.engine({
+    async before({ name, input }) {
+      const { UpdateExpression = '' } = input as { UpdateExpression?: string }
+      if (isDone || name !== 'UpdateCommand' || !UpdateExpression.includes('L.')) return
+      isDone = true
+      await act(stage.engine())
+    },
+  })
+  await slow.returnExpiredLocks()
+  expect(isDone).toBe(true)
+  expect((await stage.record(queue)).scheduled.items).toBe(0)
+}

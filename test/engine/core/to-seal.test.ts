@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { decodeScheduled, encodeScheduled, noneScheduled } from '../../../engine/core/later.ts'
-import { LANES_MAX, SEALS_BEHIND_MAX } from '../../../engine/core/limits.ts'
+import { encodeScheduled, noneScheduled } from '../../../engine/core/later.ts'
+import { SEALS_BEHIND_MAX } from '../../../engine/core/limits.ts'
 import {
   placesAlong,
   placesToSeal,
@@ -25,28 +25,31 @@ const entriesOf = (given: readonly Given[]): string[] =>
     }),
   )
 
-const holding = (given: readonly Given[], { seals = 0, lanes = 1 } = {}) =>
-  aRecord(Object.fromEntries(Array.from({ length: lanes }, (_, n) => [n, aLane()])), {
-    scheduled: { ...noneScheduled, entries: entriesOf(given), items: given.length, seals },
-  })
+const holding = (given: readonly Given[], { seals = 0 } = {}) =>
+  aRecord(
+    { 0: aLane() },
+    {
+      scheduled: { ...noneScheduled, entries: entriesOf(given), items: given.length, seals },
+    },
+  )
 
 describe('A seal takes', () => {
-  it('all entries of a second and priority that wait for a lane, or none, so that none passes another.', () => {
-    const waiting = [5_001, 5_002].flatMap((priority) =>
-      Array.from({ length: 10 }, () => ({ due: nowSecond - 1, priority })),
-    )
-    const record = holding(waiting, { lanes: LANES_MAX })
-    const places = placesToSeal(record, nowMs)
-    const sealed = places.map((place) => decodeScheduled(record.scheduled.entries[place] as string))
-    expect(sealed.map(({ priority }) => priority)).toEqual(Array.from({ length: 10 }, () => 5_002))
-  })
-
   it('as many seconds as a transaction has room for, each of them whole, and the rest the next time.', () => {
     const seconds = Array.from({ length: 114 }, (_, n) => ({ due: nowSecond + 9 + n }))
-    const places = placesToSeal(holding([...seconds, ...seconds]), nowMs)
+    const places = placesToSeal(holding([...seconds, ...seconds]))
     expect(places).toHaveLength(2 * ROWS_PER_SEAL)
     expect(places.at(-1)).toBe(114 + ROWS_PER_SEAL - 1)
   })
+})
+
+it('A seal takes no entry whose id would not lead to its row, nor others of its second and priority.', () => {
+  const seals = SEALS_OF_ID + 1
+  const [old, young] = [
+    { due: 7, seals: 1 },
+    { due: 7, seals },
+  ]
+  const given = [old, young, { ...young, priority: 1 }, { ...young, due: 8 }]
+  expect(placesToSeal(holding(given, { seals }))).toEqual([2, 3])
 })
 
 describe('A move takes along', () => {

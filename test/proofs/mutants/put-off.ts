@@ -26,7 +26,7 @@ export const putOffMutants: readonly Mutant[] = [
     [putOff, 'timed: true, scheduled:', 'scheduled:'],
     test(putOffTest, 'is an event once it is due')),
   mutant('put-off-without-a-seal', '0039 nobody looks for an entry behind so many seals',
-    [putOff, 'if (mustSealBefore(target, due, options.nowMs)) {', 'if (!mustSealBefore) {'],
+    [putOff, 'if (mustSealBefore(target, due)) {', 'if (!mustSealBefore) {'],
     test(putOffTest, 'where a cancel no longer looks')),
   mutant('put-off-brings-the-expired-back', '0037 what is over stays over',
     [moving, 'if (isAnew || !hasExpired(entry, record, times.nowMs)) return item', 'if (!isAnew || !hasExpired(entry, record, times.nowMs)) return item'],

@@ -1,3 +1,4 @@
+import { PRIORITIES_PER_PUSH_MAX } from '../../../shared/bounds.ts'
 import { Random } from '../../../testing/random.ts'
 import type { Command } from './actors/callers/command.ts'
 import { crowdOf } from './actors/callers/crowd.ts'
@@ -69,8 +70,11 @@ export async function runSeed(options: RunOptions): Promise<RunResult> {
   }
   if (profile.lanes > 0) {
     const priorities = Array.from({ length: profile.lanes }, (_, n) => n)
-    const items = priorities.map((priority) => ({ text: `"lane ${priority}"`, priority }))
-    await driver.call(drainer, { verb: 'push', queue: 'q0', request: { items } })
+    for (let at = 0; at < profile.lanes; at += PRIORITIES_PER_PUSH_MAX) {
+      const some = priorities.slice(at, at + PRIORITIES_PER_PUSH_MAX)
+      const items = some.map((priority) => ({ text: `"lane ${priority}"`, priority }))
+      await driver.call(drainer, { verb: 'push', queue: 'q0', request: { items } })
+    }
   }
 
   world.odds = profile.faultFree ? noFaults : oddsOf(world.seed, profile.faults)

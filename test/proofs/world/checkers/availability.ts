@@ -1,9 +1,9 @@
-import { hasEmptyLane, isCrowded } from '../../../../engine/core/plan-join.ts'
-import { isDone, itemsIn, type QueueRecord } from '../../../../engine/core/record.ts'
+import { LANES_MAX } from '../../../../engine/core/limits.ts'
+import { isDone, itemsIn, nearestTo, type QueueRecord } from '../../../../engine/core/record.ts'
 import type { Operation, Take } from '../actors/callers/operation.ts'
 import { latestFor } from './expiry.ts'
 import type { Model, QueueModel } from './model.ts'
-import { isBefore, type ScheduledGroup, type ScheduledItem } from './scheduled-items.ts'
+import { isBefore, type ScheduledItem } from './scheduled-items.ts'
 import type { Write } from './snapshot.ts'
 
 const never = Number.POSITIVE_INFINITY
@@ -19,7 +19,7 @@ export function noteAvailability({ commits }: Model, queueModel: QueueModel): vo
   const groups = current === undefined ? [] : [...scheduled.groups.values()]
   const unseen = current?.record.scheduled.unseen ?? []
   const firstOf = (some: typeof groups): number =>
-    current === undefined ? never : firstThatCanJoin(some, current.record)
+    some.reduce((first, { due }) => Math.min(first, due), never)
   const withRoom = firstOf(groups)
   const first = room + keptRoom > 0 ? withRoom : never
   // Of a row that a read may not show yet, nobody can say when it will: until then, others come first.
@@ -36,21 +36,6 @@ export function roomIn({ room, locks }: QueueRecord): number {
   let items = room
   for (const lock of locks.values()) if (isDone(lock)) items += itemsIn(lock.stretches)
   return items
-}
-
-function firstThatCanJoin(groups: readonly ScheduledGroup[], record: QueueRecord): number {
-  const { lanes } = record
-  const canMakeLane = !isCrowded(record) || hasEmptyLane(record)
-  if (!canMakeLane && isBlocked(groups, record)) return never
-  const joinable = groups.filter(({ priority }) => canMakeLane || lanes.has(priority))
-  return joinable.reduce((first, { due }) => Math.min(first, due), never)
-}
-
-/** No item of the first row has a lane: what is behind may have to wait as well, as the record keeps only some of them. */
-function isBlocked(groups: readonly ScheduledGroup[], { lanes }: QueueRecord): boolean {
-  const [first] = groups.flatMap(({ row }) => row ?? []).sort()
-  const firsts = groups.filter(({ row }) => row === first)
-  return first !== undefined && firsts.every(({ priority }) => !lanes.has(priority))
 }
 
 type Step = { readonly value: number; readonly fromCommit: number }
@@ -147,7 +132,7 @@ export function checkJoined(model: Model, its: QueueModel, joined: readonly Sche
   const say = (rule: string, { id, record }: ScheduledItem): void =>
     model.violated(rule, `${record.text} of ${queue} was ${id}`)
   const byId = new Map(joined.map((one) => [one.id, one]))
-  /** The last of each lane, as they were appended. */
+  /** The last of each priority, as they were appended. */
   const last = new Map<number, ScheduledItem>()
   for (const [id, { lane, item }] of scheduled.joining) {
     const one = byId.get(id)
@@ -156,18 +141,19 @@ export function checkJoined(model: Model, its: QueueModel, joined: readonly Sche
       say('never early', one)
     }
     const isSame =
-      lane === one.priority &&
+      isPlaced(its, lane, one.priority) &&
       item.pushedAtMs === one.item.pushedAtMs &&
       item.expiresAtMs === one.item.expiresAtMs &&
       item.dueMs === 1_000 * one.due
     if (!isSame) say('an item joins as it was pushed', one)
+    if (lane !== one.priority) world.statistics.count('path joined the nearest lane')
     const before = last.get(one.priority)
     if (before !== undefined && isBefore(one, before)) say('items join in their order', one)
     last.set(one.priority, one)
   }
-  // A join takes all that comes before, unless it has no lane or no read shows it yet. What was pushed since the
-  // last change it need not know of: pushes for later do not stand in the way of a join.
-  if (current === undefined || isCrowded(current.record)) return
+  // A join takes all that comes before, unless no read shows it yet. What was pushed since the last change it need not
+  // know of: pushes for later do not stand in the way of a join.
+  if (current === undefined) return
   const latest = Math.max(...[...last.values()].map(({ due }) => due))
   const { unseen } = current.record.scheduled
   for (const { due, priority, row = '', items } of scheduled.groups.values()) {
@@ -180,4 +166,13 @@ export function checkJoined(model: Model, its: QueueModel, joined: readonly Sche
       }
     }
   }
+}
+
+/** In the lane of its priority; or in the nearest, if the record holds as many lanes as it may and that one is missing. */
+function isPlaced({ current }: QueueModel, lane: number, priority: number): boolean {
+  if (lane === priority) return true
+  const lanes = current?.record.lanes ?? new Map()
+  return (
+    lanes.size === LANES_MAX && !lanes.has(priority) && lane === nearestTo(priority, lanes.keys())
+  )
 }

@@ -127,7 +127,7 @@ export function countSteps({ model, queueModel, before, after }: Commit): void {
   if (before === undefined || after === undefined) return
   const isFenced = after.record.version > before.record.version
   if (after.record.appends > before.record.appends)
-    count(isFenced ? 'seal before an append' : 'append')
+    count(isFenced ? 'append under the fence' : 'append')
   if (after.record.locks.size > before.record.locks.size) {
     count(isFenced ? 'lock under the fence' : 'claim')
   }

@@ -39,7 +39,7 @@ const leastOf5000: Readonly<Record<string, number>> = {
   'answer override-refused': 200, 'path came back when a denial said': 90, 'path gave up: given-up': 20,
   'path gave up: kept': 20, 'rows expired': 450,
   // Inside the lanes.
-  'path append': 50_000, 'path seal': 5_800, 'path seal before an append': 600, 'path offload': 500, 'path recall': 280,
+  'path append': 50_000, 'path seal': 5_800, 'path append under the fence': 300, 'path offload': 500, 'path recall': 280,
   'path trim': 8_000, 'path hole': 3_200, 'path hole ahead of the frontier': 6_500, 'path claim': 8_000,
   'path lock under the fence': 15_000, 'path fold': 180_000, 'path deliveries counted': 9_700, 'path buried': 2_000,
   'path dead moved away': 3_000, 'path batch in rows': 10_000, 'path batch in S3': 1_000,
@@ -49,7 +49,7 @@ const leastOf5000: Readonly<Record<string, number>> = {
   'path died of deliveries': 5_000, 'path expired, died by pop': 15_000, 'path expired, discarded by pop': 35_000,
   'path expired, discarded by push': 60, 'path put off': 100, 'path put off, and overtaken': 100,
   // What is scheduled.
-  'path scheduled': 45_000, 'path sealed for later': 8_000, 'path joined': 40_000, 'path listed while scheduled': 3_500,
+  'path scheduled': 45_000, 'path sealed for later': 8_000, 'path joined': 40_000, 'path joined the nearest lane': 100, 'path listed while scheduled': 3_500,
   'path cancelled while scheduled': 1_300, 'path moved while scheduled': 1_600, 'path moved to a time': 2_000,
   'path purged while scheduled': 2_000,
   // Keys.
