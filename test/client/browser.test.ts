@@ -65,7 +65,7 @@ describe.skipIf(file === undefined)(
       await queue.push(rawJson('12345678901234567890'))
       const peeked = []
       for await (const { text } of queue.items({ limit: 1 })) peeked.push(text)
-      const { items, lock } = await queue.pop({ count: 2, ack: true })
+      const { items, lock } = await queue.pop({ count: 2, requireAck: true })
       const { etag } = await queue.configuration()
       await queue.configure({ capacity: 9 }, { ifMatch: etag })
       return [peeked, items.map(({ value }) => value), await queue.acknowledge(lock.id)]`)

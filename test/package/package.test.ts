@@ -231,7 +231,7 @@ const useClient = `
     const decision: RateDecision = await client.rate('partner').decide({ canWait: true })
     if (decision.kind === 'promised') await client.rate('partner').giveUp(decision.ticket)
     try {
-      const { items } = await orders.pop({ ack: true })
+      const { items } = await orders.pop({ requireAck: true })
       return items[0]
     } catch (error) {
       if (isPushPopError(error, 'QUEUE_LOCKED')) return undefined
