@@ -11,12 +11,12 @@ import { BoundedCache, inWholeMs, secureRandom, systemClock } from '../shared/sy
 import { queueOfObjectKey } from './core/keys.ts'
 import {
   IDEMPOTENCY_TTL_SECONDS,
-  REMEMBERED_RECORD_BYTES_MAX,
   REMIND_AFTER_SECONDS,
   STUCK_QUEUES_REMEMBERED,
 } from './core/limits.ts'
 import type { Engine } from './driver/engine.ts'
 import { readQueuePatterns } from './driver/queue-settings.ts'
+import { Records } from './driver/records.ts'
 import { ItemReader } from './requests/item-reader.ts'
 import { type SegmentMoved, unwatched, watchSegments } from './requests/segment-rows.ts'
 
@@ -71,6 +71,7 @@ export function createEngine(options: QueuesOptions): Engine {
   )
   const { onSegmentMoved } = options
   const segments = onSegmentMoved === undefined ? unwatched : watchSegments(clock, onSegmentMoved)
+  const remindAfterMs = events ? 1_000 * remindAfterSeconds : undefined
   return {
     dynamo,
     objects,
@@ -78,14 +79,13 @@ export function createEngine(options: QueuesOptions): Engine {
     segments,
     clock,
     random,
-    memory: new BoundedCache(REMEMBERED_RECORD_BYTES_MAX),
+    records: new Records({ dynamo, clock, random, remindAfterMs }),
     behind: new WeakSet(),
-    limitsSeenMs: new WeakMap(),
     slots: createSlotLimiter({ dynamo, clock, random }),
     patterns: new KeptReading(clock, () => readQueuePatterns({ dynamo })),
     idempotencyTtlSeconds,
     events,
-    remindAfterMs: events ? 1_000 * remindAfterSeconds : undefined,
+    remindAfterMs,
     waitingPopsMax: options.waitingPopsMax,
     seats: { allTakenUntilMs: Number.NEGATIVE_INFINITY },
     stuckUntilMs: new BoundedCache(STUCK_QUEUES_REMEMBERED),

@@ -15,7 +15,7 @@ import {
   segmentOf,
   unsettledIn,
 } from '../../engine/core/record.ts'
-import { type Engine, readRecord } from '../../engine/driver/engine.ts'
+import type { Engine } from '../../engine/driver/engine.ts'
 import { BatchParts } from '../../engine/requests/batches.ts'
 import { behind, partitionOf, scheduledRows } from '../../engine/requests/later-rows.ts'
 import { timeText } from '../text.ts'
@@ -111,7 +111,7 @@ async function confirmed(
   let seen: QueueRecord | undefined
   let looks = 0
   for (let all = 0; missing.length > 0 && all < LOOKS_AT_ITEMS_MAX && looks < LOOKS; all += 1) {
-    const record = await readRecord(engine, queue)
+    const record = await engine.records.read(queue)
     const lane = record?.lanes.get(priority)
     if (record === undefined || lane?.epoch !== epoch) return []
     const stored = unsettledIn(lane)
@@ -139,7 +139,7 @@ async function objectMissing(
 ): Promise<Finding[]> {
   const key = segmentObjectKey(queue, lane.epoch, priority, segment)
   if ((await engine.objects.get(key)) !== undefined) return []
-  const now = (await readRecord(engine, queue))?.lanes.get(priority)
+  const now = (await engine.records.read(queue))?.lanes.get(priority)
   const isTrimmed = now?.epoch !== lane.epoch || segment < segmentOf(now, now.head)
   return isTrimmed ? [] : [{ kind: 'missing-object', priority, segment, key }]
 }
@@ -190,7 +190,7 @@ export async function checkLater(
       batches: new BatchParts(engine, engine.segments),
     }
     const firstDue = await readRows(engine, record, look, interrupt)
-    const after = await readRecord(engine, first.queue)
+    const after = await engine.records.read(first.queue)
     // The queue has become empty, and was forgotten.
     if (after === undefined) return { findings: [], references, found: 0 }
     const isSame = rowsOf(after) === rowsOf(record)

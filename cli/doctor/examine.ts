@@ -12,7 +12,7 @@ import { type QueueRecord, segmentOf, unsettledIn } from '../../engine/core/reco
 import { type QueuePatterns, repatterned } from '../../engine/core/settings.ts'
 import { countIn } from '../../engine/core/views.ts'
 import { createEngine } from '../../engine/create-engine.ts'
-import { type Engine, readRecord } from '../../engine/driver/engine.ts'
+import type { Engine } from '../../engine/driver/engine.ts'
 import { readQueuePatterns } from '../../engine/driver/queue-settings.ts'
 import { segmentRows } from '../../engine/requests/segment-rows.ts'
 import { decodePatternsWalk, type PatternsWalk } from '../../engine/upkeep/apply-patterns.ts'
@@ -61,7 +61,7 @@ export async function examine(
   } else {
     notes.push('Stray rows were not looked for: --scan does so, and reads all of the table.')
   }
-  const record = await readRecord(engine, queue)
+  const record = await engine.records.read(queue)
   const later = record && (await checkLater(engine, record, interrupt))
   const rowsAfter = [
     ...(record === undefined ? [] : await ownRows(engine, record, interrupt)),

@@ -6,7 +6,7 @@ import { decodeReference, isReference } from '../../engine/core/item.ts'
 import { parseChunkSortKey, scheduledPartition } from '../../engine/core/keys.ts'
 import { decodeScheduled, purgedEra } from '../../engine/core/later.ts'
 import { type Lane, newLane, type QueueRecord } from '../../engine/core/record.ts'
-import { type Engine, readRecord } from '../../engine/driver/engine.ts'
+import type { Engine } from '../../engine/driver/engine.ts'
 import { deleteBatch } from '../../engine/requests/batches.ts'
 import { rowOf as scheduledRowOf } from '../../engine/requests/later-rows.ts'
 import { deleteRows } from '../../engine/storing/keep-segments.ts'
@@ -162,7 +162,7 @@ export async function repair(engine: Engine, queue: string, strays: readonly Str
 
 async function deleteStrayRows(engine: Engine, queue: string, pk: string): Promise<void> {
   if (pk.startsWith('t#')) {
-    if (isOfRecord(pk, await readRecord(engine, queue))) return
+    if (isOfRecord(pk, await engine.records.read(queue))) return
     const rows = await rowsOf(engine, pk)
     // First the batches, which only these rows name.
     for (const entry of rows.flatMap((row) => scheduledRowOf(row).entries)) {
@@ -177,7 +177,7 @@ async function deleteStrayRows(engine: Engine, queue: string, pk: string): Promi
   const place = placeOf(pk.slice(`s#${queue}#`.length).split('#'))
   if (place === undefined) return
   const rows = await rowsOf(engine, pk)
-  const lane = behind(place, await readRecord(engine, queue))
+  const lane = behind(place, await engine.records.read(queue))
   if (lane === undefined) return
   const settled = rows.filter(({ sk }) => endOfRow(sk as string) <= lane.head)
   // Also deletes parts of batches to which only these rows point, as trimming does.

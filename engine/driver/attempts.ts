@@ -13,7 +13,6 @@
 // Once an answer was lost, no error may claim that nothing has changed, until a step knows what became of that write.
 
 import { QueueError } from '../../shared/errors.ts'
-import { recordKey } from '../core/keys.ts'
 import { hasFree, type QueueRecord } from '../core/record.ts'
 import { dryUpdate } from '../requests/blind-updates.ts'
 import type { ItemsRead } from '../requests/item-reader.ts'
@@ -30,7 +29,7 @@ import {
   refuse,
   type View,
 } from './decision.ts'
-import { commit, type Engine, hold, pause, readRecord, recordAfter } from './engine.ts'
+import type { Engine } from './engine.ts'
 import { type LimitedCall, passLimit } from './queue-settings.ts'
 
 type Course<T> = {
@@ -117,9 +116,9 @@ async function firstView(
   from: Course<unknown>['from'],
 ): Promise<Known> {
   if (typeof from !== 'string') return { record: from.record, isCurrent: from.isCurrent }
-  const record = from === 'store' || from === 'nothing' ? undefined : engine.memory.get(queue)
+  const record = from === 'store' || from === 'nothing' ? undefined : engine.records.recall(queue)
   const isRead = from === 'store' || (from === 'memory-or-store' && record === undefined)
-  return { record: isRead ? await readRecord(engine, queue) : record, isCurrent: isRead }
+  return { record: isRead ? await engine.records.read(queue) : record, isCurrent: isRead }
 }
 
 const viewOf = (
@@ -157,7 +156,7 @@ async function carryOut<T>(
   const isConclusion = decision.kind === 'answer' || decision.kind === 'refuse'
   run.isExtra = 'isExtra' in decision && decision.isExtra === true
   if (decision.kind === 'look' || (isConclusion && !run.isCurrent)) {
-    return again(asStored(await readRecord(engine, queue)))
+    return again(asStored(await engine.records.read(queue)))
   }
   switch (decision.kind) {
     case 'answer':
@@ -172,7 +171,7 @@ async function carryOut<T>(
       return orElse ? carryOut(engine, queue, run, orElse) : { kind: 'missing', record }
     }
     case 'write': {
-      const committed = await commit(engine, decision.change)
+      const committed = await engine.records.commit(decision.change)
       if (committed.kind === 'lost') return lost(asStored(committed.current))
       // Only the verb's own write, not one that prepares for it, ends a series of lost races.
       if (!run.isExtra) run.losses = 0
@@ -218,13 +217,13 @@ async function prepareNext<T>(
   see(run, known)
   if (kind === 'again') return
   run.losses += 1
-  if (run.losses >= pausesFrom) await pause(engine, run.losses)
+  if (run.losses >= pausesFrom) await engine.records.pause(run.losses)
   if (untilMs !== undefined && engine.clock.nowMs() >= untilMs) return
   if (looksFrom !== undefined && run.losses >= looksFrom) {
-    see(run, asStored(await readRecord(engine, queue)))
+    see(run, asStored(await engine.records.read(queue)))
   }
   if (holdsFrom !== undefined && run.losses >= holdsFrom && run.record !== undefined) {
-    see(run, asStored(await hold(engine, run.record)))
+    see(run, asStored(await engine.records.hold(run.record)))
   }
 }
 
@@ -242,7 +241,7 @@ async function readAgain(
   run: Run,
   record: QueueRecord | undefined,
 ): Promise<QueueRecord | undefined> {
-  const current = await readRecord(engine, queue)
+  const current = await engine.records.read(queue)
   if (current?.born === record?.born && current?.version === record?.version) {
     run.missing += 1
     if (record !== undefined) engine.items.stillThere(record)
@@ -308,9 +307,9 @@ function leaveDryFrom(
       return answer(record)
     }
     return act(async () => {
-      const written = await engine.dynamo.update(recordKey(queue), dryUpdate(record))
+      const written = await engine.records.update(queue, dryUpdate(record))
       // After a lost answer, the record shows whether the flag is set; setting it twice does no harm.
-      const left = asStored(await recordAfter(engine, queue, written))
+      const left = asStored(await engine.records.after(queue, written))
       return written.kind === 'done' ? again(left) : lost(left)
     })
   })

@@ -22,7 +22,7 @@ import {
   type QueuePatterns,
   type StoredConfiguration,
 } from '../core/settings.ts'
-import { type Engine, readRecord } from './engine.ts'
+import type { Engine } from './engine.ts'
 
 /** How long a remembered limit may deny calls before we look again: a raised limit may go unnoticed for this long. */
 const LIMIT_TRUSTED_MS = 10_000
@@ -58,7 +58,7 @@ export async function passKnownLimit(
   queue: string,
   receivedMs: number | undefined,
 ): Promise<LimitedCall> {
-  const record = engine.memory.get(queue)
+  const record = engine.records.recall(queue)
   const call: LimitedCall = { verb: 'push', pass: undefined, receivedMs }
   if (record !== undefined) await passLimit(engine, call, record)
   return call
@@ -77,9 +77,9 @@ async function takeSlot(
   const decision = await slotOf(engine, verb, queue, owned, receivedMs)
   if (decision === undefined) return undefined
   if (decision.kind === 'allowed') return decision.by
-  const seenMs = engine.limitsSeenMs.get(record) ?? Number.NEGATIVE_INFINITY
+  const seenMs = engine.records.limitsSeenMs(record) ?? Number.NEGATIVE_INFINITY
   if (engine.clock.nowMs() - seenMs > LIMIT_TRUSTED_MS) {
-    const current = await readRecord(engine, queue)
+    const current = await engine.records.read(queue)
     if (current === undefined || limitRevisionOf(current.configuration) !== owned.revision) {
       return current && takeSlot(engine, call, current)
     }
@@ -100,7 +100,7 @@ async function slotOf(
   receivedMs: number | undefined,
 ) {
   const look = async () => {
-    const current = await readRecord(engine, queue)
+    const current = await engine.records.read(queue)
     return current && limitOf(current.configuration, verb)
   }
   try {

@@ -18,7 +18,7 @@ import { SCHEDULED_SOFT_BYTES } from '../core/limits.ts'
 import { type FoundRows, nextDueAfter, unseenAfter } from '../core/plan-join.ts'
 import { placesToSeal, SEALS_OF_ID } from '../core/plan-seal.ts'
 import type { QueueRecord } from '../core/record.ts'
-import { type Engine, readRecord, recordAfter, remember, seen } from '../driver/engine.ts'
+import type { Engine } from '../driver/engine.ts'
 import {
   forgetPurgedUpdate,
   lowerTimer,
@@ -57,7 +57,7 @@ export async function sealLater(
     if (record.scheduled.entries.length === 0) return record
     const sealed = await sealOnce(engine, record)
     if (sealed !== undefined) return sealed
-    record = await readRecord(engine, record.queue)
+    record = await engine.records.read(record.queue)
   }
   return record
 }
@@ -98,11 +98,11 @@ async function sealOnce(engine: Engine, record: QueueRecord): Promise<QueueRecor
       unseen,
     },
   }
-  remember(engine, after)
+  engine.records.remember(after)
   if (unseen.length <= UNSEEN_LEFT) return after
   // Once DynamoDB has answered, reads show the new rows.
-  const written = await engine.dynamo.update(recordKey(queue), seenUpdate(after, unseenBefore))
-  return written.kind === 'unknown' ? after : seen(engine, queue, written.row)
+  const written = await engine.records.update(queue, seenUpdate(after, unseenBefore))
+  return written.kind === 'unknown' ? after : engine.records.seen(queue, written.row)
 }
 
 /** The push that carried the record's entries over a line seals them. Exactly one push crosses each line. */
@@ -139,8 +139,8 @@ export async function lookLater(
   const update = takeUpdate(record, taken, (one) => {
     if (dueMs !== undefined) lowerTimer(one, record, dueMs, { nowMs })
   })
-  const written = await engine.dynamo.update(recordKey(queue), update)
-  return recordAfter(engine, queue, written)
+  const written = await engine.records.update(queue, update)
+  return engine.records.after(queue, written)
 }
 
 /** Where an entry is: a place in the record's list, or in that of a row. */
@@ -204,9 +204,9 @@ export async function dropPurged(
     const [mark] = record?.scheduled.purged ?? []
     if (record === undefined || record.born !== born || mark === undefined) return true
     if (!(await dropEra(engine, record, mark, untilMs))) return false
-    const written = await engine.dynamo.update(recordKey(queue), forgetPurgedUpdate(record, mark))
+    const written = await engine.records.update(queue, forgetPurgedUpdate(record, mark))
     // We or another process may have removed it; go by what the record names now.
-    record = await recordAfter(engine, queue, written)
+    record = await engine.records.after(queue, written)
     if (engine.clock.nowMs() >= untilMs) return (record?.scheduled.purged ?? []).length === 0
   }
 }

@@ -7,7 +7,6 @@
 import type { Row } from '../../aws/dynamo.ts'
 import { QueueError } from '../../shared/errors.ts'
 import { obstacleTo } from '../core/append.ts'
-import { recordKey } from '../core/keys.ts'
 import { type EntryRow, isDue, isSomethingDue } from '../core/later.ts'
 import { ROWS_PER_JOIN } from '../core/limits.ts'
 import { doneLocks } from '../core/locks.ts'
@@ -15,18 +14,7 @@ import { type FoundRows, type Join, nextDueAfter, planJoin, roomForDue } from '.
 import type { QueueRecord } from '../core/record.ts'
 
 import { asStored, type Known } from '../driver/decision.ts'
-import {
-  changeOf,
-  commit,
-  type Engine,
-  pause,
-  readRecord,
-  recordEntry,
-  remindAtMs,
-  seen,
-  tailLimits,
-  tryToFold,
-} from '../driver/engine.ts'
+import { type Engine, tryToFold } from '../driver/engine.ts'
 import { appendUpdate } from '../requests/append-update.ts'
 import {
   lowerTimer,
@@ -77,7 +65,7 @@ export async function join(
     const tried = await joinOnce(engine, { record, isCurrent }, found, { ...options, nowMs })
     if (tried.kind !== 'again') return tried
     known = tried
-    if (attempt > 2) await pause(engine, attempt)
+    if (attempt > 2) await engine.records.pause(attempt)
   }
   return { kind: 'lost', record: known.record, isCurrent: known.isCurrent, items: 0 }
 }
@@ -104,13 +92,13 @@ async function joinOnce(
   if (planned === undefined) {
     if (isCurrent) return makeWay(engine, record, found, nowMs)
     // By the current record, others may have joined these items, or there may be room by now (rule 7).
-    const now = await readRecord(engine, queue)
+    const now = await engine.records.read(queue)
     if (!isUnchanged(record, now)) return again(now)
     return joinOnce(engine, { record: now, isCurrent: true }, found, options)
   }
   const toJoin = await entriesToJoin(engine, queue, planned.joining)
   if (toJoin === undefined) {
-    const now = await readRecord(engine, queue)
+    const now = await engine.records.read(queue)
     // If a batch is gone, it has joined in a newer record than ours.
     if (isUnchanged(record, now)) throw QueueError.unreadable(queue)
     return again(now)
@@ -118,7 +106,7 @@ async function joinOnce(
   const written = await writeJoin(engine, record, planned, { ...toJoin, ...options })
   // It does not matter whether this write has landed or still will: it can land only while nothing has joined since,
   // and the same holds for the next one. Keep the batches, because its entries may come to refer to them.
-  if (written.kind === 'unknown') return again(await readRecord(engine, queue))
+  if (written.kind === 'unknown') return again(await engine.records.read(queue))
   if (written.kind !== 'done') await dropBatches(engine, queue, toJoin.written)
   if (written.kind === 'refused') return unlessMovedOn(engine, record)
   if (written.kind === 'done') await dropBatches(engine, queue, toJoin.spent)
@@ -137,15 +125,15 @@ const leftBy = async (
   written: Extract<JoinWritten, { kind: 'done' | 'failed' }>,
 ): Promise<QueueRecord | undefined> =>
   written.kind === 'done' && written.isRead
-    ? await readRecord(engine, queue)
-    : seen(engine, queue, written.row)
+    ? await engine.records.read(queue)
+    : engine.records.seen(queue, written.row)
 
 /**
  * The join met something in its way, or did not find a row. If others have taken scheduled items out meanwhile, it goes
  * on by the record that they have left; otherwise the next process that comes will do it.
  */
 async function unlessMovedOn(engine: Engine, record: QueueRecord): Promise<Tried> {
-  const now = await readRecord(engine, record.queue)
+  const now = await engine.records.read(record.queue)
   return isUnchanged(record, now) ? without('lost', now) : again(now)
 }
 
@@ -169,7 +157,7 @@ async function makeWay(
   }
   if (doneLocks(record) === 0) return without('stuck', record)
   const isAnswered = await tryToFold(engine, record)
-  const folded = await readRecord(engine, record.queue)
+  const folded = await engine.records.read(record.queue)
   if (folded === undefined || roomForDue(folded) > 0) return again(folded)
   if (doneLocks(folded) === 0) return without('stuck', folded)
   // Others wrote first.
@@ -182,12 +170,12 @@ async function clearTheWay(
   { addition }: ToJoin,
 ): Promise<Tried> {
   const room = roomForDue(record)
-  switch (obstacleTo(addition, { ...record, room }, tailLimits(engine)).kind) {
+  switch (obstacleTo(addition, { ...record, room }, engine.records.tailLimits()).kind) {
     case 'full':
       return room > 0 ? again(record) : makeWay(engine, record)
     case 'tail-full':
       await sealQuietly(engine, record)
-      return again(await readRecord(engine, record.queue))
+      return again(await engine.records.read(record.queue))
     default:
       return again(record)
   }
@@ -212,7 +200,7 @@ async function writeJoin(
   try {
     if (left.length > 0)
       return await writeWithRows(engine, record, update, { left, isBrief: toJoin.isBrief })
-    const written = await engine.dynamo.update(recordKey(record.queue), update)
+    const written = await engine.records.update(record.queue, update)
     return written.kind === 'done' ? { ...written, isRead: false } : written
   } catch (error) {
     if (!(error instanceof QueueError) || error.outcome === 'unknown') throw error
@@ -226,12 +214,12 @@ function joinUpdate(engine: Engine, record: QueueRecord, planned: Join, { additi
   const nowMs = engine.clock.nowMs()
   const left = record.scheduled.entries.filter((_, place) => !planned.places.includes(place))
   const dueMs = timeLeft(record, left, planned.nextDue, nowMs)
-  return appendUpdate(addition, tailLimits(engine), {
+  return appendUpdate(addition, engine.records.tailLimits(), {
     newLanes: missingLanes(engine, addition, record),
     // Its push took a slot of the limit.
     pass: 'free',
     keptRoom: planned.keptRoom,
-    remindAtMs: dueMs === undefined ? remindAtMs(engine) : undefined,
+    remindAtMs: dueMs === undefined ? engine.records.remindAtMs() : undefined,
     beside(update) {
       if (dueMs !== undefined) lowerTimer(update, record, dueMs, { nowMs })
       update.condition(`born=${update.value(record.born)}`)
@@ -248,7 +236,7 @@ async function writeWithRows(
   { left, isBrief }: { readonly left: readonly EntryRow[] } & JoinOptions,
 ): Promise<JoinWritten> {
   const { dynamo } = engine
-  const own = recordEntry(engine, record.queue, update)
+  const own = engine.records.entry(record.queue, update)
   const rows = left.map((row) => rewritten(dynamo.tableName, partitionOf(record), row))
   const transacted = await dynamo.transact({ TransactItems: [own, ...rows] }, { isBrief })
   if (transacted.kind === 'unknown') return { kind: 'unknown' }
@@ -274,9 +262,8 @@ export async function useKeptRoom(engine: Engine, record: QueueRecord): Promise<
     return { record: left, isLost }
   }
   const nowMs = engine.clock.nowMs()
-  const committed = await commit(
-    engine,
-    changeOf(engine, left, left, { nowMs, givesRoomBack: true }),
+  const committed = await engine.records.commit(
+    engine.records.change(left, left, { nowMs, givesRoomBack: true }),
   )
   const after = committed.kind === 'committed' ? committed.record : committed.current
   return { record: after, isLost: false }
@@ -289,6 +276,6 @@ async function tryToJoin(engine: Engine, record: QueueRecord): Promise<Omit<Join
   } catch (error) {
     if (!(error instanceof QueueError)) throw error
     engine.onBackgroundError(error, { queue: record.queue, step: 'join' })
-    return { kind: 'stuck', record: await readRecord(engine, record.queue), items: 0 }
+    return { kind: 'stuck', record: await engine.records.read(record.queue), items: 0 }
   }
 }

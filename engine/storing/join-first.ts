@@ -16,7 +16,7 @@ import {
   refuse,
   type View,
 } from '../driver/decision.ts'
-import { type Engine, readRecord } from '../driver/engine.ts'
+import type { Engine } from '../driver/engine.ts'
 import { join } from './join-due.ts'
 
 export type Joining = {
@@ -52,7 +52,7 @@ export function startJoining(engine: Engine): Joining {
       engine.onBackgroundError(thrown, { queue: record.queue, step: 'join' })
       isHeldUp = true
       error = thrown.outcome === 'unknown' ? undefined : thrown
-      return lost(asStored(await readRecord(engine, record.queue)))
+      return lost(asStored(await engine.records.read(record.queue)))
     }
   }
 

@@ -20,7 +20,7 @@ import type { Range } from '../core/ranges.ts'
 import { type Lane, type QueueRecord, segmentOf } from '../core/record.ts'
 import { attempts } from '../driver/attempts.ts'
 import { answer, asStored, done } from '../driver/decision.ts'
-import { changeOf, type Engine, readRecord } from '../driver/engine.ts'
+import type { Engine } from '../driver/engine.ts'
 import { deleteBatch, deleteBatchParts } from '../requests/batches.ts'
 import {
   keyOfRow,
@@ -296,7 +296,7 @@ export function moveOn(
   return attempts<QueueRecord | undefined>(engine, seen.queue, course, ({ record, nowMs }) => {
     if (record === undefined) return answer(undefined)
     const draft = movePointers(foldDone(record, nowMs), work)
-    const change = changeOf(engine, record, draft, { nowMs })
+    const change = engine.records.change(record, draft, { nowMs })
     if (draft === record && change.after.work === record.work) {
       return answer(record)
     }
@@ -367,7 +367,7 @@ export async function dropLateCopies(
   const copies = work.filter(({ offloaded, recalled }) => offloaded ?? recalled)
   if (copies.length === 0) return
   // Before we delete, we must read the record; an answer without it permits nothing.
-  const current = await readRecord(engine, planned.queue)
+  const current = await engine.records.read(planned.queue)
   for (const { priority, epoch, offloaded, recalled } of copies) {
     const now = current?.lanes.get(priority)
     const isThere = now?.epoch === epoch

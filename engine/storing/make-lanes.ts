@@ -8,7 +8,6 @@ import { randomText } from '../../shared/system.ts'
 import { type Append, obstacleTo } from '../core/append.ts'
 import { isTooFar } from '../core/fence.ts'
 import { isAnythingDue, planHousekeeping } from '../core/housekeeping.ts'
-import { recordKey } from '../core/keys.ts'
 import { FORGET_AFTER_MS, HOUSEKEEPING_RETRY_MS, LANES_MAX, ROOMY_TAIL } from '../core/limits.ts'
 import { EPOCH_CHARACTERS, endOf, patiently, type QueueRecord } from '../core/record.ts'
 import { hasOldNotes } from '../core/repeated-pushes.ts'
@@ -26,14 +25,7 @@ import {
   lost,
   type Outcome,
 } from '../driver/decision.ts'
-import {
-  type Engine,
-  newMark,
-  readRecord,
-  recordAfter,
-  remindAtMs,
-  seen,
-} from '../driver/engine.ts'
+import type { Engine } from '../driver/engine.ts'
 import { firstConfiguration } from '../driver/queue-settings.ts'
 import { appendUpdate, newRecord } from '../requests/append-update.ts'
 import { checkAtUpdate } from '../requests/blind-updates.ts'
@@ -63,7 +55,7 @@ export async function ensureLane(
 async function laneIn(engine: Engine, queue: string, priority: number): Promise<QueueRecord> {
   const nothing: Append = { lanes: new Map([[priority, []]]), items: 0, bytes: 0 }
   // Memory will do: if the lane is gone, the transaction fails.
-  const known = engine.memory.get(queue)
+  const known = engine.records.recall(queue)
   if (known?.lanes.has(priority)) return known
   const course = { from: 'memory-or-store', attemptsMax: ATTEMPTS_MAX } as const
   return attempts<QueueRecord>(engine, queue, course, ({ record, isCurrent }) => {
@@ -95,8 +87,8 @@ async function makeLanes(
   const { queue } = record
   const newLanes = missingLanes(engine, nothing, record)
   const update = appendUpdate(nothing, ROOMY_TAIL, { newLanes, anyway: true })
-  const written = await engine.dynamo.update(recordKey(queue), update)
-  return recordAfter(engine, queue, written)
+  const written = await engine.records.update(queue, update)
+  return engine.records.after(queue, written)
 }
 
 /**
@@ -113,7 +105,7 @@ export async function makeRecord<T>(
   if (!mayBringItems(configuration, addition)) return makeEmpty(engine, queue, configuration)
   const item = firstRecord(engine, queue, addition, configuration)
   return putFirst(engine, queue, item, async () => {
-    const record = seen(engine, queue, item) as QueueRecord
+    const record = engine.records.seen(queue, item) as QueueRecord
     await sealAfter(engine, record, addition.bytes)
     return answerBy(record)
   })
@@ -135,9 +127,9 @@ export async function putFirst<T>(
     ConditionExpression: 'attribute_not_exists(pk)',
   })
   if (written.kind === 'done') return done(await landed())
-  if (written.kind === 'failed') return again(asStored(seen(engine, queue, written.row)))
+  if (written.kind === 'failed') return again(asStored(engine.records.seen(queue, written.row)))
   return doubt(written.cause, async () => {
-    const current = await readRecord(engine, queue)
+    const current = await engine.records.read(queue)
     if (current?.born !== item.born) throw QueueError.unknown(queue, written.cause)
     return done(await landed())
   })
@@ -153,8 +145,8 @@ export async function makeEmpty(
   const item = firstRecord(engine, queue, nothing, configuration)
   const ConditionExpression = 'attribute_not_exists(pk)'
   const written = await engine.dynamo.put({ Item: item, ConditionExpression })
-  if (written.kind === 'unknown') return again(asStored(await readRecord(engine, queue)))
-  return again(asStored(seen(engine, queue, written.kind === 'done' ? item : written.row)))
+  if (written.kind === 'unknown') return again(asStored(await engine.records.read(queue)))
+  return again(asStored(engine.records.seen(queue, written.kind === 'done' ? item : written.row)))
 }
 
 /** No other process knows its `born`, so that decides a lost answer. */
@@ -168,8 +160,13 @@ function firstRecord(
   const born = randomText(engine.random, EPOCH_CHARACTERS)
   // We may make a record for a transaction that never comes. Nobody pops from it, so the timer lets it go.
   const checkAtMs =
-    addition.items === 0 ? patiently(engine.clock.nowMs() + FORGET_AFTER_MS) : remindAtMs(engine)
-  return newRecord(queue, born, newMark(engine), lanes, addition, { checkAtMs, configuration })
+    addition.items === 0
+      ? patiently(engine.clock.nowMs() + FORGET_AFTER_MS)
+      : engine.records.remindAtMs()
+  return newRecord(queue, born, engine.records.newMark(), lanes, addition, {
+    checkAtMs,
+    configuration,
+  })
 }
 
 /**
@@ -187,7 +184,7 @@ export async function makeRoomForLanes(
   if (empty > 0) {
     const report = await housekeepRecord(engine, queue, record, { dropEmpty: true, bury })
     // Not from memory: another call of this process may have put an older record there meanwhile.
-    const left = await readRecord(engine, queue)
+    const left = await engine.records.read(queue)
     // Others may have dropped them meanwhile.
     if (report.dropped > 0 || (left?.lanes.size ?? 0) < record.lanes.size) return left
   }
@@ -236,14 +233,14 @@ export function queueFull(
  */
 export async function remindInTime(engine: Engine, record: QueueRecord): Promise<void> {
   const { queue } = record
-  const atMs = remindAtMs(engine)
+  const atMs = engine.records.remindAtMs()
   const nowMs = engine.clock.nowMs()
   if (atMs === undefined || !isTooFar(record, nowMs)) return
   try {
     const update = checkAtUpdate(record, atMs, nowMs)
-    const written = await engine.dynamo.update(recordKey(queue), update)
+    const written = await engine.records.update(queue, update)
     // If the timer has moved meanwhile, somebody else has seen to it.
-    if (written.kind !== 'unknown') seen(engine, queue, written.row)
+    if (written.kind !== 'unknown') engine.records.seen(queue, written.row)
   } catch (error) {
     if (!(error instanceof QueueError)) throw error
     engine.onBackgroundError(error, { queue, step: 'start-timer' })
@@ -297,7 +294,7 @@ export async function housekeepRecord(
         stuck = buried.failure
         isDeadLeft = stuck !== undefined
       }
-      if (plan.seal || movesNotes || buries) record = await readRecord(engine, queue)
+      if (plan.seal || movesNotes || buries) record = await engine.records.read(queue)
       if (record === undefined) return { ...report, finished: true }
       const planned: QueueRecord = record
       const { work, failed } = await workOn(engine, planned, planHousekeeping(planned, dropEmpty))
@@ -308,7 +305,7 @@ export async function housekeepRecord(
       await dropLateCopies(engine, planned, [...work, ...failed.map(({ item }) => item)])
       const [failure] = failed
       if (failure !== undefined) {
-        record = await readRecord(engine, queue)
+        record = await engine.records.read(queue)
         // The queue has moved on, and the items that the plan would copy are gone: plan again.
         if (record?.version === planned.version) {
           engine.items.stillThere(planned)
@@ -348,8 +345,8 @@ export async function lookAgain(engine: Engine, queue: string): Promise<void> {
     if (record === undefined) return answer(undefined)
     return act(async () => {
       const update = checkAtUpdate(record, patiently(nowMs + HOUSEKEEPING_RETRY_MS), nowMs)
-      const written = await engine.dynamo.update(recordKey(queue), update)
-      const left = asStored(await recordAfter(engine, queue, written))
+      const written = await engine.records.update(queue, update)
+      const left = asStored(await engine.records.after(queue, written))
       // To set it once more does no harm.
       return written.kind === 'done' ? done(undefined) : lost(left)
     })

@@ -14,7 +14,7 @@ import {
   type Stretch,
   stretchesOf,
 } from '../core/record.ts'
-import { changeOf, commit, type Engine, readRecord, tryToFold } from '../driver/engine.ts'
+import { type Engine, tryToFold } from '../driver/engine.ts'
 import { useKeptRoom } from './join-due.ts'
 import { buryDead } from './move-across.ts'
 
@@ -33,13 +33,13 @@ export async function makeRoom(
     if (doneLocks(current) > 0) {
       // However this ends, the record shows whether there is room now.
       await tryToFold(engine, current)
-      current = await readRecord(engine, record.queue)
+      current = await engine.records.read(record.queue)
     } else if (current.keptRoom > 0) {
       const used = await useKeptRoom(engine, current)
       if (used.isLost) return used.record
       current = used.record
     } else if (await expireForRoom(engine, current))
-      current = await readRecord(engine, record.queue)
+      current = await engine.records.read(record.queue)
     else return current
   }
   return current
@@ -82,8 +82,8 @@ async function expireAtFront(engine: Engine, record: QueueRecord): Promise<numbe
     if (over.length === 0) continue
     const draft = passOver(record, over)
     // If we still refuse this push, the next one must make an event.
-    const change = changeOf(engine, record, draft, { nowMs, setsDry: engine.events })
-    const committed = await commit(engine, change)
+    const change = engine.records.change(record, draft, { nowMs, setsDry: engine.events })
+    const committed = await engine.records.commit(change)
     if (committed.kind === 'committed') engine.onItemsExpired(itemsIn(over))
     return itemsIn(over)
   }

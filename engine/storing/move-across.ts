@@ -21,18 +21,8 @@ import {
 } from '../core/record.ts'
 import { isInS3 } from '../core/runs.ts'
 import { settle } from '../core/settling.ts'
-import {
-  type CommittedBeside,
-  changeOf,
-  commitBeside,
-  type Engine,
-  pause,
-  readRecord,
-  recordEntry,
-  remindAtMs,
-  seen,
-  tailLimits,
-} from '../driver/engine.ts'
+import type { Engine } from '../driver/engine.ts'
+import type { CommittedBeside } from '../driver/records.ts'
 import { appendUpdate } from '../requests/append-update.ts'
 import { checkLanesFit, ensureLane, queueFull } from './make-lanes.ts'
 import { seal } from './seal.ts'
@@ -59,23 +49,25 @@ export async function moveLanesBeside(
   for (const priority of lanes.keys()) await ensureLane(engine, to, priority)
   const addition =
     inline.bytes <= INLINE_BYTES_MAX ? inline : await byReference(engine, to, inline.lanes)
-  const limits = tailLimits(engine)
+  const limits = engine.records.tailLimits()
   const update = appendUpdate(addition, limits, {
     anyway: makeRoom === undefined,
     pass: 'free',
-    remindAtMs: remindAtMs(engine),
+    remindAtMs: engine.records.remindAtMs(),
   })
-  const beside = recordEntry(engine, to, update)
-  const committed = await commitBeside(engine, change, [beside]).catch(async (error: unknown) => {
-    await discardUnlessOpen(engine, to, addition, error)
-    throw error
-  })
-  engine.memory.delete(to)
+  const beside = engine.records.entry(to, update)
+  const committed = await engine.records
+    .commitBeside(change, [beside])
+    .catch(async (error: unknown) => {
+      await discardUnlessOpen(engine, to, addition, error)
+      throw error
+    })
+  engine.records.forget(to)
   if (committed.kind === 'committed') return { ...committed, addition }
   // The write was certainly refused, and only we know the batch's id: nothing will ever refer to it.
   await discardBatches(engine, to, addition)
   if (committed.kind === 'blocked') {
-    const target = seen(engine, to, committed.row) ?? (await readRecord(engine, to))
+    const target = engine.records.seen(to, committed.row) ?? (await engine.records.read(to))
     // If capacity does not count, a full queue must not hide that the tail is full.
     const items = makeRoom === undefined ? 0 : addition.items
     const obstacle = obstacleTo({ ...addition, items }, target, limits)
@@ -156,7 +148,7 @@ export async function moveLanes(
   const othersStuck: IsStuck[] = []
   let moved = 0
   let losses = 0
-  let record = await readRecord(engine, queue)
+  let record = await engine.records.read(queue)
   const isStuck: IsStuck = (...item) =>
     failures.has(item[0]) || othersStuck.some((isLike) => isLike(...item))
   for (let move = 1; record !== undefined && move <= movesMax; move += 1) {
@@ -169,12 +161,12 @@ export async function moveLanes(
         moved += done.moved
         losses = 0
         await standBack(engine, startedMs)
-        record = done.record ?? (await readRecord(engine, queue))
+        record = done.record ?? (await engine.records.read(queue))
         continue
       }
       losses += 1
       if (losses === lossesMax) throw QueueError.busy(queue)
-      await pause(engine, losses)
+      await engine.records.pause(losses)
     } catch (error) {
       failures.set(step.priority, error)
       if (isOutage(error) || failures.size >= failuresMax) break
@@ -186,7 +178,7 @@ export async function moveLanes(
       if (!hasLost) continue
     }
     const seen = record
-    record = await readRecord(engine, queue)
+    record = await engine.records.read(queue)
     if (seen !== undefined && record?.version === seen.version) engine.items.stillThere(seen)
   }
   const all = [...failures.values()]
@@ -221,7 +213,7 @@ function othersLike(engine: Engine, to: string, error: unknown): IsStuck | undef
     return (_, lane, items) => items.some((range) => isInS3(lane, range))
   }
   // The strong read that led to the refusal has put it there.
-  const target = engine.memory.get(to)
+  const target = engine.records.recall(to)
   if (code !== 'TOO_MANY_PRIORITIES' || target === undefined) return undefined
   return (priority) => !target.lanes.has(priority)
 }
@@ -299,7 +291,7 @@ async function moveDead(engine: Engine, record: QueueRecord, lane: Lane, picks: 
     const dead = { ...lastingOf(decodeItem(entry)), ...death }
     return encodeItem(dead, randomText(engine.random, 4))
   })
-  const change = changeOf(engine, record, draft, { nowMs })
+  const change = engine.records.change(record, draft, { nowMs })
   const committed = await move(engine, change, to, priority, entries)
   return committed.kind === 'committed' ? { moved, record: committed.record } : undefined
 }

@@ -17,14 +17,7 @@ import {
 } from '../core/repeated-pushes.ts'
 import { attempts } from '../driver/attempts.ts'
 import { act, again, answer, asStored, done } from '../driver/decision.ts'
-import {
-  changeOf,
-  commit,
-  type Engine,
-  isThrottled,
-  readRecord,
-  tailLimits,
-} from '../driver/engine.ts'
+import type { Engine } from '../driver/engine.ts'
 import { chunkRows } from '../requests/segment-rows.ts'
 import { deleteRows } from './keep-segments.ts'
 
@@ -68,15 +61,15 @@ async function sealAsPlanned(
       await writeRows(engine, record, planned, rows, receipts)
       const nowMs = engine.clock.nowMs()
       const draft = sealed(record, planned)
-      const change = changeOf(engine, record, draft, { nowMs })
-      const committed = await commit(engine, change, { eager: true })
+      const change = engine.records.change(record, draft, { nowMs })
+      const committed = await engine.records.commit(change, { eager: true })
       if (committed.kind === 'committed') {
         for (const part of planned.tails) entries += part.entries.length
         return again(asStored(committed.record))
       }
       const { current } = committed
       // While the store throttles, leave it to the next append that crosses a line: trying again costs units too.
-      if (current !== undefined && isUnsealed(current, planned) && !isThrottled(engine)) {
+      if (current !== undefined && isUnsealed(current, planned) && !engine.records.isThrottled()) {
         return again(asStored(current))
       }
       await dropLateRows(engine, queue, planned, rows, current)
@@ -87,7 +80,7 @@ async function sealAsPlanned(
 
 /** After an append of so many bytes, which left this record: seals if it is this append's turn, or moves old notes. */
 export async function sealAfter(engine: Engine, record: QueueRecord, bytes: number): Promise<void> {
-  if (sealsAfter(record, bytes, tailLimits(engine))) return sealQuietly(engine, record)
+  if (sealsAfter(record, bytes, engine.records.tailLimits())) return sealQuietly(engine, record)
   if (hasOldNotes(record, engine.clock.nowMs())) await quietly(engine, record, moveNotes)
 }
 
@@ -178,7 +171,7 @@ async function dropLateRows(
   refusedBy: QueueRecord | undefined,
 ): Promise<void> {
   // Before we delete, we must read the record; an answer without it permits nothing.
-  const current = refusedBy ?? (await readRecord(engine, queue))
+  const current = refusedBy ?? (await engine.records.read(queue))
   for (const [index, { lane }] of tails.entries()) {
     const now = current?.lanes.get(lane.priority)
     const head = now?.epoch === lane.epoch ? now.head : Number.POSITIVE_INFINITY

@@ -17,7 +17,7 @@ import { type QueueRecord, reconfigured } from '../core/record.ts'
 import { type QueuePatterns, repatterned } from '../core/settings.ts'
 import { attempts } from '../driver/attempts.ts'
 import { answer, asStored, done } from '../driver/decision.ts'
-import { changeOf, type Engine, readRecord } from '../driver/engine.ts'
+import { boundedBy, type Engine } from '../driver/engine.ts'
 import { DUE, readQueuePatterns } from '../driver/queue-settings.ts'
 import { type WalkPage, type WalkPlace, walkOn, walkToNextShard } from '../verbs/list-queues.ts'
 import { type SweepFailure, sideBySide } from './due-queues.ts'
@@ -137,7 +137,7 @@ async function applyPage(
   place: WalkPlace,
 ): Promise<Page> {
   const isOver = (): boolean => engine.clock.nowMs() >= deadlineMs
-  const bounded = { ...engine, dynamo: engine.dynamo.until(deadlineMs) }
+  const bounded = boundedBy(engine, deadlineMs)
   let page: WalkPage
   try {
     page = await walkOn(bounded, '', place)
@@ -167,7 +167,7 @@ async function applyTo(
   await sideBySide(queues, QUEUES_AT_ONCE, async (one) => {
     const { queue } = one
     try {
-      const record = 'version' in one ? one : await readRecord(engine, queue)
+      const record = 'version' in one ? one : await engine.records.read(queue)
       const isApplied = record !== undefined && (await applyToQueue(engine, patterns, record))
       if (isApplied) applied += 1
     } catch (error) {
@@ -190,7 +190,7 @@ function applyToQueue(
   return attempts<boolean>(engine, queue, course, ({ record, nowMs }) => {
     const after = record && repatterned(record.configuration, patterns, queue)
     if (record === undefined || after === undefined) return answer(false)
-    const change = changeOf(engine, record, reconfigured(record, after), { nowMs })
+    const change = engine.records.change(record, reconfigured(record, after), { nowMs })
     return { kind: 'write', change, landed: () => done(true) }
   })
 }

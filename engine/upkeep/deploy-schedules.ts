@@ -8,7 +8,7 @@ import type { Row } from '../../aws/table.ts'
 import { QueueError } from '../../shared/errors.ts'
 import { deployedSchedulesKey } from '../core/keys.ts'
 import type { DeployedResult, DeployedSchedule } from '../core/schedule.ts'
-import { type Engine, pause } from '../driver/engine.ts'
+import { boundedBy, type Engine } from '../driver/engine.ts'
 import { deploySchedule, type Fence, withdrawSchedule } from '../verbs/change-schedules.ts'
 
 export type DeployedSchedules = {
@@ -45,7 +45,7 @@ export async function deploySchedules(
   hash: string,
   { deadlineMs = Number.POSITIVE_INFINITY }: { readonly deadlineMs?: number | undefined } = {},
 ): Promise<DeployedSchedules> {
-  const engine = { ...unbounded, dynamo: unbounded.dynamo.until(deadlineMs) }
+  const engine = boundedBy(unbounded, deadlineMs)
   const wanted = new Map(schedules.map((schedule) => [nameOf(schedule), schedule]))
   const row = await begin(engine, wanted, hash)
   const left = [...(row?.names ?? [])].flatMap(([name, at]) => (at === 'left' ? [name] : []))
@@ -135,7 +135,7 @@ async function begin(
     if (written.kind === 'done') return after
     // Others have begun; or we have, and the row will show it next time.
     if (written.kind === 'unknown') cause = written.cause
-    await pause(engine, attempt)
+    await engine.records.pause(attempt)
   }
   throw new QueueError('BUSY', 'Cannot begin to deploy schedules; the next sweep tries again', {
     cause,

@@ -14,7 +14,7 @@ import { hasOldNotes } from '../core/repeated-pushes.ts'
 import { checkAtOf, isDue } from '../core/schedule.ts'
 import { attempts } from '../driver/attempts.ts'
 import { act, again, answer, asStored, done } from '../driver/decision.ts'
-import { changeOf, type Engine, readRecord, seen } from '../driver/engine.ts'
+import { boundedBy, type Engine } from '../driver/engine.ts'
 import { decodeSchedule } from '../requests/schedule-rows.ts'
 import { sealLaterQuietly } from '../storing/copy-later.ts'
 import { join } from '../storing/join-due.ts'
@@ -93,7 +93,7 @@ export async function endLocks(
   { deadlineMs, queuesMax, shards, isWanted }: Bounds,
 ): Promise<Ended> {
   const left: LeftOver[] = []
-  const bounded = { ...engine, dynamo: engine.dynamo.until(deadlineMs) }
+  const bounded = boundedBy(engine, deadlineMs)
   const mayGoOn = (): boolean => report.queues < queuesMax && engine.clock.nowMs() < deadlineMs
   let isCut = false
   let patternsAreDue = false
@@ -136,7 +136,7 @@ async function visit(
   deadlineMs: number,
 ): Promise<Left> {
   try {
-    const record = seen(engine, queue, row)
+    const record = engine.records.seen(queue, row)
     return record === undefined ? 'nothing' : await sweepQueue(engine, record, report, deadlineMs)
   } catch (error) {
     failed(engine, queue, error, report)
@@ -196,7 +196,7 @@ async function sweepQueue(
     }
     if (isQuiet(record, nowMs)) return answer('forgetting')
     const draft = sweptAt(engine, record, nowMs)
-    const change = changeOf(engine, record, draft, {
+    const change = engine.records.change(record, draft, {
       nowMs,
       refreshCheckAt: true,
       // A process that took the last item may have died before it marked the queue as dry.
@@ -225,7 +225,7 @@ async function sweepQueue(
 async function seeToScheduled(engine: Engine, record: QueueRecord, nowMs: number) {
   if (mayJoin(record, nowMs)) return join(engine, asStored(record), nowMs)
   await sealLaterQuietly(engine, record)
-  return { kind: 'sealed' as const, ...asStored(await readRecord(engine, record.queue)) }
+  return { kind: 'sealed' as const, ...asStored(await engine.records.read(record.queue)) }
 }
 
 function sweptAt(engine: Engine, record: QueueRecord, nowMs: number): QueueRecord {

@@ -6,7 +6,7 @@ import { checkQueueId, QueueError } from '../../shared/errors.ts'
 import type { HousekeepReport } from '../core/housekeeping.ts'
 import { HOUSEKEEPING_RETRY_MS } from '../core/limits.ts'
 import type { QueueRecord } from '../core/record.ts'
-import { type Engine, readRecord } from '../driver/engine.ts'
+import type { Engine } from '../driver/engine.ts'
 import { dropPurged } from '../storing/copy-later.ts'
 import { housekeepRecord, lookAgain } from '../storing/make-lanes.ts'
 import { buryDead, type LanesMoved } from '../storing/move-across.ts'
@@ -31,7 +31,7 @@ export async function housekeep(
   { leaveStuck = false }: HousekeepRequest = {},
 ): Promise<HousekeepReport> {
   checkQueueId(queue)
-  const record = await readRecord(engine, queue)
+  const record = await engine.records.read(queue)
   const leavesDead = leaveStuck && wasStuckLately(engine, queue)
   return housekeepAll(engine, queue, record, { leavesDead })
 }

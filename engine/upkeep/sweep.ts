@@ -7,7 +7,7 @@ import { QueueError } from '../../shared/errors.ts'
 import { isQuiet } from '../core/fence.ts'
 import { allShards, recordKey } from '../core/keys.ts'
 import { SHARDS } from '../core/limits.ts'
-import { type Engine, readRecord } from '../driver/engine.ts'
+import type { Engine } from '../driver/engine.ts'
 import { KNOWN_FORMAT } from '../requests/blind-updates.ts'
 import { moveNotes } from '../storing/seal.ts'
 import { applyPatterns } from './apply-patterns.ts'
@@ -170,7 +170,7 @@ async function tidyQueue(engine: Engine, queue: string, left: LeftOver['left']):
     await forget(engine, queue)
     return 0
   }
-  const record = await readRecord(engine, queue)
+  const record = await engine.records.read(queue)
   const { deadLettered } = await housekeepAll(engine, queue, record)
   return deadLettered
 }
@@ -183,7 +183,7 @@ const ATTEMPTS_MAX = 3
  */
 async function forget(engine: Engine, queue: string): Promise<void> {
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
-    const record = await readRecord(engine, queue)
+    const record = await engine.records.read(queue)
     if (record === undefined || !isQuiet(record, engine.clock.nowMs())) return
     await housekeepAll(engine, queue, record, { dropEmpty: true })
     await keepReceipts(engine, queue)
@@ -193,13 +193,13 @@ async function forget(engine: Engine, queue: string): Promise<void> {
 
 /** We remember a key for its full time, whatever becomes of the queue. */
 async function keepReceipts(engine: Engine, queue: string): Promise<void> {
-  const record = engine.memory.get(queue) ?? (await readRecord(engine, queue))
+  const record = engine.records.recall(queue) ?? (await engine.records.read(queue))
   if (record !== undefined) await moveNotes(engine, record)
 }
 
 /** Deletes it on condition that nothing at all has happened since we saw it empty. */
 async function deleteRecord(engine: Engine, queue: string): Promise<boolean> {
-  const record = await readRecord(engine, queue)
+  const record = await engine.records.read(queue)
   if (record === undefined) return true
   // Somebody used the queue meanwhile, and it is empty again: callers may still ask about its last lock.
   if (record.lanes.size > 0 || record.notes.size > 0 || !isQuiet(record, engine.clock.nowMs()))
@@ -218,7 +218,7 @@ async function deleteRecord(engine: Engine, queue: string): Promise<boolean> {
       ...(record.sequence !== undefined && { ':sn': record.sequence }),
     },
   })
-  engine.memory.delete(queue)
+  engine.records.forget(queue)
   if (written.kind === 'unknown') throw written.cause
   return written.kind === 'done'
 }

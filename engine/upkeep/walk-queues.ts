@@ -11,7 +11,7 @@ import { endThose, hasAny, isToEnd } from '../core/locks.ts'
 import type { QueueRecord } from '../core/record.ts'
 import { attempts } from '../driver/attempts.ts'
 import { again, answer, asStored, done } from '../driver/decision.ts'
-import { changeOf, type Engine } from '../driver/engine.ts'
+import type { Engine } from '../driver/engine.ts'
 import {
   checkPrefix,
   type WalkPage,
@@ -133,7 +133,7 @@ function announce(engine: Engine, seen: QueueRecord, consumersAreGone: boolean):
     // Somebody has a live lock, whose end will make the event.
     if (freed === record && !waits) return answer(false)
     const options = { nowMs, refreshCheckAt: true }
-    const change = changeOf(engine, record, waits ? announced(freed, nowMs) : freed, options)
+    const change = engine.records.change(record, waits ? announced(freed, nowMs) : freed, options)
     // One write ends a limited number of locks.
     const landed = (after: QueueRecord) =>
       hasAny(after, over) ? again(asStored(after)) : done(waits)
@@ -246,7 +246,7 @@ function startTimer(engine: Engine, seen: QueueRecord): Promise<boolean> {
   }
   return attempts<boolean>(engine, seen.queue, course, ({ record, nowMs }) => {
     if (record === undefined || !lacksTimer(record, nowMs)) return answer(false)
-    const change = changeOf(engine, record, record, { nowMs })
+    const change = engine.records.change(record, record, { nowMs })
     return { kind: 'write', change, landed: () => done(true) }
   })
 }

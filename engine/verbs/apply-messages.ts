@@ -15,13 +15,14 @@ import { shortenedReason } from '../../shared/wire.ts'
 import { newItem, type PushItem } from '../core/check-requests.ts'
 import type { FencedChange } from '../core/fence.ts'
 import { encodeItem, lastingOf } from '../core/item.ts'
-import { isScheduledId, recordKey } from '../core/keys.ts'
+import { isScheduledId } from '../core/keys.ts'
 import { nearestTo } from '../core/record.ts'
 import { appliedAt, isApplied, type Sequence } from '../core/repeated-pushes.ts'
 import { attempts } from '../driver/attempts.ts'
 import { act, again, answer, asStored, done, look, lost } from '../driver/decision.ts'
-import { type CommittedBeside, changeOf, type Engine, readRecord, seen } from '../driver/engine.ts'
+import { boundedBy, type Engine } from '../driver/engine.ts'
 import { firstConfiguration } from '../driver/queue-settings.ts'
+import type { CommittedBeside } from '../driver/records.ts'
 import { passedUpdate } from '../requests/blind-updates.ts'
 import { makeEmpty } from '../storing/make-lanes.ts'
 import { moveLanesBeside } from '../storing/move-across.ts'
@@ -82,14 +83,7 @@ export async function apply(
   { deadlineMs, giveUp }: ApplyRequest = {},
 ): Promise<Applied> {
   checkQueueId(queue)
-  const bounded =
-    deadlineMs === undefined
-      ? engine
-      : {
-          ...engine,
-          dynamo: engine.dynamo.until(deadlineMs),
-          objects: engine.objects.until(deadlineMs),
-        }
+  const bounded = deadlineMs === undefined ? engine : boundedBy(engine, deadlineMs)
   const counts: Counts = {
     settled: 0,
     pushed: 0,
@@ -195,7 +189,7 @@ const isAtLimit = (error: unknown): boolean =>
  */
 async function isDone(engine: Engine, queue: string, message: InboxMessage): Promise<boolean> {
   const calls = callsOf(engine, queue, [message])
-  await answerKnown(engine, queue, calls, await readRecord(engine, queue))
+  await answerKnown(engine, queue, calls, await engine.records.read(queue))
   return calls.every(({ outcome }) => outcome?.kind === 'applied' || outcome?.kind === 'repeated')
 }
 
@@ -232,15 +226,15 @@ async function notePassed(
   queue: string,
   { sequence }: InboxMessage,
 ): Promise<void> {
-  let record = engine.memory.get(queue)
+  let record = engine.records.recall(queue)
   for (let attempt = 1; attempt <= NOTES_MAX; attempt += 1) {
     // A key outlives its queue, which may be gone by now, or made anew since we remembered it.
     record ??= await recordOf(engine, queue)
     if (isApplied(sequence, record)) return
     const update = passedUpdate(record, sequence, appliedAt(sequence, engine.clock.nowMs()))
-    const written = await engine.dynamo.update(recordKey(queue), update)
+    const written = await engine.records.update(queue, update)
     if (written.kind === 'unknown') throw QueueError.unknown(queue, written.cause)
-    record = seen(engine, queue, written.row)
+    record = engine.records.seen(queue, written.row)
     if (written.kind === 'done') return
   }
   throw QueueError.busy(queue)
@@ -277,13 +271,13 @@ function buryMessage(
     }
     if (isApplied(sequence, record)) return answer(undefined)
     const draft = { ...record, sequence: appliedAt(sequence, nowMs) }
-    const change = changeOf(engine, record, draft, { nowMs })
+    const change = engine.records.change(record, draft, { nowMs })
     return act(async () => {
       const lanes = deadLanes(engine, items, reason, nowMs)
       const committed = await moveWhereverThereIsALane(engine, change, lanes)
       if (committed.kind === 'committed') return done(undefined)
       if (committed.kind === 'lost') return lost(asStored(committed.current))
-      return again(asStored(await readRecord(engine, queue)))
+      return again(asStored(await engine.records.read(queue)))
     })
   })
 }
@@ -299,7 +293,7 @@ async function moveWhereverThereIsALane(
     return await moveLanesBeside(engine, change, dead, lanes)
   } catch (error) {
     if (!(error instanceof QueueError) || error.code !== 'TOO_MANY_PRIORITIES') throw error
-    const inUse = (await readRecord(engine, dead))?.lanes
+    const inUse = (await engine.records.read(dead))?.lanes
     if (inUse === undefined || inUse.size === 0) throw error
     const nearest = nearestTo(Math.min(...lanes.keys()), inUse.keys())
     return moveLanesBeside(engine, change, dead, new Map([[nearest, [...lanes.values()].flat()]]))

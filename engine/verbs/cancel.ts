@@ -31,7 +31,7 @@ import {
   type View,
   writeFirst,
 } from '../driver/decision.ts'
-import { changeOf, type Engine, readRecord } from '../driver/engine.ts'
+import type { Engine } from '../driver/engine.ts'
 import { cancelScheduled } from './take-later.ts'
 
 export type CancelResult = {
@@ -82,7 +82,7 @@ async function cancelWaiting(
     const cancelled = new Map(items.map(({ id }) => [id, 'cancelled'] as const))
     return {
       kind: 'write',
-      change: changeOf(engine, record, draft, { nowMs, guards: gaps.guards, setsDry }),
+      change: engine.records.change(record, draft, { nowMs, guards: gaps.guards, setsDry }),
       landed: (after) => taking.taken(cancelled, after),
     }
   })
@@ -141,7 +141,7 @@ export async function eachById<R>(
     await (after === undefined ? leaveDryUnseen(engine, queue) : leaveDryQuietly(engine, after))
     return leftOf().length === 0
       ? done(undefined)
-      : again(asStored(await readRecord(engine, queue)))
+      : again(asStored(await engine.records.read(queue)))
   }
   await attempts<void>(engine, queue, byIdCourse, (view) => {
     const { record, nowMs } = view
@@ -167,7 +167,7 @@ function endFirst(
 ): Decision<never> | undefined {
   const isOver = overWith(named, nowMs)
   if (!hasAny(record, isOver)) return undefined
-  const change = changeOf(engine, record, endThose(record, isOver, nowMs), { nowMs })
+  const change = engine.records.change(record, endThose(record, isOver, nowMs), { nowMs })
   return writeFirst(change)
 }
 
@@ -182,6 +182,6 @@ export function gapsOf(
   if (guards !== undefined) return { guards }
   if (doneLocks(record) === 0) return { instead: refuse(tooManyGaps(record, draft)) }
   // Acknowledged items weigh on the record until we fold them.
-  const change = changeOf(engine, record, foldDone(record, nowMs), { nowMs })
+  const change = engine.records.change(record, foldDone(record, nowMs), { nowMs })
   return { instead: writeFirst(change) }
 }

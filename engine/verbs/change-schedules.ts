@@ -24,7 +24,7 @@ import {
   type ScheduleName,
   type Times,
 } from '../core/schedule.ts'
-import { type Engine, newMark, pause } from '../driver/engine.ts'
+import type { Engine } from '../driver/engine.ts'
 import { deletion, type RowWrite, replacement } from '../requests/schedule-rows.ts'
 import { discardUnlessOpen, prepare } from '../storing/write-entries.ts'
 import {
@@ -176,7 +176,7 @@ async function changeThere(
 ): Promise<Schedule> {
   checkQueueId(queue)
   checkScheduleName(name)
-  const tag = newMark(engine)
+  const tag = engine.records.newMark()
   const changed = await changeSchedule(engine, queue, name, async (before) => {
     if (before === undefined) throw noSuchSchedule(queue, name)
     const after = await next(before)
@@ -214,7 +214,7 @@ function putting(
   checkScheduleName(name)
   checkScheduleInput(input)
   const { text, endsAtMs } = input
-  const tag = newMark(engine)
+  const tag = engine.records.newMark()
   return async (before) => {
     const nowMs = engine.clock.nowMs()
     const definition = definitionOf(input, before, nowMs)
@@ -352,7 +352,7 @@ async function changeSchedule(
       if (open !== undefined) break
       throw error
     }
-    await pause(engine, attempt)
+    await engine.records.pause(attempt)
   }
   throw open === undefined ? QueueError.busy(queue) : inDoubt(queue, name, open.cause)
 }

@@ -27,7 +27,7 @@ import {
 } from '../core/settings.ts'
 import { attempts } from '../driver/attempts.ts'
 import { act, again, answer, done, type Outcome, refuse } from '../driver/decision.ts'
-import { changeOf, type Engine, newMark, pause, readRecord } from '../driver/engine.ts'
+import type { Engine } from '../driver/engine.ts'
 import {
   areSamePatterns,
   askForWalk,
@@ -78,7 +78,7 @@ const course = { from: 'store', attemptsMax: 24, looksFrom: 4 } as const
 /** The queue's settings, or those that a push would give it now. */
 export async function configuration(engine: Engine, queue: string): Promise<Configuration> {
   checkQueueId(queue)
-  const record = await readRecord(engine, queue)
+  const record = await engine.records.read(queue)
   return record?.configuration ?? configurationByNow(engine, queue)
 }
 
@@ -110,7 +110,7 @@ export async function configure(
       })
     }
     const after = changeConfiguration(withRevision(before, revisionNow ?? 0), change)
-    const changed = changeOf(engine, record, reconfigured(record, after), { nowMs })
+    const changed = engine.records.change(record, reconfigured(record, after), { nowMs })
     return { kind: 'write', change: changed, landed: () => told(engine, queue, before, after) }
   })
 }
@@ -131,7 +131,7 @@ async function makeConfigured(
   const after = changeConfiguration(withRevision(before, patterns.revision), change)
   const born = randomText(engine.random, EPOCH_CHARACTERS)
   const nothing = { lanes: new Map(), items: 0, bytes: 0 }
-  const item = newRecord(queue, born, newMark(engine), new Map(), nothing, {
+  const item = newRecord(queue, born, engine.records.newMark(), new Map(), nothing, {
     configuration: after,
   })
   return putFirst(engine, queue, item, () => after)
@@ -165,7 +165,7 @@ export async function unconfigure(
     if (refused !== undefined) return refuse(refused)
     if (record === undefined || before.source.from !== 'queue') return answer(before)
     const after = givenBack(before, applies)
-    const change = changeOf(engine, record, reconfigured(record, after), { nowMs })
+    const change = engine.records.change(record, reconfigured(record, after), { nowMs })
     return { kind: 'write', change, landed: () => told(engine, queue, before, after) }
   })
 }
@@ -260,7 +260,7 @@ async function replace(
   engine: Engine,
   changeOf: (before: QueuePatternsRow) => Change | undefined,
 ): Promise<QueuePatterns> {
-  const mark = newMark(engine)
+  const mark = engine.records.newMark()
   let lost: { readonly revision: number; readonly cause: unknown } | undefined
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
     const before = await inDoubtOnceLost(readQueuePatterns(engine), lost)
@@ -279,7 +279,7 @@ async function replace(
     engine.patterns.forget()
     if (written.kind === 'done') return after
     if (written.kind === 'unknown') lost = { revision: after.revision, cause: written.cause }
-    await pause(engine, attempt)
+    await engine.records.pause(attempt)
   }
   if (lost !== undefined) throw inDoubt(lost.cause)
   throw new QueueError('BUSY', 'Cannot change the queues’ patterns because others do; try again')

@@ -62,7 +62,7 @@ import {
 } from '../core/views.ts'
 import { attempts, readingCourse } from '../driver/attempts.ts'
 import { act, answer, done } from '../driver/decision.ts'
-import { type Engine, readRecord } from '../driver/engine.ts'
+import type { Engine } from '../driver/engine.ts'
 import { behind, partitionOf, scheduledRows } from '../requests/later-rows.ts'
 import { entriesAt } from '../storing/write-entries.ts'
 
@@ -263,7 +263,7 @@ export async function scheduled(
   checkMs(request.fromMs ?? 0, 'from')
   checkMs(request.toMs ?? 0, 'to')
   const place = cursor === undefined ? undefined : placeIn(cursor)
-  const record = await readRecord(engine, queue)
+  const record = await engine.records.read(queue)
   if (record === undefined || record.scheduled.items === 0) return { items: [] }
   const items: ScheduledItem[] = []
   let bytes = ANSWER_BYTES_MAX

@@ -31,7 +31,7 @@ import {
   oldestInTails,
   visibleIn,
 } from '../core/views.ts'
-import { type Engine, seen } from '../driver/engine.ts'
+import type { Engine } from '../driver/engine.ts'
 import { configurationByNow } from '../driver/queue-settings.ts'
 
 /** Of a queue. */
@@ -300,7 +300,7 @@ export async function walkOn(
   for (const row of rows) {
     const queue = queueOfRecordKey(row.pk as string)
     try {
-      const record = seen(engine, queue, row)
+      const record = engine.records.seen(queue, row)
       if (record !== undefined) records.push(record)
     } catch (error) {
       unread.push({ queue, error })

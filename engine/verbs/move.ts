@@ -30,7 +30,7 @@ import {
 } from '../core/named-items.ts'
 import { endOf, type Lane, type QueueRecord } from '../core/record.ts'
 import { act, again, answer, asStored, lost } from '../driver/decision.ts'
-import { changeOf, commit, type Engine, readRecord, tailLimits } from '../driver/engine.ts'
+import type { Engine } from '../driver/engine.ts'
 import { firstConfiguration } from '../driver/queue-settings.ts'
 import { ensureLane } from '../storing/make-lanes.ts'
 import { makeRoom } from '../storing/make-room.ts'
@@ -154,7 +154,7 @@ async function moveWaiting(
             throw to === queue ? error : cannotMove('items', queue, to, error)
           })
           if (moved.kind === 'lost') return lost(asStored(moved.current))
-          if (moved.kind === 'blocked') return again(asStored(await readRecord(engine, queue)))
+          if (moved.kind === 'blocked') return again(asStored(await engine.records.read(queue)))
           return taken(resultsOf(moved.ids), moved.after)
         })
       },
@@ -213,7 +213,7 @@ async function lanesOf(engine: Engine, moving: Moving): Promise<Lanes> {
  * the item would be lost for good, so we must not go by memory. The move remembers the record that we read here.
  */
 export async function timesOfRedriven(engine: Engine, to: string): Promise<ItemTimes> {
-  const record = await readRecord(engine, to)
+  const record = await engine.records.read(to)
   const { itemTtlSeconds } = record?.configuration ?? (await firstConfiguration(engine, to))
   return itemTtlSeconds === undefined ? {} : { redrivenMs: engine.clock.nowMs() }
 }
@@ -232,15 +232,18 @@ async function moveWithin(
   const inline = appendOf(lanes)
   const addition =
     inline.bytes <= INLINE_BYTES_MAX ? inline : await byReference(engine, queue, lanes)
-  const tailBytesMax = tailBytesAllowed(addition, tailLimits(engine))
+  const tailBytesMax = tailBytesAllowed(addition, engine.records.tailLimits())
   if (record.tailBytes > tailBytesMax) {
     await discardBatches(engine, queue, addition)
     await seal(engine, record)
     return { kind: 'blocked' }
   }
   const guards = { ...options.guards, tailBytesMax }
-  const change = changeOf(engine, record, withAppended(draft, addition), { ...options, guards })
-  const committed = await commit(engine, change).catch(async (error: unknown) => {
+  const change = engine.records.change(record, withAppended(draft, addition), {
+    ...options,
+    guards,
+  })
+  const committed = await engine.records.commit(change).catch(async (error: unknown) => {
     await discardUnlessOpen(engine, queue, addition, error)
     throw error
   })
@@ -258,7 +261,7 @@ async function moveAcross(
   { record, draft, options, to }: Moving,
   lanes: Lanes,
 ): Promise<Appended | NotMoved> {
-  const change = changeOf(engine, record, draft, options)
+  const change = engine.records.change(record, draft, options)
   const committed = await moveLanesBeside(engine, change, to, lanes, { makeRoom })
   if (committed.kind !== 'committed') return committed
   return { kind: 'moved', addition: committed.addition, after: committed.record }
@@ -272,7 +275,7 @@ async function newIds(
   { addition, after }: Appended,
 ): Promise<[string, string | undefined][]> {
   const find = async () =>
-    findMoved(engine, addition, lanes, to === record.queue ? after : await readRecord(engine, to))
+    findMoved(engine, addition, lanes, to === record.queue ? after : await engine.records.read(to))
   const placed = await find().catch((error: unknown) => {
     engine.onBackgroundError(error, { queue: to, step: 'find-moved' })
     return new Map<number, never>() as Placed

@@ -24,7 +24,7 @@ import { itemFor, itemPutOff, type Removal } from '../core/moved-items.ts'
 import type { NamedItem } from '../core/named-items.ts'
 import { mustSealBefore, placesAlong } from '../core/plan-seal.ts'
 import type { QueueRecord } from '../core/record.ts'
-import { changeOf, commitBeside, type Engine, pause, readRecord } from '../driver/engine.ts'
+import type { Engine } from '../driver/engine.ts'
 import { BATCHES_AT_ONCE, writeBatch } from '../requests/batches.ts'
 import {
   lowerTimer,
@@ -98,7 +98,7 @@ export async function putOff(engine: Engine, moving: Moving, dueMs: number): Pro
     await discardUnlessOpen(engine, to, batches, error)
     throw error
   })
-  engine.memory.delete(to)
+  engine.records.forget(to)
   if (put.kind === 'committed') {
     const ids = items.map(({ id }, at) => [id, placing.ids[at]] as const)
     return { kind: 'moved', ids, after: put.after }
@@ -115,15 +115,15 @@ async function putPlaced(engine: Engine, moving: Moving, placing: Placing): Prom
   let placed: Placing | undefined = placing
   for (let tries = 1; tries <= TRIES_MAX && placed !== undefined; tries += 1) {
     const { change, beside } = writeOf(engine, moving, placed)
-    const committed = await commitBeside(engine, change, beside)
+    const committed = await engine.records.commitBeside(change, beside)
     if (committed.kind === 'lost') return committed
     if (committed.kind === 'committed') return { kind: 'committed', after: committed.record }
-    await pause(engine, tries)
+    await engine.records.pause(tries)
     const target = await readTarget(engine, record, { queue, priority })
     placed = await placedStill(engine, placing, target)
   }
   if (placed !== undefined) throw QueueError.busy(queue)
-  return { kind: 'lost', current: await readRecord(engine, record.queue) }
+  return { kind: 'lost', current: await engine.records.read(record.queue) }
 }
 
 function comingFrom(engine: Engine, moving: Moving, due: number): Coming[] {
@@ -145,13 +145,13 @@ function writeOf(engine: Engine, { record, draft, options }: Moving, placing: Pl
   if (placing.target !== record) {
     const target = { TableName, ...targetOf(placing, placement) }
     return {
-      change: changeOf(engine, record, draft, options),
+      change: engine.records.change(record, draft, options),
       beside: [{ Update: target }, ...puts],
     }
   }
   const after = withScheduled(draft, placement)
   const scheduling = { ...options, scheduledMs: placement.dueMs }
-  return { change: changeOf(engine, record, after, scheduling), beside: puts }
+  return { change: engine.records.change(record, after, scheduling), beside: puts }
 }
 
 function withScheduled(draft: QueueRecord, placement: Placement): QueueRecord {
@@ -186,11 +186,11 @@ export async function readTarget(
   { queue = record.queue, priority = 0 }: NewPlace,
 ): Promise<QueueRecord> {
   if (queue === record.queue) return record
-  const there = await readRecord(engine, queue)
+  const there = await engine.records.read(queue)
   if (there !== undefined) return there
-  engine.memory.delete(queue)
+  engine.records.forget(queue)
   await ensureLane(engine, queue, priority)
-  const made = await readRecord(engine, queue)
+  const made = await engine.records.read(queue)
   if (made === undefined) throw QueueError.busy(queue)
   return made
 }

@@ -6,7 +6,6 @@
 
 import { QueueError } from '../../shared/errors.ts'
 import { type FoundByPop, hasExpired, passOverLocked, sortAll } from '../core/expiry.ts'
-import { recordKey } from '../core/keys.ts'
 import { ANSWER_BYTES_MAX } from '../core/limits.ts'
 import { type Claim, type PopCommand, type PopOutcome, planClaim } from '../core/plan-pop.ts'
 import { itemsIn, type QueueRecord, type Stretch } from '../core/record.ts'
@@ -23,7 +22,7 @@ import {
   refuse,
   type View,
 } from '../driver/decision.ts'
-import { changeOf, type Engine, foldAfter, pause, readRecord, seen } from '../driver/engine.ts'
+import { type Engine, foldAfter } from '../driver/engine.ts'
 import { claimUpdate } from '../requests/blind-updates.ts'
 import { isMoreThere } from '../storing/join-first.ts'
 import { acknowledged, itemsOf, lockOf, type Passing, STARVING_FROM } from './pop-take.ts'
@@ -69,18 +68,18 @@ async function takeClaim(
   passing: Passing,
 ): Promise<Outcome<PopOutcome>> {
   const { queue } = claim.seen
-  const written = await engine.dynamo.update(recordKey(queue), claimUpdate(claim, pass))
+  const written = await engine.records.update(queue, claimUpdate(claim, pass))
   if (written.kind === 'unknown') {
     return doubt(written.cause, async () => {
-      const record = await readRecord(engine, queue)
+      const record = await engine.records.read(queue)
       if (!record?.locks.has(claim.lockId)) throw QueueError.unknown(queue, written.cause)
       return claimed(engine, record, claim, passing)
     })
   }
-  const record = seen(engine, queue, written.row)
+  const record = engine.records.seen(queue, written.row)
   if (written.kind === 'done') return claimed(engine, record as QueueRecord, claim, passing)
   const isHeld = (record?.holdUntilMs ?? 0) >= nowMs
-  if (isHeld || attempt >= STARVING_FROM) await pause(engine, attempt * 4)
+  if (isHeld || attempt >= STARVING_FROM) await engine.records.pause(attempt * 4)
   return again(asStored(record))
 }
 
@@ -144,7 +143,10 @@ function withoutExpired(
   return {
     kind: 'write',
     // If the process dies after it has left the queue empty, no lock is left whose end would set the flag.
-    change: changeOf(engine, now, draft, { nowMs, setsDry: engine.events && kept.length === 0 }),
+    change: engine.records.change(now, draft, {
+      nowMs,
+      setsDry: engine.events && kept.length === 0,
+    }),
     landed(left) {
       engine.onItemsExpired(itemsIn(over))
       // Go by the record before the write: after a lost answer, the lock may have ended in the one that we read since.

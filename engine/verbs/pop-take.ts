@@ -57,7 +57,7 @@ import {
   type View,
   writeFirst,
 } from '../driver/decision.ts'
-import { changeOf, type Engine } from '../driver/engine.ts'
+import type { Engine } from '../driver/engine.ts'
 import { answerBytes } from '../requests/item-reader.ts'
 import { isMoreThere } from '../storing/join-first.ts'
 
@@ -147,7 +147,7 @@ function takeAll(popping: Popping, entries: readonly string[]): Decision<PopOutc
   const { nowMs, losses } = view
   const taken = takeItems(plan, entries.length, command, nowMs)
   const lapsed = record.checkAtMs !== undefined && record.checkAtMs <= nowMs
-  const change = changeOf(engine, record, taken.draft, {
+  const change = engine.records.change(record, taken.draft, {
     nowMs,
     // Items scheduled since may be due and come first. The record, even one just read, does not show them: the pop may
     // have paused, or taken a slot of a limit, before it looked at the clock.
@@ -188,7 +188,7 @@ export function decideEmpty(
     })
   }
   const guards = nothingVisible(record, command)
-  const change = changeOf(engine, record, draft, { nowMs, guards, setsDry: engine.events })
+  const change = engine.records.change(record, draft, { nowMs, guards, setsDry: engine.events })
   const answer: PopOutcome = { kind: 'empty', ...acknowledged(itemsAcknowledged) }
   return { kind: 'write', change, landed: () => done(answer) }
 }
@@ -276,7 +276,7 @@ function passAndTake(popping: Popping, { over, kept, entries }: FoundByPop): Dec
   const { nowMs } = view
   // It does not yet acknowledge the caller's lock: if the call still fails, it has changed nothing.
   const draft = passOver(endExpired(record, nowMs), over)
-  const passed = changeOf(engine, record, draft, { nowMs, setsDry: engine.events })
+  const passed = engine.records.change(record, draft, { nowMs, setsDry: engine.events })
   const passFirst = writeFirst(passed, () => {
     passing.hasPassed = true
   })
@@ -291,7 +291,7 @@ function stopHere(
   const { itemsAcknowledged } = plan
   const answer: PopOutcome = { kind: 'empty', more: true, ...acknowledged(itemsAcknowledged) }
   const draft = passOver(plan.draft, over)
-  const change = changeOf(engine, record, draft, { nowMs, setsDry: engine.events })
+  const change = engine.records.change(record, draft, { nowMs, setsDry: engine.events })
   return counting(engine, over, { kind: 'write', change, landed: () => done(answer) })
 }
 
@@ -337,7 +337,7 @@ export function passRetries(
       })
       if (over.length === 0 || passing.passes === PASSES_MAX) return answer(held)
       passing.passes += 1
-      const change = changeOf(engine, record, passOverWaiting(record, over, nowMs), { nowMs })
+      const change = engine.records.change(record, passOverWaiting(record, over, nowMs), { nowMs })
       return writeFirst(change, () => engine.onItemsExpired(itemsIn(over)))
     },
   }

@@ -25,7 +25,7 @@ import {
   type View,
   writeFirst,
 } from '../driver/decision.ts'
-import { changeOf, type Engine } from '../driver/engine.ts'
+import type { Engine } from '../driver/engine.ts'
 import type { LimitedCall } from '../driver/queue-settings.ts'
 import { type Joining, startJoining } from '../storing/join-first.ts'
 import { decideClaim } from './pop-claim.ts'
@@ -154,7 +154,7 @@ function decideFenced(
       return refuse(plan.error)
     case 'end-expired': {
       // 2,000 items in flight take fewer rounds than the bound.
-      const change = changeOf(engine, record, plan.draft, { nowMs })
+      const change = engine.records.change(record, plan.draft, { nowMs })
       return writeFirst(change)
     }
     case 'repeat':
@@ -194,7 +194,7 @@ function acknowledgeForRoom(
   passing: Passing,
 ): Decision<PopOutcome> | undefined {
   if (draft === undefined || !mayJoin(draft, nowMs)) return undefined
-  return writeFirst(changeOf(engine, record, draft, { nowMs, setsDry: engine.events }), () => {
+  return writeFirst(engine.records.change(record, draft, { nowMs, setsDry: engine.events }), () => {
     passing.itemsAcknowledged = itemsAcknowledged
   })
 }
@@ -208,7 +208,7 @@ function decideRepeat(
   { nowMs, passing }: { readonly nowMs: number; readonly passing: Passing },
 ): Decision<PopOutcome> {
   if (draft !== undefined) {
-    const change = changeOf(engine, record, draft, { nowMs })
+    const change = engine.records.change(record, draft, { nowMs })
     return {
       kind: 'write',
       change,

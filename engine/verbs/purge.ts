@@ -16,7 +16,7 @@ import { namedItems, purgeNamedStep, purgeStep } from '../core/named-items.ts'
 import { patiently, type QueueRecord } from '../core/record.ts'
 import { attempts, leaveDryQuietly } from '../driver/attempts.ts'
 import { act, again, answer, asStored, done, doubt, type Outcome } from '../driver/decision.ts'
-import { changeOf, type Engine, readRecord } from '../driver/engine.ts'
+import type { Engine } from '../driver/engine.ts'
 import { PURGED_SORT_KEY, partitionOf, purgeUpdate, storedRow } from '../requests/later-rows.ts'
 import { dropPurged } from '../storing/copy-later.ts'
 import { byIdCourse, gapsOf } from './cancel.ts'
@@ -56,7 +56,7 @@ export async function purge(
     }
     const { draft, items, finished } = purgeStep(record, priority, nowMs)
     if (draft === record) return answer(purgedSoFar())
-    const change = changeOf(engine, record, draft, {
+    const change = engine.records.change(record, draft, {
       nowMs,
       // Otherwise a claim that the purge has not seen would keep a lock on items that are gone.
       guards: { claims: true },
@@ -105,7 +105,7 @@ async function purgeNamed(
     const setsDry = engine.events && losses === 0
     return {
       kind: 'write',
-      change: changeOf(engine, record, draft, { nowMs, guards: gaps.guards, setsDry }),
+      change: engine.records.change(record, draft, { nowMs, guards: gaps.guards, setsDry }),
       async landed(after) {
         itemsPurged += items.length
         await leaveDryQuietly(engine, after)
@@ -149,7 +149,7 @@ class ScheduledPurge {
     if (scheduled.purged.length >= PURGED_MAX) {
       this.isTooMuch = !(await dropPurged(engine, record, engine.clock.nowMs() + DROP_MS))
       this.isOver = this.isTooMuch
-      return again(asStored(await readRecord(engine, queue)))
+      return again(asStored(await engine.records.read(queue)))
     }
     const { items } = scheduled
     const era = scheduled.era + this.#step
@@ -162,11 +162,11 @@ class ScheduledPurge {
     if (written.kind === 'failed') return this.#look(engine, record)
     this.items = items
     this.isOver = true
-    return again(asStored(await readRecord(engine, queue)))
+    return again(asStored(await engine.records.read(queue)))
   }
 
   async #look(engine: Engine, { queue, born, scheduled }: QueueRecord): Promise<Outcome<never>> {
-    const after = await readRecord(engine, queue)
+    const after = await engine.records.read(queue)
     const open = this.#open
     const era = after?.born === born ? after.scheduled.era : undefined
     if (open !== undefined && era === open.era) {

@@ -30,7 +30,7 @@ import {
   type Times,
   withinBounds,
 } from '../core/schedule.ts'
-import { type Engine, pause, readRecord, remindAtMs, seen, tailLimits } from '../driver/engine.ts'
+import type { Engine } from '../driver/engine.ts'
 import { appendUpdate } from '../requests/append-update.ts'
 import {
   decodeSchedule,
@@ -81,7 +81,7 @@ export async function pushDue(
     )
     pushed += step.pushed
     schedule = step.schedule
-    if (step.isLost) await pause(engine, round)
+    if (step.isLost) await engine.records.pause(round)
   }
   return { pushed, more: true }
 }
@@ -182,7 +182,7 @@ async function recordFor(
 ): Promise<QueueRecord> {
   const record = await ensureLane(engine, queue, priority)
   if (record.room >= items) return record
-  const current = await readRecord(engine, queue)
+  const current = await engine.records.read(queue)
   return (current && (await makeRoom(engine, current, items))) ?? record
 }
 
@@ -217,7 +217,7 @@ async function write(
   addition?: Append,
 ): Promise<Step> {
   const { queue } = before
-  const limits = tailLimits(engine)
+  const limits = engine.records.tailLimits()
   const TransactItems = [
     ...replacement(engine.dynamo.tableName, before, after, engine.clock.nowMs()),
   ]
@@ -227,7 +227,7 @@ async function write(
     if (addition !== undefined) await discardUnlessOpen(engine, queue, addition, error)
     throw error
   })
-  if (addition !== undefined) engine.memory.delete(queue)
+  if (addition !== undefined) engine.records.forget(queue)
   const pushed = addition?.items ?? 0
   if (written.kind === 'done') return { pushed, schedule: after }
   if (written.kind === 'unknown') {
@@ -243,7 +243,7 @@ async function write(
   if (own?.failed) {
     return { pushed: 0, schedule: own.row && decodeSchedule(own.row), isLost: true }
   }
-  const record = seen(engine, queue, target?.row)
+  const record = engine.records.seen(queue, target?.row)
   if (record !== undefined && obstacleTo(addition, record, limits).kind === 'tail-full') {
     await sealQuietly(engine, record)
   }
@@ -255,9 +255,9 @@ const appendTo = (engine: Engine, queue: string, addition: Append): RowWrite => 
   Update: {
     TableName: engine.dynamo.tableName,
     Key: recordKey(queue),
-    ...appendUpdate(addition, tailLimits(engine), {
+    ...appendUpdate(addition, engine.records.tailLimits(), {
       pass: 'free',
-      remindAtMs: remindAtMs(engine),
+      remindAtMs: engine.records.remindAtMs(),
     }),
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
   },

@@ -32,7 +32,7 @@ import {
   NOTE_TAG_CHARACTERS,
   ttlOf,
 } from '../core/repeated-pushes.ts'
-import { type Engine, readRecord } from '../driver/engine.ts'
+import type { Engine } from '../driver/engine.ts'
 import { firstConfiguration, type LimitedCall, passKnownLimit } from '../driver/queue-settings.ts'
 import { makeEmpty } from '../storing/make-lanes.ts'
 import { moveNotes } from '../storing/seal.ts'
@@ -182,7 +182,7 @@ async function appendGroup(
     const appending = append(engine, queue, prepared.addition, limit)
     return answer(queue, group, await orDiscard(engine, queue, prepared, appending))
   }
-  const remembered = engine.memory.get(queue)
+  const remembered = engine.records.recall(queue)
   // By its remembered record, the append would be refused again, which costs more than a look.
   let record = remembered && engine.behind.has(remembered) ? undefined : remembered
   let isBehind = false
@@ -211,7 +211,7 @@ async function appendGroup(
           })),
     )
     if (appended.kind === 'placed') {
-      const after = engine.memory.get(queue)
+      const after = engine.records.recall(queue)
       if (isBehind && after !== undefined) engine.behind.add(after)
       return answer(queue, left, appended.placed)
     }
@@ -237,7 +237,7 @@ const isExpiredIn = ({ clock }: Engine, { notes }: QueueRecord, calls: readonly 
 
 /** Makes an empty queue first if there is none. A late copy of the append then finds another queue, or none. */
 export async function recordOf(engine: Engine, queue: string): Promise<QueueRecord> {
-  const record = await readRecord(engine, queue)
+  const record = await engine.records.read(queue)
   if (record !== undefined) return record
   const made = await makeEmpty(engine, queue, await firstConfiguration(engine, queue))
   if (made.kind !== 'again' || made.record === undefined) throw QueueError.busy(queue)
@@ -326,7 +326,7 @@ async function failUntimely(engine: Engine, queue: string, calls: readonly Call[
   const untimely = pending(calls).filter((call) => call.untimely !== undefined)
   if (untimely.length === 0) return
   try {
-    await answerKnown(engine, queue, untimely, await readRecord(engine, queue))
+    await answerKnown(engine, queue, untimely, await engine.records.read(queue))
     for (const call of untimely) call.outcome ??= { kind: 'failed', error: call.untimely }
   } catch (error) {
     for (const call of untimely) call.outcome ??= { kind: 'failed', error }
@@ -379,7 +379,7 @@ async function failAlike(
   try {
     if (alike().some(({ keyHash }) => keyHash !== undefined)) {
       // Not from memory: the answer to an older read may have come since (rule 7).
-      await answerKnown(engine, queue, alike(), await readRecord(engine, queue))
+      await answerKnown(engine, queue, alike(), await engine.records.read(queue))
     }
   } catch (cause) {
     for (const call of pending(calls)) call.outcome = { kind: 'failed', error: cause }

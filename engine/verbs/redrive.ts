@@ -37,7 +37,7 @@ import {
   unsettledIn,
 } from '../core/record.ts'
 import { leaveDryQuietly } from '../driver/attempts.ts'
-import { changeOf, type Engine } from '../driver/engine.ts'
+import type { Engine } from '../driver/engine.ts'
 import { ITEMS_PER_MOVE, type LanesMoved, move, moveLanes } from '../storing/move-across.ts'
 import { timesOfRedriven } from './move.ts'
 
@@ -166,7 +166,7 @@ async function moveSome(engine: Engine, record: QueueRecord, { priority, picks, 
   )
   const stretches = stretchesOf(priority, normalised(moving))
   const nowMs = engine.clock.nowMs()
-  const change = changeOf(engine, record, takeOut(record, stretches, nowMs), { nowMs })
+  const change = engine.records.change(record, takeOut(record, stretches, nowMs), { nowMs })
   const committed = await move(engine, change, originOf(record.queue), priority, entries)
   return committed.kind === 'committed'
     ? { moved: entries.length, record: committed.record }

@@ -17,11 +17,10 @@ import {
   placedAt,
   startsAfterAppend,
 } from '../core/append.ts'
-import { recordKey } from '../core/keys.ts'
 import type { QueueRecord } from '../core/record.ts'
 import { attempts } from '../driver/attempts.ts'
 import { act, again, asStored, done, doubt, type Outcome, type View } from '../driver/decision.ts'
-import { type Engine, readRecord, remindAtMs, seen, tailLimits } from '../driver/engine.ts'
+import type { Engine } from '../driver/engine.ts'
 import type { LimitedCall } from '../driver/queue-settings.ts'
 import { appendUpdate, timersOf } from '../requests/append-update.ts'
 import { findAppended, sealLaterAfter, sealLaterQuietly } from '../storing/copy-later.ts'
@@ -109,16 +108,16 @@ async function sendBlind(appending: Appending, { record, pass }: View): Promise<
   const { engine, queue, addition } = appending
   // Without a record, we assume that the lanes exist.
   const newLanes = record === undefined ? new Map() : missingLanes(engine, addition, record)
-  const update = appendUpdate(addition, tailLimits(engine), {
+  const update = appendUpdate(addition, engine.records.tailLimits(), {
     newLanes,
     pass,
-    remindAtMs: remindAtMs(engine),
+    remindAtMs: engine.records.remindAtMs(),
     ...(record !== undefined && goesByRecord(addition) && { newBy: record }),
     ...timersOf(engine.clock.nowMs(), addition, record),
   })
-  const written = await engine.dynamo.update(recordKey(queue), update)
+  const written = await engine.records.update(queue, update)
   if (written.kind === 'unknown') return lookFor(appending, written.cause)
-  const after = seen(engine, queue, written.row)
+  const after = engine.records.seen(queue, written.row)
   if (written.kind === 'failed' || after === undefined) return clearTheWay(appending, after)
   return landed(appending, after)
 }
@@ -144,7 +143,7 @@ async function clearTheWay(
   record: QueueRecord | undefined,
 ): Promise<Outcome<Appended>> {
   const { engine, queue, addition } = appending
-  const obstacle = obstacleTo(addition, record, tailLimits(engine))
+  const obstacle = obstacleTo(addition, record, engine.records.tailLimits())
   if (record === undefined) {
     // The record by which its keys were new is gone.
     if (appending.newBy !== undefined) return again(asStored(record))
@@ -196,7 +195,7 @@ function lookFor(appending: Appending, cause: unknown): Outcome<Appended> {
   const { engine, queue, addition } = appending
   return doubt(cause, async () => {
     appending.lostAnswers += 1
-    const current = await readRecord(engine, queue)
+    const current = await engine.records.read(queue)
     if (isRepeatable(addition) && appending.lostAnswers < LOST_ANSWERS_MAX)
       return again(asStored(current))
     const found = current && (await findAppended(engine, addition, current))

@@ -8,7 +8,7 @@ import { deadLetterQueueOf, IDS_MAX, isDeadLetterQueue } from '../../shared/boun
 import { checkQueueId, QueueError } from '../../shared/errors.ts'
 import { shortenedReason } from '../../shared/wire.ts'
 import { checkTtl } from '../core/check-requests.ts'
-import { isLockId, recordKey } from '../core/keys.ts'
+import { isLockId } from '../core/keys.ts'
 import {
   LOCKS_PER_CALL_MAX,
   REASON_BYTES_MAX,
@@ -27,7 +27,7 @@ import { itemsIn, type QueueRecord } from '../core/record.ts'
 import { type Again, againAfter, randomLockId } from '../core/settling.ts'
 import { attempts } from '../driver/attempts.ts'
 import { act, again, answer, asStored, done, doubt, lost, refuse } from '../driver/decision.ts'
-import { changeOf, type Engine, foldAfter, readRecord, seen } from '../driver/engine.ts'
+import { type Engine, foldAfter } from '../driver/engine.ts'
 import { acknowledgeUpdate, extendUpdate } from '../requests/blind-updates.ts'
 import { buryDead, type LanesMoved } from '../storing/move-across.ts'
 
@@ -126,11 +126,11 @@ async function acknowledgeWhole(engine: Engine, queue: string, lockId: string): 
       return refuse(error, isFinal)
     }
     return act(async () => {
-      const written = await engine.dynamo.update(recordKey(queue), acknowledgeUpdate(lockId, nowMs))
+      const written = await engine.records.update(queue, acknowledgeUpdate(lockId, nowMs))
       if (written.kind === 'unknown') {
-        return doubt(written.cause, async () => again(asStored(await readRecord(engine, queue))))
+        return doubt(written.cause, async () => again(asStored(await engine.records.read(queue))))
       }
-      const after = seen(engine, queue, written.row)
+      const after = engine.records.seen(queue, written.row)
       if (written.kind === 'failed' || after === undefined) return again(asStored(after))
       await foldAfter(engine, after)
       return done(itemsIn(after.locks.get(lockId)?.stretches ?? []))
@@ -191,9 +191,9 @@ export async function extend(
         : lost(asStored(after))
     return act(async () => {
       const update = extendUpdate(record, lockId, standing.lock, expiresAtMs, nowMs)
-      const written = await engine.dynamo.update(recordKey(queue), update)
-      if (written.kind !== 'unknown') return outcomeBy(seen(engine, queue, written.row))
-      return doubt(written.cause, async () => outcomeBy(await readRecord(engine, queue)))
+      const written = await engine.records.update(queue, update)
+      if (written.kind !== 'unknown') return outcomeBy(engine.records.seen(queue, written.row))
+      return doubt(written.cause, async () => outcomeBy(await engine.records.read(queue)))
     })
   })
 }
@@ -280,7 +280,7 @@ async function keptReason(
 ): Promise<Kept> {
   const isFull = (record: QueueRecord | undefined): boolean =>
     record !== undefined && reasonBytes(record) > REASON_BYTES_MAX
-  const seen = engine.memory.get(queue) ?? (await readRecord(engine, queue))
+  const seen = engine.records.recall(queue) ?? (await engine.records.read(queue))
   const stretches = seen?.locks.get(lockId)?.stretches ?? []
   const priorities = [...new Set(stretches.map(({ priority }) => priority))]
   if (!isFull(seen)) return { reason, priorities }
@@ -360,7 +360,7 @@ async function endUnderFence(
           }
         : endPart(record, lockId, lock, named, { ending, reason, again: later }, nowMs)
     if (draft === record) return answer(items)
-    const change = changeOf(engine, record, draft, { nowMs })
+    const change = engine.records.change(record, draft, { nowMs })
     return { kind: 'write', change, landed: () => done(items) }
   })
 }

@@ -18,7 +18,7 @@ import {
 } from '../core/moved-items.ts'
 import { mustSeal } from '../core/plan-seal.ts'
 import type { QueueRecord } from '../core/record.ts'
-import { type Engine, pause, readRecord, seen } from '../driver/engine.ts'
+import type { Engine } from '../driver/engine.ts'
 import { unlessPatientSince } from '../requests/blind-updates.ts'
 import {
   asReadUpdate,
@@ -107,7 +107,7 @@ async function takeSome(
   place: NewPlace | undefined,
 ): Promise<Some> {
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
-    const record = await readRecord(engine, queue)
+    const record = await engine.records.read(queue)
     if (record === undefined) return { taken: new Map(), left: [] }
     const { found: all, isAll } = await findAll(engine, record, ids)
     const found = all.slice(0, IDS_PER_WRITE)
@@ -122,7 +122,7 @@ async function takeSome(
       const moved = await moveOut(engine, record, removal, place)
       if (moved !== undefined) return { taken: new Map([...results, ...moved]), left }
     } else if (isAll && (await isStill(engine, record))) return { taken: results, left }
-    await pause(engine, attempt)
+    await engine.records.pause(attempt)
   }
   throw QueueError.busy(queue)
 }
@@ -163,9 +163,9 @@ function isThere(record: QueueRecord, found: FoundScheduled, place: NewPlace | u
  */
 async function isStill(engine: Engine, record: QueueRecord): Promise<boolean> {
   const { queue } = record
-  const written = await engine.dynamo.update(recordKey(queue), asReadUpdate(record))
+  const written = await engine.records.update(queue, asReadUpdate(record))
   if (written.kind === 'unknown') return false
-  seen(engine, queue, written.row)
+  engine.records.seen(queue, written.row)
   return written.kind === 'done'
 }
 
@@ -226,9 +226,9 @@ async function write(
   const partition = partitionOf(record)
   const puts = placement?.rows ?? []
   if (puts.length + rows.length === 0) {
-    const written = await engine.dynamo.update(recordKey(queue), update)
+    const written = await engine.records.update(queue, update)
     if (written.kind === 'unknown') throw QueueError.unknown(queue, written.cause)
-    seen(engine, queue, written.row)
+    engine.records.seen(queue, written.row)
     return written.kind === 'done'
   }
   const transacted = await engine.dynamo.transact({
@@ -239,8 +239,8 @@ async function write(
       ...rows.map((row) => rewritten(TableName, partition, row)),
     ],
   })
-  engine.memory.delete(queue)
-  if (placing !== undefined) engine.memory.delete(placing.target.queue)
+  engine.records.forget(queue)
+  if (placing !== undefined) engine.records.forget(placing.target.queue)
   if (transacted.kind === 'unknown') throw QueueError.unknown(queue, transacted.cause)
   return transacted.kind === 'done'
 }

@@ -27,7 +27,7 @@ import { recordKey } from '../core/keys.ts'
 import type { Later } from '../core/later.ts'
 import { TOKENS_KEPT_MAX, TOKENS_KEPT_MIN, TOKENS_MAX } from '../core/limits.ts'
 import { asPrompt, type QueueRecord } from '../core/record.ts'
-import { type Engine, pause, readRecord, remindAtMs, seen, tailLimits } from '../driver/engine.ts'
+import type { Engine } from '../driver/engine.ts'
 import { type LimitedCall, passLimit } from '../driver/queue-settings.ts'
 import { appendUpdate } from '../requests/append-update.ts'
 import { forgetTokensUpdate, type OnceOnly } from '../requests/blind-updates.ts'
@@ -96,7 +96,7 @@ export async function transact<T>(
   const limit = pushLimited()
   const tries = new Tries(engine)
   for (let entries = 1; entries <= ENTRIES_MAX; entries += 1) {
-    if (entries > 1) await pause(engine, entries)
+    if (entries > 1) await engine.records.pause(entries)
     const made = await makeEntry(engine, queue, items, limit)
     const sent = await sendEntry(engine, queue, made, send, tries)
     if (sent.kind === 'passed') return sent.answer
@@ -186,7 +186,7 @@ async function fateOf(engine: Engine, queue: string, made: Entry, error: unknown
   if (ours !== undefined) return hasPassed(ours, made) ? 'carried out' : 'in the way'
   // DynamoDB cannot return a record that does not exist any more.
   const mayBeGone = refused.includes(undefined)
-  return mayBeGone && (await readRecord(engine, queue)) === undefined ? 'in the way' : 'not ours'
+  return mayBeGone && (await engine.records.read(queue)) === undefined ? 'in the way' : 'not ours'
 }
 
 /** The rows whose conditions did not hold, as far as the caller asked for them; undefined for any other reason. */
@@ -225,9 +225,9 @@ async function makeEntry(
   const now = items.filter((item) => dueSecondOf(item, nowMs) === undefined)
   const priorities = new Set(now.map(({ priority = 0 }) => priority))
   // The remembered record may belong to a queue that was forgotten since.
-  engine.memory.delete(queue)
+  engine.records.forget(queue)
   for (const priority of priorities) await ensureLane(engine, queue, priority)
-  let record = await (now.length > 0 ? readRecord(engine, queue) : recordOf(engine, queue))
+  let record = await (now.length > 0 ? engine.records.read(queue) : recordOf(engine, queue))
   if (record !== undefined && now.length > 0) record = await makeRoom(engine, record, now.length)
   if (record !== undefined) record = await forgetTokens(engine, record)
   // The queue was forgotten meanwhile, because it had been empty for long.
@@ -237,7 +237,7 @@ async function makeEntry(
   await passLimit(engine, limit, record)
   const { addition: atOnce } = await prepare(engine, queue, now, nowMs)
   const addition = await withLater(engine, record, atOnce, items, nowMs)
-  const obstacle = obstacleTo(addition, record, tailLimits(engine))
+  const obstacle = obstacleTo(addition, record, engine.records.tailLimits())
   if (obstacle.kind === 'tail-full') await sealQuietly(engine, record)
   if (obstacle.kind === 'scheduled-full') await sealLaterQuietly(engine, record)
   const token = randomText(engine.random, TOKEN_CHARACTERS)
@@ -246,9 +246,9 @@ async function makeEntry(
       TableName: engine.dynamo.tableName,
       Key: recordKey(queue),
       ExpressionAttributeNames: {},
-      ...appendUpdate(addition, tailLimits(engine), {
+      ...appendUpdate(addition, engine.records.tailLimits(), {
         pass: limit.pass,
-        remindAtMs: remindAtMs(engine),
+        remindAtMs: engine.records.remindAtMs(),
         once: { token, seen: record },
         seen: record,
         // When the caller sends it, the timer may have changed; the sweeper comes and corrects it.
@@ -296,12 +296,12 @@ async function forgetTokens(
     const { kept } = record.tokens
     if (kept < TOKENS_KEPT_MAX) return record
     const forgotten = forgetTokensUpdate(record, kept - TOKENS_KEPT_MIN)
-    const written = await engine.dynamo.update(recordKey(queue), forgotten)
+    const written = await engine.records.update(queue, forgotten)
     // Whether we have forgotten them, or another process, or nobody: go by the record as it is now.
     record =
       written.kind === 'unknown'
-        ? await readRecord(engine, queue)
-        : seen(engine, queue, written.row)
+        ? await engine.records.read(queue)
+        : engine.records.seen(queue, written.row)
   }
   // DynamoDB would refuse the entry as soon as the caller sends it.
   if (record !== undefined && record.tokens.kept >= TOKENS_MAX) throw QueueError.busy(queue)

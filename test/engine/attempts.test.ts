@@ -9,7 +9,7 @@ import {
   lost,
   type View,
 } from '../../engine/driver/decision.ts'
-import { readRecord } from '../../engine/driver/engine.ts'
+
 import { QueueError } from '../../shared/errors.ts'
 import { seeded } from '../../testing/random.ts'
 import { openSimulated } from './stage.ts'
@@ -28,7 +28,7 @@ async function remembering() {
   const { tableName, bucketName, dynamodb, s3 } = stage.store
   const { clock } = stage
   const engine = createEngine({ tableName, bucketName, dynamodb, s3, clock, random: seeded(1) })
-  await readRecord(engine, QUEUE)
+  await engine.records.read(QUEUE)
   await push(stage.engine(), QUEUE, named('b', 1))
   const views: View[] = []
   const run = <T>(decide: (view: View) => Decision<T>) =>

@@ -2,7 +2,7 @@ import { DeleteCommand } from '@aws-sdk/lib-dynamodb'
 import { describe, expect, it } from 'vitest'
 import { hashOf, receiptKey } from '../../engine/core/keys.ts'
 import { createEngine } from '../../engine/create-engine.ts'
-import { remember } from '../../engine/driver/engine.ts'
+
 import type { Pushed } from '../../engine/queues.ts'
 import { moveNotes } from '../../engine/storing/seal.ts'
 import { appendPushes } from '../../engine/verbs/push.ts'
@@ -93,8 +93,8 @@ describe('A thousand pushes with keys that linger', () => {
         // As a transaction of another call does, or the late answer to a read.
         before: ({ name }) => {
           if (name !== 'BatchWriteCommand' && name !== 'DeleteObjectsCommand') return
-          if (memory === 'lost the record') engine.memory.delete(queue)
-          else remember(engine, older)
+          if (memory === 'lost the record') engine.records.forget(queue)
+          else engine.records.remember(older)
         },
       })
       const pushes = [{ items }, { items, idempotencyKey }]

@@ -70,7 +70,7 @@ export const expiryMutants: readonly Mutant[] = [
     [timesOfRedriven, '? {} : { redrivenMs: engine.clock.nowMs() }', '? {} : {}'],
     test(expiryTest, 'as if pushed then')),
   mutant('redriven-by-remembered-settings', '0040 a redriven item is as new, whoever has set the time',
-    [timesOfRedriven, 'const record = await readRecord(', 'const record = engine.memory.get(to) ?? await readRecord('],
+    [timesOfRedriven, 'const record = await engine.records.read(', 'const record = engine.records.recall(to) ?? await engine.records.read('],
     test(expiryTest, 'has not seen')),
   mutant('redriven-to-a-new-queue-is-over', '0040 a redriven item is as new, also by its prefix',
     [timesOfRedriven, 'record?.configuration ?? (await firstConfiguration(engine, to))', 'record?.configuration ?? {}'],

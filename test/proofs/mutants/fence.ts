@@ -78,7 +78,7 @@ export const fenceMutants: readonly Mutant[] = [
     test(turnsTest, 'a configuration')),
   mutant('holds-claims-that-are-not-there-and-does-not-look-again',
     'guarantee 7: someone always gets through, and no kind of request starves',
-    ['engine/driver/engine.ts',
-     'if (record.locks.size === 0) return readRecord(engine, record.queue)',
+    ['engine/driver/records.ts',
+     'if (record.locks.size === 0) return this.read(queue)',
      'if (record.locks.size === 0) return record'], test(turnsTest, 'a purge')),
 ]

@@ -48,13 +48,10 @@ export const housekeepingMutants: readonly Mutant[] = [
 kind: 'act',
 async act() {
   await deleteOriginals(engine, record, draft)
-  const committed = await commit(engine, change)
+  const committed = await engine.records.commit(change)
   if (committed.kind === 'lost') return { kind: 'lost', record: committed.current }
   const after = committed.record
-  count(report, record, draft)`],
-     [segmentRound,
-      "import { changeOf, type Engine, readRecord } from '../driver/engine.ts'",
-      "import { changeOf, commit, type Engine, readRecord } from '../driver/engine.ts'"]], simulation(300, 'segments')),
+  count(report, record, draft)`]], simulation(300, 'segments')),
   mutant('recall-into-the-keys-of-the-originals', 'rule 1: a recall copies to rows of another key',
     ['engine/requests/segment-rows.ts',
      'sk: recalledSortKey(from, from + run.length)',
@@ -120,13 +117,13 @@ const ITEMS_PER_ROUND =`]], test('test/proofs/mutants/left-over.test.ts')),
      'if (lane === undefined) continue'], test(racesTest)),
   mutant('dead-letter-appends-then-settles', 'an item is never in both queues',
     [move,
-     'const committed = await commitBeside(engine, change, [beside])',
+     'const committed = await engine.records.commitBeside(change, [beside])',
      `await engine.dynamo.update(beside.Update.Key, update)
-const committed = await commitBeside(engine, change, [])`], simulation(300, 'deaths')),
+const committed = await engine.records.commitBeside(change, [])`], simulation(300, 'deaths')),
   mutant('dead-letter-settles-then-appends', 'an item is never in neither queue',
     [move,
-     'const committed = await commitBeside(engine, change, [beside])',
-     `const committed = await commitBeside(engine, change, [])
+     'const committed = await engine.records.commitBeside(change, [beside])',
+     `const committed = await engine.records.commitBeside(change, [])
 if (committed.kind === 'committed') await engine.dynamo.update(beside.Update.Key, update)`],
     simulation(300, 'deaths')),
   mutant('forgotten-while-an-ending-is-news', 'acknowledge repeated: the first answer again',

@@ -137,7 +137,7 @@ export const keyMutants: readonly Mutant[] = [
     [failing, 'error: unsent(error)', 'error'],
     test(strainTest, 'for certain')),
   mutant('repetitions-refused-by-a-full-queue', rule,
-    [failing, 'await answerKnown(engine, queue, alike(), await readRecord(engine, queue))', ''],
+    [failing, 'await answerKnown(engine, queue, alike(), await engine.records.read(queue))', ''],
     test(strainTest, 'ask a full queue')),
   mutant('keys-dropped-by-a-clock-ahead', '0005 a key is remembered for a day',
     [notes, 'isForgotten(ttlOf(note) + CLOCKS_APART_SECONDS, nowMs)', 'isForgotten(ttlOf(note), nowMs)'],

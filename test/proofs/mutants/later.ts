@@ -311,7 +311,7 @@ export const laterMutants: readonly Mutant[] = [
     test(settlingTest, 'does not keep a pop from')),
   mutant('later-remembered-record-passes-for-the-stored-one', 'rule 7: memory never leads to "empty" or "locked"',
     [[join, 'if (isCurrent) return makeWay', 'if (isCurrent || true) return makeWay'],
-     [join, 'const now = await readRecord(engine, record.queue) return', 'const now = record\n  return']],
+     [join, 'const now = await engine.records.read(record.queue) return', 'const now = record\n  return']],
     test(rememberedTest, 'remembers a row'), test(rememberedTest, 'rows of a seal'), test(rememberedTest, 'not kept out'),
     test(rememberedTest, 'conflict')),
   mutant('later-refused-join-goes-by-the-record-before', 'rule 7: others may have joined these items',

@@ -1,7 +1,7 @@
 import { type Mutant, mutant, simulation, test } from './mutant.ts'
 
-const commit = 'engine/driver/engine.ts'
-const engine = 'engine/driver/engine.ts'
+const commit = 'engine/driver/records.ts'
+const engine = 'engine/driver/records.ts'
 const append = 'engine/verbs/send-append.ts'
 const claim = 'engine/verbs/pop-claim.ts'
 const extend = 'engine/verbs/settle.ts'
@@ -45,13 +45,8 @@ export const lostAnswerMutants: readonly Mutant[] = [
     test(racesTest)),
   mutant('one-mark-for-each-engine', 'rule 5: each fenced write has its own mark',
     [engine,
-     'export const newMark = (engine: Engine): string => randomText(engine.random, MARK_CHARACTERS)',
-     `const marksOf = new WeakMap<Engine, string>()
-export const newMark = (engine: Engine): string => {
-  const mark = marksOf.get(engine) ?? randomText(engine.random, MARK_CHARACTERS)
-  marksOf.set(engine, mark)
-  return mark
-}`], simulation(300, 'lost')),
+     'return randomText(this.#parts.random, MARK_CHARACTERS)',
+     'return (this.mark ??= randomText(this.#parts.random, MARK_CHARACTERS))'], simulation(300, 'lost')),
   mutant('resent-write-fails-for-certain', 'guarantee 6: a definite error changed nothing',
     [commit, 'throw first ? error : QueueError.unknown(queue, error)', 'throw error'],
     test(answersTest)),
@@ -68,9 +63,9 @@ if (current === undefined || guess?.size !== addition.lanes.size) throw QueueErr
 return done({ kind: 'placed', placed: placedAt(current, guess) })`], simulation(300, 'lost')),
   mutant('append-not-found-taken-for-failure', 'rule 5: a lost answer is never guessed',
     [append,
-     "if (written.kind === 'unknown') return lookFor(appending, written.cause) const after = seen(engine, queue, written.row) if (written.kind === 'failed' || after === undefined) return clearTheWay",
+     "if (written.kind === 'unknown') return lookFor(appending, written.cause) const after = engine.records.seen(queue, written.row) if (written.kind === 'failed' || after === undefined) return clearTheWay",
      `if (written.kind === 'unknown') throw Object.assign(QueueError.unknown(queue, 0), { outcome: undefined })
-const after = seen(engine, queue, written.row)
+const after = engine.records.seen(queue, written.row)
 if (written.kind === 'failed' || after === undefined) return clearTheWay`],
     test('test/engine/doubt.test.ts', 'not to be found')),
   mutant('first-push-sent-again', 'rule 5: a lost answer is never guessed',
@@ -157,8 +152,8 @@ import { acknowledge as acknowledgeApart } from './settle.ts'`]],
     test('test/foundation/dynamo.test.ts', 'after many transactions')),
   mutant('doubt-ended-by-a-record-that-cannot-be-read', 'rule 5: a lost answer is never guessed',
     [engine,
-     'return seen(engine, queue, row) } catch (error) { throw QueueError.unknown(queue, error)',
-     `return seen(engine, queue, row)
+     'return this.seen(queue, row) } catch (error) { throw QueueError.unknown(queue, error)',
+     `return this.seen(queue, row)
 } catch (error) {
   throw error`], test(doubtTest, 'newer format')),
   mutant('doubt-forgotten-by-the-driver', 'rule 5: a lost answer is never guessed',
@@ -183,6 +178,6 @@ import { acknowledge as acknowledgeApart } from './settle.ts'`]],
     ['client/transport.ts', "if (result.kind === 'refused' && lost) tellOfDoubt(error)", ''],
     test('test/client/errors.test.ts', 'does not take the word')),
   mutant('a-conflict-of-the-caller-is-repeated', 'what is the caller’s own is handed over',
-    [transact, "return mayBeGone && (await readRecord(engine, queue)) === undefined ? 'in the way' : 'not ours'",
+    [transact, "return mayBeGone && (await engine.records.read(queue)) === undefined ? 'in the way' : 'not ours'",
      "return 'in the way'"], test(transactTest)),
 ]

@@ -54,7 +54,7 @@ export const patternMutants: readonly Mutant[] = [
     ['engine/verbs/list-queues.ts', 'shard + 1 < SHARDS', 'shard + 2 < SHARDS'],
     simulation(80, 'patterned')),
   mutant('frozen-sweeper-writes', '0028: nobody sends anything by patterns that are history',
-    [page, 'dynamo: engine.dynamo.until(deadlineMs)', 'dynamo: (void deadlineMs, engine.dynamo)'],
+    [page, 'boundedBy(engine, deadlineMs)', '(void deadlineMs, engine)'],
     test(walkTest, 'was frozen sends nothing')),
   mutant('cut-page-counts-as-done', '0028: every queue of a page has its turn',
     [page, '(applied > 0 || mayRepeat)', 'applied < 0 && mayRepeat'],

@@ -63,7 +63,7 @@ export const scheduleMutants: readonly Mutant[] = [
   mutant('schedule-missed-though-it-waited', '0038: a full queue keeps the occurrence',
     [due, 'if (schedule.retryAtMs !== undefined) {', 'if (schedule.retryAtMs === -1) {'], test(dueTest, 'waited for room')),
   mutant('schedule-full-by-what-is-remembered', 'rule 7: a refusal comes from a record that was read just now',
-    [push, 'const current = await readRecord(engine, queue)', 'const current = engine.memory.get(queue) ?? record'],
+    [push, 'const current = await engine.records.read(queue)', 'const current = engine.records.recall(queue) ?? record'],
     test(whole, 'another process has emptied')),
   mutant('schedule-change-made-in-doubt-over-another', '0002: a lost answer is never guessed',
     [written, "if (now?.tag !== sent.before?.tag) return 'unknown'", ''], test(races, 'unknown outcome')),

@@ -84,7 +84,7 @@ export const sweepMutants: readonly Mutant[] = [
      'report.lagMs = Math.max(report.lagMs, engine.clock.nowMs() - dueMs)',
      'void [engine, dueMs]'], test(sweepTest)),
   mutant('visit-goes-on-when-the-time-is-up', 'a sweep ends in time',
-    [endLocks, 'dynamo: engine.dynamo.until(deadlineMs)', 'dynamo: engine.dynamo'],
+    [endLocks, 'boundedBy(engine, deadlineMs)', 'engine'],
     test(sweepTest)),
   mutant('time-that-is-up-is-a-failure', 'a sweep ends in time',
     ['engine/upkeep/end-locks.ts',
