@@ -60,6 +60,38 @@ describe('A pop that acknowledges', () => {
     },
   )
 
+  it.each([false, true])(
+    'ends where more has expired than one call can pass over, and says so (acknowledges: %s).',
+    async (acknowledges) => {
+      const stage = openSimulated()
+      const [queues, queue] = [stage.engine(), stage.queue()]
+      await queues.configure(queue, { capacity: 5 })
+      const item: PushItem = { text: '1', delaySeconds: 10, expiresInSeconds: 20 }
+      for (let n = 0; n < 4; n += 1) await push(queues, queue, Array.from({ length: 50 }, () => item))
+      let acknowledge: string | undefined
+      if (acknowledges) {
+        await push(queues, queue, named('a', 5))
+        acknowledge = (await lockItems(queues, queue, { count: 5 })).lock.id
+      }
+      stage.clock.pass(25_000)
+      // In all it takes longer than a pop tries to get at items whose join is held up.
+      const slow = stage.engine({ before: () => stage.clock.pass(100) })
+      let pops = 0
+      for (let isMore = true; isMore; pops += 1) {
+        const popped = await slow.pop(queue, { acknowledge })
+        expect(popped.kind).toBe('empty')
+        expect(popped.kind === 'empty' && popped.itemsAcknowledged).toBe(acknowledge && 5)
+        isMore = popped.kind === 'empty' && popped.more === true
+        acknowledge = undefined
+      }
+      expect(pops).toBeGreaterThan(1)
+      expect(await queues.inspect(queue, { consistent: true })).toMatchObject({
+        count: 0,
+        scheduledCount: 0,
+      })
+    },
+  )
+
   it('lets what is due join even if a first try, by what the process remembered, found no room.', async () => {
     const { stage, queues, queue } = await fullAndDue(2, 2)
     const consumer = stage.engine()

@@ -37,6 +37,9 @@ const settlingTest = 'test/engine/later-settling.test.ts'
 /** Items for later: never early, never lost, never twice. */
 // biome-ignore format: a mutant is a row
 export const laterMutants: readonly Mutant[] = [
+  mutant('pop-insists-on-what-it-may-join-no-more', 'guarantee 7: someone always gets through, and no kind of request starves',
+    ['engine/verbs/pop.ts', 'if (view.isCurrent && joining.isSpent(record, nowMs)) return endEmpty(engine, record, plan, nowMs)', ''],
+    test(fullTest, 'more has expired than one call')),
   mutant('later-due-a-millisecond-early', '0039 never early',
     [scheduled, '1_000 * due <= nowMs', '1_000 * due <= nowMs + 1'],
     test(later, 'until its second has begun')),
