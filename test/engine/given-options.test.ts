@@ -13,12 +13,12 @@ type Any = any
 
 const rows: readonly (readonly [string, Any, string])[] = [
   ['pop', { require_ack: true }, '"require_ack": it is requireAck'],
-  ['pop', { ack: true }, '"ack": there are count, requireAck, ttlSeconds'],
+  ['pop', { ack: true }, '"ack": it is acknowledge'],
   ['push', { items: [{ text: '1' }], idempotency_key: 'k' }, '"idempotency_key": it is idempot'],
   ['push', { items: [{ text: '1' }], priority: 5 }, '"priority": there are items, idempotencyKey'],
   ['acknowledge', { lockId: 'x', id: 'y' }, '"id": it is ids'],
-  ['extend', { lockId: 'x', ttl: 30 }, '"ttl": there are lockId, ttlSeconds'],
-  ['release', { lockId: 'x', delay: 30 }, '"delay": there are lockId, ids, delaySeconds'],
+  ['extend', { lockId: 'x', ttl: 30 }, '"ttl": it is ttlSeconds'],
+  ['release', { lockId: 'x', delay: 30 }, '"delay": it is delaySeconds'],
   ['deadLetter', { lockId: 'x', reasons: 'no' }, '"reasons": it is reason'],
   ['purge', { prioritys: 5 }, '"prioritys": it is priority'],
   ['redrive', { limits: 5 }, '"limits": it is limit'],
