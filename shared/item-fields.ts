@@ -140,8 +140,8 @@ export type Told<Name extends ToldName = ToldName> = All<Fields, AlwaysTold & Na
 /** The times that answers tell, by their names on the wire. */
 type ToldTime = TimeName & NamesWith<{ readonly told: string }>
 export const toldTimes = /* @__PURE__ */ Object.fromEntries(
-  itemFieldRows().flatMap(([name, { wire, is, told }]) =>
-    is === 'time' && told !== undefined ? [[wire, name]] : [],
+  /* @__PURE__ */ rowsOf((name, { wire, is, told }) =>
+    is === 'time' && told !== undefined ? [wire, name] : undefined,
   ),
 ) as { readonly [Name in ToldTime as Fields[Name]['wire']]: Name }
 
@@ -149,28 +149,27 @@ export const toldTimes = /* @__PURE__ */ Object.fromEntries(
 export type GivenField = { readonly name: GivenName } & ItemField & Giving
 
 /** In their order. */
-export const givenFields: readonly GivenField[] = /* @__PURE__ */ itemFieldRows().flatMap(
-  ([name, field]) =>
-    field.given === undefined ? [] : [{ name: name as GivenName, ...field, ...field.given }],
+export const givenFields: readonly GivenField[] = /* @__PURE__ */ rowsOf((name, field) =>
+  field.given === undefined ? undefined : { name: name as GivenName, ...field, ...field.given },
 )
 
 /** Those that an entry keeps. */
 export type KeptField = ItemField & { readonly name: KeptName; readonly kept: string }
-export const keptFields: readonly KeptField[] = /* @__PURE__ */ itemFieldRows().flatMap(
-  ([name, field]) => {
-    const { kept } = field
-    return kept === undefined ? [] : [{ ...field, name: name as KeptName, kept }]
-  },
-)
+export const keptFields: readonly KeptField[] = /* @__PURE__ */ rowsOf((name, field) => {
+  const { kept } = field
+  return kept === undefined ? undefined : { ...field, name: name as KeptName, kept }
+})
 
 /** Those that answers tell. */
 export const toldFields: readonly (ItemField & { readonly name: ItemFieldName })[] =
-  /* @__PURE__ */ itemFieldRows().flatMap(([name, field]) =>
-    field.told === undefined ? [] : [{ name, ...field }],
+  /* @__PURE__ */ rowsOf((name, field) =>
+    field.told === undefined ? undefined : { name, ...field },
   )
 
-function itemFieldRows(): [ItemFieldName, ItemField][] {
-  return Object.entries(itemFields) as [ItemFieldName, ItemField][]
+/** In one call, so that a bundle drops the rows that it does not read. */
+function rowsOf<Row>(rowOf: (name: ItemFieldName, field: ItemField) => Row | undefined): Row[] {
+  const fields = Object.entries(itemFields) as [ItemFieldName, ItemField][]
+  return fields.map((field) => rowOf(...field)).filter((row) => row !== undefined)
 }
 
 /** The field with this name in code, if there is one. */
