@@ -4,6 +4,7 @@
 // has landed, it is ours. `ifMatch` holds for the row that the write names, however often we try.
 
 import { isDeepStrictEqual } from 'node:util'
+import { changeRow } from '../aws/change-row.ts'
 import type { Dynamo, Row } from '../aws/dynamo.ts'
 import { QueueError } from '../shared/errors.ts'
 import { PATTERNS_KEPT_MS } from './core/bounds.ts'
@@ -217,37 +218,24 @@ async function configureRatePatterns(
 ): Promise<Patterns> {
   const patterns = patternsFrom(inputs)
   checkClock(nowMs(limiter), receivedMs)
-  return attempts(
-    PATTERNS_ATTEMPTS_MAX,
-    async () => {
-      const before = await readPatterns(limiter.dynamo)
-      checkMatch(
-        before.revision,
-        ifMatch,
-        "Cannot change the rate limits' patterns because they are",
-      )
-      const after: Patterns = { patterns, revision: Math.max(nowMs(limiter), before.revision + 1) }
-      const written = await limiter.dynamo.put({
-        Item: encodePatterns(after),
-        ConditionExpression: before.revision === 0 ? 'attribute_not_exists(r)' : 'r=:seen',
-        ...(before.revision > 0 && { ExpressionAttributeValues: { ':seen': before.revision } }),
-      })
-      limiter.patterns.forget()
-      if (written.kind === 'done') return done(after)
-      if (written.kind === 'unknown') {
-        const current = await ratePatterns(limiter).catch((error: unknown) => {
-          throw outOfReach('patterns', error)
-        })
-        if (isDeepStrictEqual(current, after)) return done(after)
-      }
-      return { kind: 'again' }
+  return changeRow(limiter.dynamo, {
+    key: patternsKey,
+    versions: ['r'],
+    attemptsMax: PATTERNS_ATTEMPTS_MAX,
+    decode: decodePatterns,
+    decide({ revision }) {
+      checkMatch(revision, ifMatch, "Cannot change the rate limits' patterns because they are")
+      const answer = { patterns, revision: Math.max(nowMs(limiter), revision + 1) }
+      return { answer, row: encodePatterns(answer) }
     },
-    () =>
+    sent: () => limiter.patterns.forget(),
+    inDoubt: (cause) => outOfReach('patterns', cause),
+    busy: () =>
       new QueueError(
         'BUSY',
         'Cannot change the rate limits’ patterns because others do; try again',
       ),
-  )
+  })
 }
 
 type StoredPattern = StoredSettings & { readonly p: string }

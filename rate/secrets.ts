@@ -8,12 +8,13 @@
 
 import { randomBytes } from 'node:crypto'
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { changeRow } from '../aws/change-row.ts'
 import { asDocumentPort, type DocumentPort } from '../aws/document-port.ts'
 import { type Clock, Dynamo, type Row, unavailable } from '../aws/dynamo.ts'
 import { systemClock } from '../shared/system.ts'
 import { secretKey } from './core/row.ts'
 import { unusable } from './core/settings.ts'
-import { attempts, done, KeptReading, type Secrets, type SecretsReader } from './limiter.ts'
+import { KeptReading, type Secrets, type SecretsReader } from './limiter.ts'
 
 /** As many bytes as the strength of the hash that it keys. */
 const SECRET_BYTES_MIN = 16
@@ -83,6 +84,14 @@ export type SecretsChanged =
   /** No ticket has been signed yet; the first makes the secret. */
   | { readonly kind: 'none' }
 
+const secretsRow = {
+  key: secretKey,
+  // Forgetting the former ones leaves the newest as it is.
+  versions: ['s', 'f'],
+  decode: (row: Row | undefined) => decodeSecrets(row),
+  busy: unavailable,
+}
+
 /** People change secrets by hand, now and then. */
 const CHANGE_ATTEMPTS_MAX = 5
 
@@ -90,26 +99,16 @@ const change = (
   dynamo: Dynamo,
   decide: (secrets: TicketSecrets) => SecretsChange,
 ): Promise<SecretsChanged> =>
-  attempts<SecretsChanged>(
-    CHANGE_ATTEMPTS_MAX,
-    async () => {
-      const before = decodeSecrets(await dynamo.get(secretKey, true))
-      if (before === undefined) return done({ kind: 'none' })
-      const decision = decide(before)
-      if (decision.kind === 'settling' || decision.secrets === before) return done(decision)
-      const written = await dynamo.put({
-        Item: encodeSecrets(decision.secrets),
-        ConditionExpression: unchanged(before),
-        ExpressionAttributeValues: { ':seen': before.newest },
-      })
-      return written.kind === 'done' ? done(decision) : { kind: 'again' }
+  changeRow<TicketSecrets | undefined, SecretsChanged>(dynamo, {
+    ...secretsRow,
+    attemptsMax: CHANGE_ATTEMPTS_MAX,
+    decide(before) {
+      if (before === undefined) return { answer: { kind: 'none' } }
+      const answer = decide(before)
+      if (answer.kind === 'settling' || answer.secrets === before) return { answer }
+      return { answer, row: encodeSecrets(answer.secrets) }
     },
-    () => unavailable(undefined),
-  )
-
-/** Fails if another command changed the row first, be it the secret or only by forgetting the former ones. */
-const unchanged = ({ former }: TicketSecrets): string =>
-  `s=:seen AND ${former.length === 0 ? 'attribute_not_exists' : 'attribute_exists'}(f)`
+  })
 
 /** Where the secret that signs tickets comes from. We ask for it when the first ticket needs it. */
 export type SecretSource = Uint8Array | (() => Promise<Uint8Array>)
@@ -181,21 +180,15 @@ const ATTEMPTS_MAX = 3
  * change the limits anyway.
  */
 const readOrMake = (dynamo: Dynamo): Promise<TicketSecrets> =>
-  attempts<TicketSecrets>(
-    ATTEMPTS_MAX,
-    async () => {
-      const found = decodeSecrets(await dynamo.get(secretKey, true))
-      if (found !== undefined) return done(found)
+  changeRow<TicketSecrets | undefined, TicketSecrets>(dynamo, {
+    ...secretsRow,
+    attemptsMax: ATTEMPTS_MAX,
+    decide(found) {
+      if (found !== undefined) return { answer: found }
       const made = firstSecrets(randomBytes(SECRET_BYTES))
-      const written = await dynamo.put({
-        Item: encodeSecrets(made),
-        ConditionExpression: 'attribute_not_exists(pk)',
-      })
-      // Another process was first, or the answer was lost: use the secret that is there now.
-      return written.kind === 'done' ? done(made) : { kind: 'again' }
+      return { answer: made, row: encodeSecrets(made) }
     },
-    () => unavailable(undefined),
-  )
+  })
 
 /** The table's secrets for signing tickets. */
 export type TicketSecrets = {

@@ -4,6 +4,7 @@
 // environment cannot undo what a newer one does, and what callers do to a schedule afterwards holds until the next
 // change in the app.
 
+import { changeRow } from '../../aws/change-row.ts'
 import type { Row } from '../../aws/table.ts'
 import { QueueError } from '../../shared/errors.ts'
 import { deployedSchedulesKey } from '../core/keys.ts'
@@ -120,26 +121,31 @@ async function begin(
   wanted: ReadonlyMap<string, DeployedSchedule>,
   hash: string,
 ): Promise<DeployedSchedulesRow | undefined> {
-  let cause: unknown
-  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
-    const before = decodeDeployedSchedules(await engine.dynamo.get(deployedSchedulesKey, true))
-    if (before?.hash === hash) return before
-    if (before === undefined && wanted.size === 0) return undefined
-    const names = [...(before?.names.keys() ?? []), ...wanted.keys()]
-    const after: DeployedSchedulesRow = {
-      revision: (before?.revision ?? 0) + 1,
-      hash,
-      names: new Map(names.map((name) => [name, 'left'])),
-    }
-    const written = await engine.dynamo.put(beginning(before, after))
-    if (written.kind === 'done') return after
-    // Others have begun; or we have, and the row will show it next time.
-    if (written.kind === 'unknown') cause = written.cause
-    await engine.records.pause(attempt)
-  }
-  throw new QueueError('BUSY', 'Cannot begin to deploy schedules; the next sweep tries again', {
-    cause,
-  })
+  return changeRow<DeployedSchedulesRow | undefined, DeployedSchedulesRow | undefined>(
+    engine.dynamo,
+    {
+      key: deployedSchedulesKey,
+      versions: ['r'],
+      attemptsMax: ATTEMPTS_MAX,
+      decode: decodeDeployedSchedules,
+      decide(before) {
+        if (before?.hash === hash) return { answer: before }
+        if (before === undefined && wanted.size === 0) return { answer: undefined }
+        const names = [...(before?.names.keys() ?? []), ...wanted.keys()]
+        const answer: DeployedSchedulesRow = {
+          revision: (before?.revision ?? 0) + 1,
+          hash,
+          names: new Map(names.map((name) => [name, 'left'])),
+        }
+        return { answer, row: encode(answer) }
+      },
+      pause: (attempt) => engine.records.pause(attempt),
+      busy: (cause) =>
+        new QueueError('BUSY', 'Cannot begin to deploy schedules; the next sweep tries again', {
+          cause,
+        }),
+    },
+  )
 }
 
 /** Notes that a schedule is as it should be. If the answer is lost, the next run finds that out again. */
@@ -191,17 +197,6 @@ const encode = ({ revision, hash, names }: DeployedSchedulesRow): Row => ({
   r: revision,
   h: hash,
   n: Object.fromEntries([...names].map(([name, at]) => [name, at === 'left' ? 'l' : 'd'])),
-})
-
-/** A new deployment begins, on condition that no other has begun since we read the row. */
-const beginning = (before: DeployedSchedulesRow | undefined, after: DeployedSchedulesRow) => ({
-  Item: encode(after),
-  ...(before === undefined
-    ? { ConditionExpression: 'attribute_not_exists(pk)' }
-    : {
-        ConditionExpression: 'r=:seen',
-        ExpressionAttributeValues: { ':seen': before.revision },
-      }),
 })
 
 /**

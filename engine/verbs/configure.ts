@@ -5,12 +5,12 @@
 // to the queues that are there. After a lost answer, the row's mark and revision say whether the change is in; or that
 // nobody can tell.
 
-import type { Transacted } from '../../aws/dynamo.ts'
+import { changeRow } from '../../aws/change-row.ts'
 import { isDeadLetterQueue } from '../../shared/bounds.ts'
 import { checkQueueId, QueueError } from '../../shared/errors.ts'
 import { randomText } from '../../shared/system.ts'
 import { present } from '../../shared/wire.ts'
-import { patternsWalkKey } from '../core/keys.ts'
+import { patternsWalkKey, queuePatternsKey } from '../core/keys.ts'
 import { EPOCH_CHARACTERS, reconfigured } from '../core/record.ts'
 import {
   type Configuration,
@@ -32,11 +32,11 @@ import {
   areSamePatterns,
   askForWalk,
   configurationByNow,
+  decodeQueuePatterns,
   encodeQueuePatterns,
   patternsAsKnown,
   patternsByNow,
   type QueuePatternsRow,
-  readQueuePatterns,
   tellLimits,
 } from '../driver/queue-settings.ts'
 import { newRecord } from '../requests/append-update.ts'
@@ -261,54 +261,32 @@ async function replace(
   changeOf: (before: QueuePatternsRow) => Change | undefined,
 ): Promise<QueuePatterns> {
   const mark = engine.records.newMark()
-  let lost: { readonly revision: number; readonly cause: unknown } | undefined
-  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
-    const before = await inDoubtOnceLost(readQueuePatterns(engine), lost)
-    if (lost !== undefined) {
-      if (before.mark === mark) return patternsOf(before)
-      // Others have written since: after our write, or in its place; we cannot tell.
-      if (before.revision > lost.revision) throw inDoubt(lost.cause)
-      // Another write took its place, so ours cannot land any more.
-      if (before.revision === lost.revision) lost = undefined
-    }
-    const change = changeOf(before)
-    if (change === undefined || isAsBefore(change, before)) return patternsOf(before)
-    const after = { patterns: change.patterns, revision: before.revision + 1 }
-    const sent = write(engine, before.revision, { ...after, ...change, mark })
-    const written = await inDoubtOnceLost(sent, lost)
-    engine.patterns.forget()
-    if (written.kind === 'done') return after
-    if (written.kind === 'unknown') lost = { revision: after.revision, cause: written.cause }
-    await engine.records.pause(attempt)
-  }
-  if (lost !== undefined) throw inDoubt(lost.cause)
-  throw new QueueError('BUSY', 'Cannot change the queues’ patterns because others do; try again')
+  const { dynamo } = engine
+  const ask = { TableName: dynamo.tableName, Key: patternsWalkKey, ...askForWalk }
+  return changeRow<QueuePatternsRow, QueuePatterns>(dynamo, {
+    key: queuePatternsKey,
+    versions: ['r'],
+    attemptsMax: ATTEMPTS_MAX,
+    decode: decodeQueuePatterns,
+    decide(before) {
+      const change = changeOf(before)
+      if (change === undefined || isAsBefore(change, before)) return { answer: patternsOf(before) }
+      const answer = { patterns: change.patterns, revision: before.revision + 1 }
+      return { answer, row: encodeQueuePatterns({ ...answer, ...change, mark }) }
+    },
+    // Both or neither: the patterns, and the request for the walk that applies them.
+    beside: [{ Update: ask }],
+    sent: () => engine.patterns.forget(),
+    pause: (attempt) => engine.records.pause(attempt),
+    inDoubt,
+    busy: () =>
+      new QueueError('BUSY', 'Cannot change the queues’ patterns because others do; try again'),
+  })
 }
 
 /** If so, we write nothing: a caller who puts the same patterns again and again causes no walk. */
 const isAsBefore = (change: Change, { revision, patterns, deployed }: QueuePatternsRow): boolean =>
   revision > 0 && change.deployed === deployed && areSamePatterns(change.patterns, patterns)
-
-/** Writes the patterns and the request for the walk that applies them: both or neither. */
-function write(engine: Engine, seen: number, row: QueuePatternsRow): Promise<Transacted> {
-  const { dynamo } = engine
-  const TableName = dynamo.tableName
-  const Put = {
-    TableName,
-    Item: encodeQueuePatterns(row),
-    ConditionExpression: seen === 0 ? 'attribute_not_exists(r)' : 'r=:seen',
-    ...(seen > 0 && { ExpressionAttributeValues: { ':seen': seen } }),
-  }
-  return dynamo.transact({
-    TransactItems: [{ Put }, { Update: { TableName, Key: patternsWalkKey, ...askForWalk } }],
-  })
-}
-
-/** Once an answer was lost, we do not know what happened until we have read the row; a later refusal does not tell. */
-const inDoubtOnceLost = <T>(sent: Promise<T>, lost: object | undefined): Promise<T> =>
-  sent.catch((error: unknown) => {
-    throw lost === undefined ? error : inDoubt(error)
-  })
 
 const patternsOf = ({ patterns, revision }: QueuePatterns): QueuePatterns => ({
   patterns,

@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: patches are text of source code
 import { type Mutant, mutant, simulation, test } from './mutant.ts'
 
 const patterns = 'engine/core/settings.ts'
@@ -6,6 +7,8 @@ const walkRow = 'engine/upkeep/apply-patterns.ts'
 const page = 'engine/upkeep/apply-patterns.ts'
 const change = 'engine/verbs/configure.ts'
 const patternsTest = 'test/engine/queue-patterns.test.ts'
+const changeRow = 'aws/change-row.ts'
+const changeRowTest = 'test/foundation/change-row.test.ts'
 const walkTest = 'test/engine/patterns-walk.test.ts'
 const coreTest = 'test/engine/core/patterns-walk.test.ts'
 
@@ -109,11 +112,23 @@ export const patternMutants: readonly Mutant[] = [
     ['engine/driver/queue-settings.ts', 'engine.patterns.get(engine.clock.nowMs())',
      'engine.patterns.get()'], test(patternsTest, 'what it would have')),
   mutant('patterns-changed-twice', 'rule 5: a lost answer is never guessed',
-    [change, 'if (before.mark === mark) return patternsOf(before)', 'void mark'],
+    [changeRow, 'if (lost !== undefined && isDeepStrictEqual(seen, decode(lost.row))) return lost.answer', ''],
     test(patternsTest, 'answer was lost')),
   mutant('patterns-refused-after-a-lost-answer', 'rule 5: a lost answer is never guessed',
-    [change, 'throw lost === undefined ? error : inDoubt(error)', 'throw error'],
+    [changeRow, 'throw lost !== undefined && inDoubt !== undefined ? inDoubt(error) : error', 'throw error'],
     test(patternsTest, 'cannot be sent again')),
+  mutant('row-changed-over-another', 'rule 2: a write passes only over what it saw',
+    [changeRow, 'return `#${at}=:${at}`', 'return `:${at}=:${at}`'],
+    test(changeRowTest, 'if others were first')),
+  mutant('row-made-over-another', 'rule 2: a write passes only over what it saw',
+    [changeRow, "ConditionExpression: 'attribute_not_exists(pk)'", "ConditionExpression: 'attribute_not_exists(none)'"],
+    test(changeRowTest, 'if others were first')),
+  mutant('row-changed-after-all-called-certain', 'rule 5: a lost answer is never guessed',
+    [changeRow, '!isAt(change, before, lost.row)) throw', 'isAt(change, before, undefined)) throw'],
+    test(changeRowTest, 'others may have followed')),
+  mutant('row-whose-place-is-taken-in-doubt', 'an error says whether anything changed',
+    [changeRow, '&& !isAt(change, before, lost.row)) throw', ') throw'],
+    test(changeRowTest, 'whose place another took')),
   mutant('deployed-patterns-put-once', '0028: the last deployment’s patterns hold',
     ['lambdas/background/sweep.ts', 'hasPatterns ? Number.POSITIVE_INFINITY : clock.nowMs() + LOOK_AGAIN_MS',
      'Number.POSITIVE_INFINITY'], test('test/background/sweeper.test.ts', 'was frozen')),

@@ -77,7 +77,7 @@ export const scheduleMutants: readonly Mutant[] = [
     [deployedRow, 'AND n.#n=:left', 'AND :left=:left'],
     test(deployed, 'is applied once by two sweepers')),
   mutant('deployed-schedules-two-begin-as-one', '0038: a deployment begins from the row that it saw',
-    [deployedRow, "ConditionExpression: 'r=:seen'", "ConditionExpression: ':seen=:seen'"],
+    [deployedRow, "versions: ['r']", "versions: ['none']"],
     test(deployed, 'that begins while another does')),
   mutant('deployed-schedules-put-again-and-again', '0038: each is applied once a deployment',
     [deploy, "at === 'left' ? [name] : []", "at === 'left' || at === 'done' ? [name] : []"],
