@@ -67,7 +67,12 @@ describe('A pop that acknowledges', () => {
       const [queues, queue] = [stage.engine(), stage.queue()]
       await queues.configure(queue, { capacity: 5 })
       const item: PushItem = { text: '1', delaySeconds: 10, expiresInSeconds: 20 }
-      for (let n = 0; n < 4; n += 1) await push(queues, queue, Array.from({ length: 50 }, () => item))
+      for (let n = 0; n < 4; n += 1)
+        await push(
+          queues,
+          queue,
+          Array.from({ length: 50 }, () => item),
+        )
       let acknowledge: string | undefined
       if (acknowledges) {
         await push(queues, queue, named('a', 5))
