@@ -10,6 +10,7 @@ import { scheduledPartition, scheduledSortKey } from '../core/keys.ts'
 import {
   dueOf,
   dueOfRow,
+  type EntryRow,
   earliestDue,
   isDue,
   type Later,
@@ -225,16 +226,7 @@ export const partitionOf = ({ queue, born, scheduled }: QueueRecord): string =>
 export const PURGED_SORT_KEY = '~~'
 
 /** The scheduled entries of one second and one seal, in the order in which they were pushed. */
-type NewRow = {
-  readonly sk: string
-  readonly due: number
-  readonly entries: readonly string[]
-}
-
-export type ScheduledRow = NewRow & {
-  /** Its entries as they are stored. */
-  readonly stored: Uint8Array
-}
+type NewRow = Omit<EntryRow, 'stored'>
 
 /** The rows that the next seal of this record makes from the entries at these places. */
 export function rowsToSeal({ scheduled }: QueueRecord, places: readonly number[]): NewRow[] {
@@ -256,7 +248,7 @@ export const storedRow = (
   d: pack(entries),
 })
 
-export function rowOf(row: Row): ScheduledRow {
+export function rowOf(row: Row): EntryRow {
   const [sk, stored] = [row.sk as string, row.d as Uint8Array]
   return { sk, due: dueOfRow(sk), entries: unpack(stored), stored }
 }
@@ -268,7 +260,7 @@ export function rowOf(row: Row): ScheduledRow {
 export function rewritten(
   TableName: string,
   partition: string,
-  row: Pick<ScheduledRow, 'sk' | 'entries' | 'stored'>,
+  row: Pick<EntryRow, 'sk' | 'entries' | 'stored'>,
 ) {
   const asRead = {
     TableName,
@@ -285,7 +277,7 @@ export async function scheduledRows(
   dynamo: Dynamo,
   partition: string,
   { from = '', to = '~', limit }: { from?: string; to?: string; limit: number },
-): Promise<{ rows: ScheduledRow[]; more: boolean }> {
+): Promise<{ rows: EntryRow[]; more: boolean }> {
   const { rows, next } = await dynamo.query({
     KeyConditionExpression: 'pk=:pk AND sk BETWEEN :from AND :to',
     // All sort keys lie between these two.
@@ -305,7 +297,7 @@ export async function rowsOfSeals(
   partition: string,
   due: number,
   [first, last]: readonly [number, number],
-): Promise<ScheduledRow[]> {
+): Promise<EntryRow[]> {
   if (last < first) return []
   const [from, to] = [scheduledSortKey(due, first), scheduledSortKey(due, last)]
   return (await scheduledRows(dynamo, partition, { from, to, limit: last - first + 1 })).rows

@@ -8,6 +8,7 @@ import { isReference } from '../core/item.ts'
 import { recordKey, scheduledSortKey } from '../core/keys.ts'
 import {
   decodeScheduled,
+  type EntryRow,
   type Later,
   purgedEra,
   type ScheduledId,
@@ -27,7 +28,6 @@ import {
   rowOf,
   rowsOfSeals,
   rowsToSeal,
-  type ScheduledRow,
   scheduledRows,
   seenUpdate,
   storedRow,
@@ -144,7 +144,7 @@ export async function lookLater(
 }
 
 /** Where an entry is: a place in the record's list, or in that of a row. */
-type ScheduledPlace = { readonly row?: ScheduledRow; readonly place: number }
+type ScheduledPlace = { readonly row?: EntryRow; readonly place: number }
 
 /** `unseen`: the entry may be in a row that cannot be read yet. */
 export async function findScheduled(
@@ -245,7 +245,7 @@ async function dropEra(
 async function dropBatchesOf(
   engine: Engine,
   { queue }: QueueRecord,
-  rows: readonly ScheduledRow[],
+  rows: readonly EntryRow[],
 ): Promise<void> {
   const entries = rows.flatMap((row) => row.entries)
   const batches = entries.map((entry) => decodeScheduled(entry).entry).filter(isReference)

@@ -26,7 +26,7 @@ import type { CommittedBeside } from '../driver/records.ts'
 import { appendUpdate } from '../requests/append-update.ts'
 import { checkLanesFit, ensureLane, queueFull } from './make-lanes.ts'
 import { seal } from './seal.ts'
-import { byReference, discardBatches, discardUnlessOpen } from './write-entries.ts'
+import { bringing, byReference, discardBatches } from './write-entries.ts'
 
 type MakeRoom = (
   engine: Engine,
@@ -56,12 +56,8 @@ export async function moveLanesBeside(
     remindAtMs: engine.records.remindAtMs(),
   })
   const beside = engine.records.entry(to, update)
-  const committed = await engine.records
-    .commitBeside(change, [beside])
-    .catch(async (error: unknown) => {
-      await discardUnlessOpen(engine, to, addition, error)
-      throw error
-    })
+  const committing = engine.records.commitBeside(change, [beside])
+  const committed = await bringing(engine, to, addition, committing)
   engine.records.forget(to)
   if (committed.kind === 'committed') return { ...committed, addition }
   // The write was certainly refused, and only we know the batch's id: nothing will ever refer to it.

@@ -297,15 +297,23 @@ export function missingLanes(
   return lanes
 }
 
-/** Deletes the batches of a push that was certainly refused: no reference to them can ever appear. */
-export async function discardUnlessOpen(
+/**
+ * Whatever comes of a write that brings batches: if it was certainly refused, no reference to them can ever appear, and
+ * we delete them.
+ */
+export async function bringing<T>(
   engine: Engine,
   queue: string,
-  addition: Append,
-  error: unknown,
-): Promise<void> {
-  if (!(error instanceof QueueError) || error.outcome === 'unknown') return
-  await discardBatches(engine, queue, addition)
+  addition: Append | undefined,
+  writing: Promise<T>,
+): Promise<T> {
+  try {
+    return await writing
+  } catch (error) {
+    const isOpen = !(error instanceof QueueError) || error.outcome === 'unknown'
+    if (!isOpen && addition !== undefined) await discardBatches(engine, queue, addition)
+    throw error
+  }
 }
 
 export async function discardBatches(

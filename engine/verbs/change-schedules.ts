@@ -26,7 +26,7 @@ import {
 } from '../core/schedule.ts'
 import type { Engine } from '../driver/engine.ts'
 import { deletion, type RowWrite, replacement } from '../requests/schedule-rows.ts'
-import { discardUnlessOpen, prepare } from '../storing/write-entries.ts'
+import { bringing, prepare } from '../storing/write-entries.ts'
 import {
   noSuchSchedule,
   pushDue,
@@ -193,10 +193,8 @@ export async function runSchedule(engine: Engine, queue: string, name: string): 
   const { addition } = await prepare(engine, queue, items)
   // The push limit is for callers' own pushes.
   const limit = { verb: 'push', pass: 'free', receivedMs: undefined } as const
-  const placed = await append(engine, queue, addition, { ...limit }).catch(async (error) => {
-    await discardUnlessOpen(engine, queue, addition, error)
-    throw error
-  })
+  const appending = append(engine, queue, addition, { ...limit })
+  const placed = await bringing(engine, queue, addition, appending)
   return { ids: idsOf(items, placed) }
 }
 

@@ -36,7 +36,7 @@ import { ensureLane } from '../storing/make-lanes.ts'
 import { makeRoom } from '../storing/make-room.ts'
 import { cannotMove, moveLanesBeside } from '../storing/move-across.ts'
 import { seal, sealAfter } from '../storing/seal.ts'
-import { byReference, discardBatches, discardUnlessOpen } from '../storing/write-entries.ts'
+import { bringing, byReference, discardBatches } from '../storing/write-entries.ts'
 import { eachById, gapsOf } from './cancel.ts'
 import { type Moved, type Moving, type NotMoved, putOff } from './place-later.ts'
 import { rescheduled } from './take-later.ts'
@@ -243,10 +243,7 @@ async function moveWithin(
     ...options,
     guards,
   })
-  const committed = await engine.records.commit(change).catch(async (error: unknown) => {
-    await discardUnlessOpen(engine, queue, addition, error)
-    throw error
-  })
+  const committed = await bringing(engine, queue, addition, engine.records.commit(change))
   if (committed.kind === 'lost') {
     await discardBatches(engine, queue, addition)
     return committed

@@ -35,7 +35,7 @@ import {
 } from '../requests/later-rows.ts'
 import { sealLater } from '../storing/copy-later.ts'
 import { ensureLane } from '../storing/make-lanes.ts'
-import { discardBatches, discardUnlessOpen, entriesAt } from '../storing/write-entries.ts'
+import { bringing, discardBatches, entriesAt } from '../storing/write-entries.ts'
 
 /** Where a move puts scheduled items, which stay scheduled. */
 export type NewPlace = {
@@ -94,10 +94,7 @@ export async function putOff(engine: Engine, moving: Moving, dueMs: number): Pro
   }
   const placing = await placeIn(engine, target, comingFrom(engine, moving, due))
   const batches = appendOf(new Map([[0, placing.entries.map(({ entry }) => entry)]]))
-  const put = await putPlaced(engine, moving, placing).catch(async (error: unknown) => {
-    await discardUnlessOpen(engine, to, batches, error)
-    throw error
-  })
+  const put = await bringing(engine, to, batches, putPlaced(engine, moving, placing))
   engine.records.forget(to)
   if (put.kind === 'committed') {
     const ids = items.map(({ id }, at) => [id, placing.ids[at]] as const)

@@ -41,7 +41,7 @@ import {
 import { ensureLane } from '../storing/make-lanes.ts'
 import { makeRoom } from '../storing/make-room.ts'
 import { sealQuietly } from '../storing/seal.ts'
-import { byReference, discardBatches, discardUnlessOpen } from '../storing/write-entries.ts'
+import { bringing, byReference, discardBatches } from '../storing/write-entries.ts'
 
 export interface ReadingSchedulesVerbs {
   /** With its item. */
@@ -223,10 +223,7 @@ async function write(
   ]
   if (addition !== undefined) TransactItems.push(appendTo(engine, queue, addition))
   const sending = engine.dynamo.transact({ TransactItems: TransactItems as never })
-  const written = await sending.catch(async (error: unknown) => {
-    if (addition !== undefined) await discardUnlessOpen(engine, queue, addition, error)
-    throw error
-  })
+  const written = await bringing(engine, queue, addition, sending)
   if (addition !== undefined) engine.records.forget(queue)
   const pushed = addition?.items ?? 0
   if (written.kind === 'done') return { pushed, schedule: after }

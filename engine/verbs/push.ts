@@ -37,8 +37,8 @@ import { firstConfiguration, type LimitedCall, passKnownLimit } from '../driver/
 import { makeEmpty } from '../storing/make-lanes.ts'
 import { moveNotes } from '../storing/seal.ts'
 import {
+  bringing,
   discardBatches,
-  discardUnlessOpen,
   type Prepared,
   prepare,
   prepareLater,
@@ -119,7 +119,7 @@ async function push(engine: Engine, queue: string, request: PushRequest): Promis
   const limit = await passKnownLimit(engine, queue, receivedMs)
   const prepared = await prepare(engine, queue, request.items)
   const appending = append(engine, queue, prepared.addition, limit)
-  const placed = await orDiscard(engine, queue, prepared, appending)
+  const placed = await bringing(engine, queue, prepared.addition, appending)
   return { ids: idsOf(request.items, placed) }
 }
 
@@ -180,7 +180,7 @@ async function appendGroup(
   if (group.every(({ isGuarded }) => !isGuarded)) {
     const prepared = await prepareAll(engine, queue, group)
     const appending = append(engine, queue, prepared.addition, limit)
-    return answer(queue, group, await orDiscard(engine, queue, prepared, appending))
+    return answer(queue, group, await bringing(engine, queue, prepared.addition, appending))
   }
   const remembered = engine.records.recall(queue)
   // By its remembered record, the append would be refused again, which costs more than a look.
@@ -199,10 +199,10 @@ async function appendGroup(
     if (left.length === 0) return
     const prepared = await prepareAll(engine, queue, left, newBy.scheduled.seals)
     const { addition } = prepared
-    const appended = await orDiscard(
+    const appended = await bringing(
       engine,
       queue,
-      prepared,
+      addition,
       goesByRecord(addition)
         ? appendNew(engine, queue, addition, newBy, limit)
         : append(engine, queue, addition, limit).then((placed) => ({
@@ -280,23 +280,10 @@ async function withLater(
     keyHash: keyHash ?? randomText(engine.random, 8),
   }))
   const preparing = prepareLater(engine, queue, pushes, seed)
-  const { later, ids } = await orDiscard(engine, queue, prepared, preparing)
+  const { later, ids } = await bringing(engine, queue, prepared.addition, preparing)
   for (const [index, call] of calls.entries()) call.laterIds = ids[index] ?? new Map()
   if (later === undefined) return prepared
   return { ...prepared, addition: { ...prepared.addition, later, timed: true } }
-}
-
-/** Whatever comes of it: if it is certainly refused, the batches that we have stored for it go. */
-function orDiscard<T>(
-  engine: Engine,
-  queue: string,
-  { addition }: Prepared,
-  appending: Promise<T>,
-): Promise<T> {
-  return appending.catch(async (error: unknown) => {
-    await discardUnlessOpen(engine, queue, addition, error)
-    throw error
-  })
 }
 
 /** Answers all calls of an append in order: in each lane, the first call has the first place. */

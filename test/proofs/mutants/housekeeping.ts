@@ -117,14 +117,15 @@ const ITEMS_PER_ROUND =`]], test('test/proofs/mutants/left-over.test.ts')),
      'if (lane === undefined) continue'], test(racesTest)),
   mutant('dead-letter-appends-then-settles', 'an item is never in both queues',
     [move,
-     'const committed = await engine.records.commitBeside(change, [beside])',
+     'const committing = engine.records.commitBeside(change, [beside])',
      `await engine.dynamo.update(beside.Update.Key, update)
-const committed = await engine.records.commitBeside(change, [])`], simulation(300, 'deaths')),
+const committing = engine.records.commitBeside(change, [])`], simulation(300, 'deaths')),
   mutant('dead-letter-settles-then-appends', 'an item is never in neither queue',
     [move,
-     'const committed = await engine.records.commitBeside(change, [beside])',
-     `const committed = await engine.records.commitBeside(change, [])
-if (committed.kind === 'committed') await engine.dynamo.update(beside.Update.Key, update)`],
+     'const committing = engine.records.commitBeside(change, [beside])',
+     `const committing = engine.records.commitBeside(change, []).then(async (settled) => {
+if (settled.kind === 'committed') await engine.dynamo.update(beside.Update.Key, update)
+return settled })`],
     simulation(300, 'deaths')),
   mutant('forgotten-while-an-ending-is-news', 'acknowledge repeated: the first answer again',
     [forget,

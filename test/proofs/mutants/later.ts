@@ -360,7 +360,7 @@ export const laterMutants: readonly Mutant[] = [
     ['engine/verbs/purge.ts', 'throw purgedSoFar().itemsPurged > 0 ? QueueError.partly(error) : error', 'throw itemsPurged > 0 ? QueueError.partly(error) : error'],
     test(doubtTest, 'the record cannot be read after it')),
   mutant('move-to-another-queue-leaves-batches', 'what was not written is dropped',
-    ['engine/storing/move-across.ts', 'await discardUnlessOpen(engine, to, addition, error)', ''],
+    ['engine/storing/move-across.ts', 'await bringing(engine, to, addition, committing)', 'await committing'],
     test(doubtTest, 'large items are moved to another queue')),
   mutant('later-waiting-pop-sees-no-room-of-done-locks', '0039 a pop that waits joins what is due',
     ['engine/core/plan-pop.ts', 'if (mayJoin(record, nowMs)) return true', 'if (record.room > 0 && mayJoin(record, nowMs)) return true'],

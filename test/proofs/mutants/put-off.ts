@@ -71,7 +71,7 @@ export const putOffMutants: readonly Mutant[] = [
     [putOff, 'await discardBatches(engine, to, batches)', ''],
     test(racesTest, 'looks again if what is scheduled')),
   mutant('put-off-leaves-batches-where-it-was-refused', 'a batch that nothing can refer to is deleted',
-    [putOff, 'await discardUnlessOpen(engine, to, batches, error)', ''],
+    [putOff, 'await bringing(engine, to, batches, putPlaced(engine, moving, placing))', 'await putPlaced(engine, moving, placing)'],
     test(racesTest, 'leaves no batch behind')),
   mutant('put-off-and-said-that-nothing-changed', 'rule 6: an error after a part was done says that nobody knows',
     ['engine/verbs/move.ts', 'throw hasMoved ? QueueError.partly(named) : named', 'throw named'],

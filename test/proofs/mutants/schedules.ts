@@ -44,7 +44,7 @@ export const scheduleMutants: readonly Mutant[] = [
     [change, 'wasThere = before !== undefined', 'wasThere ||= before !== undefined'],
     test(races, 'another caller has deleted it first')),
   mutant('schedule-leaves-a-batch-each-time-it-is-refused', 'what was not written is dropped',
-    [push, 'if (addition !== undefined) await discardUnlessOpen(engine, queue, addition, error)', ''],
+    [push, 'await bringing(engine, queue, addition, sending)', 'await sending'],
     test('test/engine/later-doubt.test.ts', 'where a schedule pushes a large item')),
   mutant('deployed-schedule-deleted-with-what-it-owes', '0038: a deployment drops nothing that is due',
     [change, 'if (before?.deployed) await pushOwed(engine, before)', ''],
