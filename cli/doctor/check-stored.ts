@@ -15,7 +15,7 @@ import {
   segmentOf,
   unsettledIn,
 } from '../../engine/core/record.ts'
-import { Engine } from '../../engine/driver/engine.ts'
+import type { Engine } from '../../engine/driver/engine.ts'
 import { BatchParts } from '../../engine/requests/batches.ts'
 import { behind, partitionOf, scheduledRows } from '../../engine/requests/later-rows.ts'
 import { timeText } from '../text.ts'

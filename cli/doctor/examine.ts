@@ -12,7 +12,7 @@ import { type QueueRecord, segmentOf, unsettledIn } from '../../engine/core/reco
 import { type QueuePatterns, repatterned } from '../../engine/core/settings.ts'
 import { countIn } from '../../engine/core/views.ts'
 import { createEngine } from '../../engine/create-engine.ts'
-import { Engine } from '../../engine/driver/engine.ts'
+import type { Engine } from '../../engine/driver/engine.ts'
 import { readQueuePatterns } from '../../engine/driver/queue-settings.ts'
 import { segmentRows } from '../../engine/requests/segment-rows.ts'
 import { decodePatternsWalk, type PatternsWalk } from '../../engine/upkeep/apply-patterns.ts'
