@@ -108,13 +108,15 @@ describe('A claim’s write', () => {
     expect(behind.F.mine).toBe(5)
   })
 
+  /** A timer that the stream announces is one that a claim need not have seen. */
+  const announced = (checkAt: number) => ({ checkAt, wk: 'y' })
   const races: readonly [string, (stored: ReturnType<typeof storedOf>) => void][] = [
     ['the queue is another one', (s) => Object.assign(s, { born: 'other-00' })],
     ['the lane is another one', (s) => Object.assign(s.L[2] ?? {}, { e: 'other-00' })],
     ['something came back', (s) => Object.assign(s, { g: 1 })],
-    ['a lock may have expired', (s) => Object.assign(s, { checkAt: nowMs })],
+    ['a lock may have expired', (s) => Object.assign(s, announced(nowMs))],
     ['the timer was taken away', (s) => delete s.checkAt],
-    ['the timer is later than its lock', (s) => Object.assign(s, { checkAt: later(30_001) })],
+    ['the timer is later than its lock', (s) => Object.assign(s, announced(later(30_001)))],
     ['the items ran out', (s) => Object.assign(s.L[2] ?? {}, { f: 8 })],
     ['a lane was made', (s) => Object.assign(s, { n: 9 })],
     ['a lane ahead got an item', (s) => s.L[0]?.t.push('x')],

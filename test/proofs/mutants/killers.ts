@@ -25,8 +25,8 @@ export async function run(killer: Killer, place: string, limitMs: number): Promi
 function commandFor(killer: Killer, place: string): string[] {
   switch (killer.kind) {
     case 'simulation': {
-      const { seeds, from = 1, focus } = killer
-      const options = ['--seeds', String(seeds), '--from', String(from)]
+      const { seeds, focus } = killer
+      const options = ['--seeds', String(seeds)]
       if (focus !== undefined) options.push('--focus', focus)
       return [join(place, 'test/proofs/mutants/seeds.ts'), ...options]
     }

@@ -1,13 +1,15 @@
 import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { mutants } from './all.ts'
 import { run, type Verdict } from './killers.ts'
-import { describeKiller, type Killer, type Mutant, simulation } from './mutant.ts'
-import { mutated, patched, remove, root, snapshot } from './workspace.ts'
+import { describeBreaks, describeKiller, type Killer, type Mutant, simulation } from './mutant.ts'
+import { Sources } from './places.ts'
+import { mutated, remove, snapshot } from './workspace.ts'
 
 const help = `npm run mutants -- [options]
   --only NAME   those whose name contains NAME
-  --list        name them, with the rule each breaks and its killers
+  --list        name them, with what each breaks and its killers
   --search N    try seeds 1 to N instead of the recorded killers: to find one for a new mutant
   --at-once N   copies under test at a time (2)`
 
@@ -24,6 +26,9 @@ const { values } = parseArgs({
 /** For one killer; several times what it takes on a busy machine. */
 const LIMIT_MS = 240_000
 
+/** Where the copies of the code are, and what stood in it when the run began. */
+type Copies = { readonly folder: string; readonly sources: Sources }
+
 type Result = {
   readonly name: string
   readonly how: 'killed' | 'passed' | 'SURVIVED' | 'BROKEN' | 'TIMED OUT' | 'FAILS UNMUTATED'
@@ -39,32 +44,32 @@ async function main(): Promise<number> {
   const chosen = mutants.filter(({ name }) => name.includes(values.only ?? ''))
   if (chosen.length === 0) throw new Error(`There is no mutant "${values.only}"`)
   if (values.list) {
-    for (const { name, rule, killers } of chosen) {
-      console.log(
-        `${name.padEnd(44)} ${rule}\n${' '.repeat(8)}${killers.map(describeKiller).join('; ')}`,
-      )
+    for (const { name, breaks, killers } of chosen) {
+      const by = killers.map(describeKiller).join('; ')
+      console.log(`${name.padEnd(44)} ${describeBreaks(breaks)}\n${' '.repeat(8)}${by}`)
     }
     return 0
   }
-  // All of them before the first is run: a patch that has lost its place is known at once.
-  for (const mutant of chosen) await patched(mutant, root)
   const folder = await snapshot()
   // However it ends: interrupted as well, it leaves no copies and no processes behind.
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.once(signal, () => process.exit(1))
   }
-  return await runAll(folder, chosen)
+  const sources = await Sources.in(join(folder, 'unmutated'))
+  // All of them before the first is run: one that has lost its place is known at once.
+  for (const mutant of chosen) sources.patchedBy(mutant)
+  return await runAll({ folder, sources }, chosen)
 }
 
-async function runAll(folder: string, chosen: readonly Mutant[]): Promise<number> {
+async function runAll(copies: Copies, chosen: readonly Mutant[]): Promise<number> {
   const startedMs = performance.now()
   const search: Killer[] | undefined =
     values.search === undefined ? undefined : [simulation(Number(values.search))]
   const tasks = [
-    ...chosen.map((mutant) => () => judge(folder, mutant, search ?? mutant.killers)),
+    ...chosen.map((mutant) => () => judge(copies, mutant, search ?? mutant.killers)),
     ...(search === undefined ? unmutatedKillers(chosen) : []).map(
-      (killer) => () => judgeUnmutated(folder, killer),
+      (killer) => () => judgeUnmutated(copies.folder, killer),
     ),
   ]
   const results: Result[] = []
@@ -87,9 +92,13 @@ async function runAll(folder: string, chosen: readonly Mutant[]): Promise<number
 const lineOf = ({ name, how, by, seconds }: Result): string =>
   `${how.padEnd(9)} ${seconds.toFixed(1).padStart(6)} s  ${name.padEnd(46)} ${by}`
 
-async function judge(folder: string, mutant: Mutant, killers: readonly Killer[]): Promise<Result> {
+async function judge(
+  { folder, sources }: Copies,
+  mutant: Mutant,
+  killers: readonly Killer[],
+): Promise<Result> {
   const { name } = mutant
-  const place = await mutated(folder, mutant)
+  const place = await mutated(folder, mutant, sources)
   let seconds = 0
   let last: Verdict | undefined
   try {
@@ -114,7 +123,7 @@ function unmutatedKillers(chosen: readonly Mutant[]): Killer[] {
       distinct.set(describeKiller(killer), killer)
       continue
     }
-    const key = `simulation ${killer.focus} ${killer.from}`
+    const key = `simulation ${killer.focus}`
     const known = distinct.get(key)
     if (known?.kind === 'simulation' && known.seeds >= killer.seeds) continue
     distinct.set(key, killer)
