@@ -1,34 +1,14 @@
-import { appendMutants } from './appends.ts'
-import { batchMutants } from './batches.ts'
-import { byIdMutants } from './by-id.ts'
-import { consumerMutants } from './consumers.ts'
-import { expiryMutants } from './expiry.ts'
+import { callerMutants } from './callers.ts'
 import { fenceMutants } from './fence.ts'
-import { flagMutants } from './flags.ts'
 import { housekeepingMutants } from './housekeeping.ts'
-import { inboxMutants } from './inbox.ts'
-import { keyMutants } from './keys.ts'
 import { laterMutants } from './later.ts'
-import { leanMutants } from './lean.ts'
 import { limitMutants } from './limits.ts'
-import { lingerMutants } from './linger.ts'
 import { lockMutants } from './locks.ts'
 import { lostAnswerMutants } from './lost-answers.ts'
 import type { Mutant } from './mutant.ts'
-import { networkMutants } from './network.ts'
-import { patternMutants } from './patterns.ts'
 import { popMutants } from './pops.ts'
-import { putOffMutants } from './put-off.ts'
-import { queueLimitMutants } from './queue-limits.ts'
-import { rateMutants } from './rate.ts'
-import { reminderMutants } from './reminders.ts'
-import { retryMutants } from './retries.ts'
-import { scheduleMutants } from './schedules.ts'
-import { sealMutants } from './seal.ts'
-import { sweepMutants } from './sweep.ts'
-import { toldLateMutants } from './told-late.ts'
-import { waitMutants } from './waits.ts'
-import { wakeMutants } from './wake.ts'
+import { pushMutants } from './pushes.ts'
+import { timerMutants } from './timers.ts'
 
 /**
  * Some clauses are not here because nothing can tell them apart from their absence; each is the
@@ -46,33 +26,13 @@ import { wakeMutants } from './wake.ts'
  */
 export const mutants: readonly Mutant[] = [
   ...fenceMutants,
-  ...appendMutants,
-  ...lingerMutants,
-  ...laterMutants,
-  ...sealMutants,
+  ...pushMutants,
   ...popMutants,
-  ...waitMutants,
-  ...expiryMutants,
   ...lockMutants,
   ...housekeepingMutants,
-  ...batchMutants,
-  ...byIdMutants,
-  ...putOffMutants,
+  ...laterMutants,
+  ...timerMutants,
   ...lostAnswerMutants,
-  ...toldLateMutants,
-  ...keyMutants,
-  ...flagMutants,
   ...limitMutants,
-  ...queueLimitMutants,
-  ...patternMutants,
-  ...reminderMutants,
-  ...retryMutants,
-  ...sweepMutants,
-  ...wakeMutants,
-  ...scheduleMutants,
-  ...inboxMutants,
-  ...networkMutants,
-  ...leanMutants,
-  ...rateMutants,
-  ...consumerMutants,
+  ...callerMutants,
 ]

@@ -7,8 +7,6 @@ const isIn = {
   /** A queue that is emptied, forgotten and made again, under memories of the one before. */
   reuse: ({ eras, queues }) =>
     queues.length === 1 && eras.filter(({ restMs }) => restMs > 600_000).length >= 4,
-  /** Many hands on one queue. */
-  crowd: ({ writers, concurrency }) => writers * concurrency >= 6,
   /** Many consumers that claim. */
   claims: ({ writers, concurrency, competing }) => writers * concurrency >= 3 && competing >= 0.9,
   priorities: ({ writers, concurrency, priorities }) =>
@@ -16,25 +14,15 @@ const isIn = {
   /** Answers are lost, and requests land late. */
   lost: ({ faults }) =>
     faults['answer-lost'] + faults['lands-late'] + faults['server-error-applied'] >= 0.1,
-  late: ({ faults }) => faults['lands-late'] >= 0.03,
-  capacity: ({ queues }) => queues.some(({ capacity }) => capacity !== undefined),
   deaths: ({ queues }) => queues.some(({ maxDeliveries }) => maxDeliveries !== undefined),
   segments: ({ queues }) => queues.some(({ segmentSize = 100 }) => segmentSize <= 4),
-  skewed: ({ skewMaxMs }) => skewMaxMs >= 500,
-  frozen: ({ faults }) => faults.pause >= 0.02,
   limited: ({ limited }) => limited,
   patterned: ({ patterned }) => patterned,
   expiring: ({ expiring }) => expiring !== undefined,
   waiting: ({ waiting }) => waiting !== undefined,
   lingering: ({ linger }) => linger !== undefined,
-  /** The same under queues that fill up. */
-  lingeringFull: ({ linger, queues }) =>
-    linger !== undefined && queues.some(({ capacity }) => capacity !== undefined),
   later: ({ later }) => later !== undefined,
-  laterFull: ({ later, queues }) =>
-    later !== undefined && queues.some(({ capacity }) => capacity !== undefined),
   settling: ({ settlesMaxMs }) => settlesMaxMs > 0,
-  faultless: ({ faultFree }) => faultFree,
   crowded: ({ bulkItems: [least] }) => least === 800,
   consumed: (_, seed) => hasActor('consumer', seed),
   consumedByMany: (_, seed) => hasActor('consume-many', seed),
