@@ -50,7 +50,7 @@ export function proofsOf(nowMs: number, share: number): readonly Proof[] {
     },
     {
       name: 'hostile-requests',
-      command: ['node_modules/vitest/vitest.mjs', 'run', 'test/http/generated.test.ts'],
+      command: ['node_modules/vitest/vitest.mjs', 'run', 'test/lambdas/http/generated.test.ts'],
       environment: { PUSHPOP_GENERATED: times(500_000) },
       figures: /Tests /,
     },
@@ -59,18 +59,14 @@ export function proofsOf(nowMs: number, share: number): readonly Proof[] {
       command: [
         'node_modules/vitest/vitest.mjs',
         'run',
-        'test/background/announcements/none-missed.test.ts',
+        'test/lambdas/background/announcements/none-missed.test.ts',
       ],
       environment: { PUSHPOP_TRANSITIONS: times(100_000) },
       figures: /Tests /,
     },
     {
       name: 'first-call',
-      command: [
-        'node_modules/vitest/vitest.mjs',
-        'run',
-        'test/foundation/network/first-call.test.ts',
-      ],
+      command: ['node_modules/vitest/vitest.mjs', 'run', 'test/aws/network/first-call.test.ts'],
       environment: { PUSHPOP_ROUNDS: times(200) },
       figures: /Tests /,
     },

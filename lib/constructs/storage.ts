@@ -187,7 +187,7 @@ const moveItems = {
  * Every function's rights. IAM has no action for a transaction: it needs those of the writes in it.
  * No function scans the table or lists the bucket. The sweeper forgets empty queues, Manage deletes schedules, and Pop,
  * Wake and the sweeper join due items: these alone may delete rows by their conditions.
- * `test/infrastructure/engine-rights.test.ts` runs the engine under exactly these.
+ * `test/lib/engine-rights.test.ts` runs the engine under exactly these.
  */
 export const storageAccess = {
   Push: moveItems,

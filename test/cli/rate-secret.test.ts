@@ -8,8 +8,8 @@ import { httpHandler } from '../../lambdas/http/stack.ts'
 import { createLog } from '../../lambdas/runtime/log.ts'
 import { createRateLimitsOn } from '../../lambdas/runtime/rate-services.ts'
 import { SECRET_SETTLES_MS } from '../../rate/secrets.ts'
-import { handlerCall } from '../http/handler-call.ts'
-import { handlersOn } from '../http/service.ts'
+import { handlerCall } from '../lambdas/http/handler-call.ts'
+import { handlersOn } from '../lambdas/http/service.ts'
 import { startStore, usePlace } from './places.ts'
 
 const { place, pushpop: cli } = usePlace(startStore)

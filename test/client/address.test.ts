@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { isLoopback } from '../../client/auth.ts'
 import { type Auth, createClient } from '../../client/index.ts'
 import { run } from '../cli/a-run.ts'
-import { words } from '../http/hostile/hostile-case.ts'
+import { words } from '../lambdas/http/hostile/hostile-case.ts'
 import { clientOf, succeeds } from './scripted.ts'
 
 const here = words(`

@@ -4,7 +4,7 @@ import { SignatureV4 } from '@smithy/signature-v4'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { authoriser, signedHeaders } from '../../client/auth.ts'
-import { Sha256 } from '../foundation/lean/sha256.ts'
+import { Sha256 } from '../aws/lean/sha256.ts'
 
 const credentials = {
   accessKeyId: 'AKIDEXAMPLE',

@@ -8,7 +8,7 @@ import { createRequestHandler } from '../../aws/connections.ts'
 import { createLeanDynamodb } from '../../aws/lean-client.ts'
 import type { TransactItem } from '../../engine/queues.ts'
 import { REGION } from '../../local/template/identities.ts'
-import { startServer } from '../foundation/network/a-server.ts'
+import { startServer } from '../aws/network/a-server.ts'
 import { useEmbedded } from './stage.ts'
 
 const stage = useEmbedded()

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { type DocumentPort, Dynamo } from '../../aws/dynamo.ts'
 import type { PopOutcome, PopRequest, Queues, QueuesOptions } from '../../engine/queues.ts'
 import { QueueError } from '../../shared/errors.ts'
-import { Place } from '../consumer/a-run.ts'
+import { Place } from '../lambdas/consumer/a-run.ts'
 
 const Q = 'q'
 const wait = (queues: Queues, request: PopRequest = {}) =>

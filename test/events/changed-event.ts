@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { unmarshall } from '@aws-sdk/util-dynamodb'
 import type { DynamoDBStreamEvent } from 'aws-lambda'
-import { streamRecord } from '../background/announcements/stream-record.ts'
+import { streamRecord } from '../lambdas/background/announcements/stream-record.ts'
 
 export const folder = join(import.meta.dirname, '../../events')
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { synthesiseApp } from '../../local/synthesis/synthesise-app.ts'
-import type { Resource } from '../infrastructure/synthesised.ts'
+import type { Resource } from '../lib/synthesised.ts'
 
 const apps = [
   ['orders', 'Orders'],

@@ -5,7 +5,7 @@ import { ListTablesCommand } from '@aws-sdk/client-dynamodb'
 import { GetObjectCommand, ListBucketsCommand, PutObjectCommand } from '@aws-sdk/client-s3'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest'
 import { type Embedded, startEmbedded } from '../../testing/index.ts'
-import { startServer } from '../foundation/network/a-server.ts'
+import { startServer } from '../aws/network/a-server.ts'
 import { makeWorkplace, putItem, type Workplace } from './a-stack.ts'
 import type { Shop } from './an-assembly.ts'
 

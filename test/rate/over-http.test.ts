@@ -4,8 +4,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type LocalStack, startLocalStack } from '../../testing/index.ts'
-import type { HttpAnswer } from '../http/call.ts'
-import { httpCall } from '../http/http-call.ts'
+import type { HttpAnswer } from '../lambdas/http/call.ts'
+import { httpCall } from '../lambdas/http/http-call.ts'
 import { clearOfMidnight } from '../support/midnight.ts'
 
 let stack: LocalStack

@@ -5,7 +5,7 @@ import { ListTablesCommand } from '@aws-sdk/client-dynamodb'
 import { HeadBucketCommand, ListBucketsCommand } from '@aws-sdk/client-s3'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { type Embedded, startEmbedded, startQueues } from '../../testing/index.ts'
-import { startServer } from '../foundation/network/a-server.ts'
+import { startServer } from '../aws/network/a-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 let stores: Embedded

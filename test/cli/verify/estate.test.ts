@@ -15,8 +15,8 @@ import {
   createClient,
   type Queue,
 } from '../../../client/index.ts'
-import { fetchBy } from '../../http/handler-call.ts'
-import { simulatedService } from '../../http/service.ts'
+import { fetchBy } from '../../lambdas/http/handler-call.ts'
+import { simulatedService } from '../../lambdas/http/service.ts'
 
 afterEach(() => {
   vi.useRealTimers()

@@ -9,7 +9,7 @@ import {
   expectPlaceholdersUsed,
   expectWithinLimits,
   storedOf,
-} from '../store/an-update.ts'
+} from '../requests/an-update.ts'
 import { aLane, aLock, aRecord, at, later, nowMs, tailOf } from './a-record.ts'
 
 const command: PopCommand = {

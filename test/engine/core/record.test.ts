@@ -11,7 +11,7 @@ import {
   unsettledIn,
 } from '../../../engine/core/record.ts'
 import { decodeRecord, encodeEnded, encodeLock } from '../../../engine/core/stored-record.ts'
-import { storedOf } from '../store/an-update.ts'
+import { storedOf } from '../requests/an-update.ts'
 import { aLane, aLock, anyRecord, aRecord, at, later, range, tailOf } from './a-record.ts'
 
 describe('A record', () => {

@@ -10,10 +10,10 @@ import {
   within,
 } from './mutant.ts'
 
-const runTest = 'test/consumer/run.test.ts'
+const runTest = 'test/lambdas/consumer/run.test.ts'
 const appendPushesTest = 'test/engine/append-pushes.test.ts'
 const applyTest = 'test/engine/apply.test.ts'
-const sendTest = 'test/inbox/send.test.ts'
+const sendTest = 'test/lambdas/inbox/send.test.ts'
 
 /** Those who call the engine: consumers, and the inbox. */
 // biome-ignore format: a mutant is a row
@@ -40,7 +40,7 @@ export const callerMutants: readonly Mutant[] = [
     test(appendPushesTest, 'overtakes')),
   mutant('inbox-what-is-behind-a-failure-is-deleted', guarantee(3), within('applyBatch',
     'const left = group.records.slice(settled)', 'const left = group.records.slice(settled, settled + 1)'),
-    test('test/inbox/apply-batch.test.ts', 'all behind it')),
+    test('test/lambdas/inbox/apply-batch.test.ts', 'all behind it')),
   mutant('consumer-goes-on-behind-a-failure', guarantee(3), within('workLot',
     'const inOrder = !settings.oneByOne && !passesBy(settings)', 'const inOrder = false'),
     test(runTest, 'in one lot')),
@@ -69,9 +69,9 @@ export const callerMutants: readonly Mutant[] = [
     '...(key !== undefined && { idempotencyKey: edge.newKey() })'), test(runTest)),
   mutant('consumer-keeps-its-place', guarantee(7), within('takeTurn',
     '(clock.nowMs() < endMs || !rota.someoneWaits)', 'clock.nowMs() < endMs + 3_600_000'),
-    test('test/consumer/many.test.ts', 'turns'), simulation(200, 'consumedByMany')),
+    test('test/lambdas/consumer/many.test.ts', 'turns'), simulation(200, 'consumedByMany')),
   mutant('consumer-blames-a-whole-batch', promise('no item dies for its neighbours'), within('verdictsOf',
-    '(failed.has(id) || items.length === 1)', 'items.length > 0'), test('test/consumer/decisions.test.ts')),
+    '(failed.has(id) || items.length === 1)', 'items.length > 0'), test('test/lambdas/consumer/decisions.test.ts')),
   mutant('client-consume-keeps-a-refused-lock', promise('a lock that nobody works under is given back'),
     within('turnsOf', 'await queue.release(lockId).catch(() => {})', ''),
     test('test/client/consume.test.ts', 'leave no lock')),

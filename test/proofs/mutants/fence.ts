@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the code of edits is text
 import { bound, guarantee, type Mutant, mutant, rule, simulation, test, within } from './mutant.ts'
 
-const fencedUpdateTest = 'test/engine/store/fenced-update.test.ts'
+const fencedUpdateTest = 'test/engine/requests/fenced-update.test.ts'
 const racesTest = 'test/proofs/mutants/races.test.ts'
 
 /** Fenced writes: what each compares, and how it changes what appends touch. */

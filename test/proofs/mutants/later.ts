@@ -129,5 +129,5 @@ export const laterMutants: readonly Mutant[] = [
     "pass: 'free',", "pass: 'free', anyway: true,")], test(laterTest, 'wait while the queue is full')),
   mutant('kept-room-is-taken-twice', bound('a queue holds no more than its capacity'), within('takeKeptRoom',
     'update.condition(`kr>=${update.value(kept)}`)', ''),
-    test('test/engine/store/scheduled-updates.test.ts', 'kept for due items')),
+    test('test/engine/requests/scheduled-updates.test.ts', 'kept for due items')),
 ]

@@ -14,9 +14,9 @@ import {
 
 const queueLimitsTest = 'test/engine/queue-limits.test.ts'
 const queuePatternsTest = 'test/engine/queue-patterns.test.ts'
-const changeRowTest = 'test/foundation/change-row.test.ts'
+const changeRowTest = 'test/aws/change-row.test.ts'
 const handOverTest = 'test/rate/core/hand-over.test.ts'
-const limitsTest = 'test/rate/engine/limits.test.ts'
+const limitsTest = 'test/rate/limits.test.ts'
 
 /** Limits and settings: of queues, of prefixes, and the rate limiter. */
 // biome-ignore format: a mutant is a row
@@ -118,5 +118,5 @@ export const limitMutants: readonly Mutant[] = [
   mutant('everybody-asks-at-once', cost('a hot key costs its limit'), within('Turnstile.admits',
     'return underWay < Math.max(1, room) || stepsBack >= STEPS_BACK_MAX',
     'return underWay < Math.max(1e9, room) || stepsBack >= STEPS_BACK_MAX'),
-    test('test/rate/engine/requests.test.ts', 'a thousand calls')),
+    test('test/rate/requests.test.ts', 'a thousand calls')),
 ]

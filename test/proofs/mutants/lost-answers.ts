@@ -4,7 +4,7 @@ import { bound, guarantee, type Mutant, mutant, rule, simulation, test, within }
 const doubtTest = 'test/engine/doubt.test.ts'
 const transactItemTest = 'test/engine/transact-item.test.ts'
 const transactTest = 'test/engine/transact.test.ts'
-const requestHandlerTest = 'test/foundation/network/request-handler.test.ts'
+const requestHandlerTest = 'test/aws/network/request-handler.test.ts'
 const answersTest = 'test/proofs/mutants/answers.test.ts'
 const racesTest = 'test/proofs/mutants/races.test.ts'
 
@@ -56,7 +56,7 @@ export const lostAnswerMutants: readonly Mutant[] = [
     "refuse(acknowledgedAlready('extend', lockId), true)")], test(racesTest)),
   mutant('sdk-retry-left-on', rule(5), [within('withoutSdkRetry', 'middlewareStack?.add((next) => next, {',
     'void middlewareStack\nvoid ((next: unknown) => [next, {'), within('withoutSdkRetry', 'override: true, })',
-    'override: true,\n}])')], test('test/foundation/sdk-retry.test.ts')),
+    'override: true,\n}])')], test('test/aws/sdk-retry.test.ts')),
   mutant('server-error-taken-for-definite', rule(5), within('failures/failureOf',
     "status < 500 ? 'refused' : 'unknown'",
     "status < 500 ? 'refused' : status !== undefined ? 'throttled' : 'unknown'"), simulation(300)),
@@ -98,7 +98,7 @@ export const lostAnswerMutants: readonly Mutant[] = [
     'const body = beforeSending(() => encode(operation, command.input))', ''), within('Lean.#send',
     'const credentials = await this.#credentials.get()',
     'const body = encode(operation, command.input)\nconst credentials = await this.#credentials.get()')],
-    test('test/foundation/lean/same-requests.test.ts', 'a transaction')),
+    test('test/aws/lean/same-requests.test.ts', 'a transaction')),
   mutant('body-waited-for-without-end', bound('a call ends'), within('exchange',
     "outgoing.once('response', (incoming) => {",
     "outgoing.once('response', (incoming) => {\nclearTimeout(deadline)"),

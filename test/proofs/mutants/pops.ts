@@ -74,7 +74,7 @@ export const popMutants: readonly Mutant[] = [
   mutant('reader-takes-the-first-row-for-all', rule(8), within('ItemReader.#fetch', 'factsOf(rows)',
     'factsOf(rows.slice(0, 1))'), simulation(300)),
   mutant('segment-of-the-item-before', rule(8), within('ItemPlaces.segmentKey', '&& before.number === number',
-    ''), test('test/engine/store/places.test.ts')),
+    ''), test('test/engine/requests/places.test.ts')),
   mutant('recalled-rows-stop-at-the-first', rule(8), within('recalledRowsFrom',
     'while (next < to && bytes < bytesMax) {', 'while (next < to && bytes < 0) {'),
     test('test/engine/reading.test.ts'), simulation(300)),

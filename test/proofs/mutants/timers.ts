@@ -61,7 +61,7 @@ export const timerMutants: readonly Mutant[] = [
     'wanted.every(isPatient) ? earliest : asPrompt(earliest)', 'earliest'),
     test('test/engine/core/fence.test.ts', 'hide')),
   mutant('timer-stays-near-once-it-is-far', promise('what somebody waits for comes in time'),
-    within('setCheckAt', "else update.removes.push('wk')", ''), test('test/engine/store/timer-update.test.ts')),
+    within('setCheckAt', "else update.removes.push('wk')", ''), test('test/engine/requests/timer-update.test.ts')),
   mutant('reminders-keep-somebody-awake', cost('idle costs nothing'), within('isPatient', 'atMs % 1 === 0.5',
     'atMs < 0'), test('test/engine/wake.test.ts', 'nobody takes')),
 ]
