@@ -25,8 +25,8 @@ export function deployments(joining: Joining): Part {
   }
   const found = (text: string, dueMs: number | undefined): void => {
     const occurrence = `${text} due ${dueMs}`
-    // One that was deleted and comes back begins anew, by a clock that may be behind.
-    const mayComeBack = text.includes('dropped')
+    // What one deployment has alone, the other deletes. If it comes back, it begins anew, by a clock that may be behind.
+    const mayComeBack = /dropped|added/.test(text)
     if (pushed.has(occurrence) && !mayComeBack) {
       world.violated('a schedule pushes each occurrence once', occurrence)
     }
