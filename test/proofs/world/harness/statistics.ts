@@ -62,7 +62,7 @@ const leastOf5000: Readonly<Record<string, number>> = {
   'path patterns applied': 9_000, 'path under a pattern': 8_300, 'path given back to its pattern': 200,
   'path under a popLimit': 1_800, 'path under a pushLimit': 3_800,
   // Others come between.
-  'path announced again': 23_000, 'path push with others': 12_000, 'path lost a race': 57_000,
+  'path announced again': 23_000, 'path push with others': 6_000, 'path lost a race': 57_000,
   'path met a transaction': 4_700, 'path heard late of a lost answer': 900,
   // Where an inspection says that items lie.
   'told of batch-rows': 7_000, 'told of batch-s3': 1_300, 'told of recalled': 330, 'told of record': 7_000,
