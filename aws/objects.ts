@@ -6,6 +6,7 @@ import { QueueError } from '../shared/errors.ts'
 import type { Clock, Random } from './dynamo.ts'
 import {
   answerTimeoutsMs,
+  CLEAN_UP_MS,
   failureOf,
   hasDeadline,
   type SendOptions,
@@ -71,6 +72,11 @@ export class Objects {
     )
     bounded.#deadlineMs = deadlineMs
     return bounded
+  }
+
+  /** The same store, for a call that deletes what it wrote for nothing before its time was up. */
+  cleaningUp(): Objects {
+    return this.until(this.#deadlineMs + CLEAN_UP_MS)
   }
 
   async put(key: string, body: Uint8Array): Promise<void> {

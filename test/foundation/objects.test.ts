@@ -131,6 +131,14 @@ describe('Deleting', () => {
     ).toEqual([1_000, 1_000, 500])
   })
 
+  it('goes on for two seconds more, so that a call can clean up behind itself.', async () => {
+    const { objects, sent } = scripted({})
+    await objects.until(-1_000).cleaningUp().deleteMany(['key'])
+    const late = objects.until(-2_000).cleaningUp().deleteMany(['key'])
+    await expect(late).rejects.toMatchObject({ code: 'SEGMENT_UNAVAILABLE' })
+    expect(sent).toHaveLength(1)
+  })
+
   it('does not pass over what S3 could not delete.', async () => {
     const { objects } = scripted({ Errors: [{ Key: 'a', Code: 'InternalError' }] })
     await expect(objects.deleteMany(['a', 'b'])).rejects.toMatchObject({
