@@ -62,6 +62,15 @@ export class Objects {
    * S3 hangs, some is left for going on without it.
    */
   until(deadlineMs: number): Objects {
+    return this.#boundBy(Math.min(deadlineMs, this.#deadlineMs))
+  }
+
+  /** The same store, for a call that deletes what it wrote for nothing before its time was up. */
+  cleaningUp(): Objects {
+    return this.#boundBy(this.#deadlineMs + CLEAN_UP_MS)
+  }
+
+  #boundBy(deadlineMs: number): Objects {
     const bounded = new Objects(
       this.#source,
       this.#bucket,
@@ -72,11 +81,6 @@ export class Objects {
     )
     bounded.#deadlineMs = deadlineMs
     return bounded
-  }
-
-  /** The same store, for a call that deletes what it wrote for nothing before its time was up. */
-  cleaningUp(): Objects {
-    return this.until(this.#deadlineMs + CLEAN_UP_MS)
   }
 
   async put(key: string, body: Uint8Array): Promise<void> {
