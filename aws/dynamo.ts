@@ -27,6 +27,7 @@ import {
   answerTimeoutsMs,
   briefPatience,
   type Cancellation,
+  CLEAN_UP_MS,
   cancellationReasons,
   failureOf,
   isConflict,
@@ -58,8 +59,6 @@ export type Transacted =
 type Waited = { ms: number; sentMs: number; readonly refusals: Map<Patience, number> }
 const startWaiting = (): Waited => ({ ms: 0, sentMs: 0, refusals: new Map() })
 const ANSWER_COUNTS_MS_MAX = 500
-/** How long after its time a call may still clean up: less than a function keeps to end in. */
-const CLEAN_UP_MS = 2_000
 
 /** A read may be repeated after any failure. */
 const READ_ATTEMPTS_MAX = 4

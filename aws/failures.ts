@@ -173,6 +173,9 @@ export function patienceFor(failure: Passing, isEager: boolean): Patience {
   return failure === 'conflict' ? conflictPatience : steadyPatience
 }
 
+/** How long after its time a call may still clean up: less than a function keeps to end in. */
+export const CLEAN_UP_MS = 2_000
+
 /**
  * How long a store may take for a whole answer, its body included. A late answer must be an error, after
  * which the engine finds out what happened (decision 0002).

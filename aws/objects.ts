@@ -6,6 +6,7 @@ import { QueueError } from '../shared/errors.ts'
 import type { Clock, Random } from './dynamo.ts'
 import {
   answerTimeoutsMs,
+  CLEAN_UP_MS,
   failureOf,
   hasDeadline,
   type SendOptions,
@@ -61,6 +62,15 @@ export class Objects {
    * S3 hangs, some is left for going on without it.
    */
   until(deadlineMs: number): Objects {
+    return this.#boundBy(Math.min(deadlineMs, this.#deadlineMs))
+  }
+
+  /** The same store, for a call that deletes what it wrote for nothing before its time was up. */
+  cleaningUp(): Objects {
+    return this.#boundBy(this.#deadlineMs + CLEAN_UP_MS)
+  }
+
+  #boundBy(deadlineMs: number): Objects {
     const bounded = new Objects(
       this.#source,
       this.#bucket,

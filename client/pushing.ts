@@ -168,7 +168,10 @@ function loadOf({ texts, key, respondAsync }: TextCall, { items }: PushCall): Lo
     ({ delaySeconds = 0, deliverAt }) => delaySeconds === 0 && deliverAt === undefined,
   ).length
   const alone = key !== undefined || respondAsync || !isFit
-  return { items: texts.length, bytes, itemsNow, alone }
+  const load = { items: texts.length, bytes, itemsNow, alone }
+  return items.every(({ priority = 0 }) => priority === 0)
+    ? load
+    : { ...load, priorities: new Set(items.map(({ priority = 0 }) => priority)) }
 }
 
 /** Whether the service would accept what was given with the item, as far as we can tell. */

@@ -7,7 +7,7 @@
 // with only some of its calls, we send it again in halves, in order, until every call has its own answer. The first
 // outcome of a call counts. The decisions take the time as an argument. The client bundles this file.
 
-import { ITEMS_PER_PUSH_MAX, PUSH_BYTES_MAX } from './bounds.ts'
+import { ITEMS_PER_PUSH_MAX, PRIORITIES_PER_PUSH_MAX, PUSH_BYTES_MAX } from './bounds.ts'
 import { type Names, refuseUnknown } from './options.ts'
 
 export type LingerOptions = {
@@ -216,6 +216,8 @@ export type Load = {
   readonly bytes: number
   /** How many of the items certainly take up room at once, and not only when they are due. Default: all. */
   readonly itemsNow?: number | undefined
+  /** Each priority that its items have, if a batch may have only so many. Default: 0 alone. */
+  readonly priorities?: ReadonlySet<number> | undefined
   /** It must be sent alone. */
   readonly alone?: boolean | undefined
 }
@@ -277,15 +279,28 @@ function frontOf(
   let calls = 0
   let items = 0
   let bytes = 0
+  // The most common one counts always: so calls that have no other cost nothing here.
+  const priorities = new Set([0])
   for (const { load } of waiting) {
-    const isTooMuch = items + load.items > itemsMax || bytes + load.bytes > bytesMax
+    const own = load.priorities
+    const isTooMuch =
+      items + load.items > itemsMax ||
+      bytes + load.bytes > bytesMax ||
+      (own !== undefined && widthOf(priorities, own) > PRIORITIES_PER_PUSH_MAX)
     if (calls > 0 && (load.alone || isTooMuch)) return { calls, isClosed: true }
     calls += 1
+    if (own !== undefined) for (const priority of own) priorities.add(priority)
     items += load.items
     bytes += load.bytes
     if (load.alone || items >= itemsMax || bytes >= bytesMax) return { calls, isClosed: true }
   }
   return { calls, isClosed: false }
+}
+
+function widthOf(priorities: ReadonlySet<number>, more: ReadonlySet<number>): number {
+  let width = priorities.size
+  for (const priority of more) if (!priorities.has(priority)) width += 1
+  return width
 }
 
 /**

@@ -223,6 +223,11 @@ function joinUpdate(engine: Engine, record: QueueRecord, planned: Join, { additi
     beside(update) {
       if (dueMs !== undefined) lowerTimer(update, record, dueMs, { nowMs })
       update.condition(`born=${update.value(record.born)}`)
+      if (planned.joining.some(({ lane, priority }) => lane !== priority)) {
+        // A lane that was made since may be its own, or nearer; and one that was dropped leaves a place for its own.
+        update.condition(`n=${update.value(record.lanesMade)}`)
+        update.condition(`size(L)=${update.value(record.lanes.size)}`)
+      }
       take(update, record.scheduled, planned)
       takeKeptRoom(update, planned.keptRoom)
     },

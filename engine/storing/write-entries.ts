@@ -342,7 +342,7 @@ export async function dropBatches(
 
 async function dropBatch(engine: Engine, queue: string, entry: string): Promise<void> {
   // The time of the call may be up, and nobody else knows of the batch.
-  const stores = { dynamo: engine.dynamo.cleaningUp(), objects: engine.objects }
+  const stores = { dynamo: engine.dynamo.cleaningUp(), objects: engine.objects.cleaningUp() }
   await deleteBatch(stores, queue, decodeReference(entry)).catch((error: unknown) => {
     engine.onBackgroundError(error, { queue, step: 'discard-batch' })
   })

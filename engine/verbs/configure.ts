@@ -243,9 +243,9 @@ export async function deployPatterns(
   const patterns = queuePatternsFrom(inputs)
   let replaced: QueuePatterns | undefined
   const after = await replace(engine, (before) => {
-    if (before.deployed === hash) return undefined
-    replaced = patternsOf(before)
-    return { patterns, deployed: hash }
+    // If this is not the first try, another sweeper may have replaced them.
+    replaced = before.deployed === hash ? undefined : patternsOf(before)
+    return replaced && { patterns, deployed: hash }
   })
   return { ...after, ...(replaced !== undefined && { replaced }) }
 }

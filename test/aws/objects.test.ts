@@ -111,6 +111,14 @@ describe('An object', () => {
     expect(sent).toHaveLength(0)
   })
 
+  it('of a store that is bounded twice has the earlier time.', async () => {
+    const { objects, sent } = scripted(body('text'))
+    for (const bounded of [objects.until(0).until(9_000), objects.until(9_000).until(0)]) {
+      await expect(bounded.get('key')).rejects.toMatchObject({ code: 'SEGMENT_UNAVAILABLE' })
+    }
+    expect(sent).toHaveLength(0)
+  })
+
   it('is undefined if S3 answers 403, as it does for a missing key, and somebody hears of it.', async () => {
     const { objects, sent, denied } = scripted(s3Error('AccessDenied', 403))
     expect(await objects.get('key')).toBeUndefined()
@@ -129,6 +137,14 @@ describe('Deleting', () => {
     expect(
       sent.map(({ input }) => (input.Delete as { Objects: unknown[] }).Objects.length),
     ).toEqual([1_000, 1_000, 500])
+  })
+
+  it('goes on for two seconds more, so that a call can clean up behind itself.', async () => {
+    const { objects, sent } = scripted({})
+    await objects.until(-1_000).cleaningUp().deleteMany(['key'])
+    const late = objects.until(-2_000).cleaningUp().deleteMany(['key'])
+    await expect(late).rejects.toMatchObject({ code: 'SEGMENT_UNAVAILABLE' })
+    expect(sent).toHaveLength(1)
   })
 
   it('does not pass over what S3 could not delete.', async () => {

@@ -2,6 +2,7 @@
 
 import { describe, expect, test, vi } from 'vitest'
 import { type ClientOptions, createClient, isOutcomeUnknown } from '../../client/index.ts'
+import { PRIORITIES_PER_PUSH_MAX } from '../../shared/bounds.ts'
 import { type Asked, breaks, clientOf, type Reply, refuses, useFakeTime } from './scripted.ts'
 
 useFakeTime()
@@ -47,6 +48,20 @@ describe('With linger', () => {
     expect(asked.length).toBe(1)
     expect(stored).toEqual(numbers)
     expect(answers.map(({ id }) => id)).toEqual(numbers.map((n) => `i${n}`))
+  })
+
+  test('pushes of more priorities than a request takes are more requests, and none is refused', async () => {
+    const { stored, reply } = aService()
+    const { queue, asked } = lingering([reply])
+    const numbers = Array.from({ length: 1_000 }, (_, n) => n)
+    await passed(Promise.all(numbers.map((n) => queue.push(n, { priority: n % 250 }))))
+    const priorities = asked.map(({ body }) => {
+      const { items } = JSON.parse(body ?? '') as { items: { priority: number }[] }
+      return new Set(items.map(({ priority }) => priority)).size
+    })
+    expect(Math.max(...priorities)).toBe(PRIORITIES_PER_PUSH_MAX)
+    expect(asked.length).toBe(Math.ceil(1_000 / (PRIORITIES_PER_PUSH_MAX - 1)))
+    expect(stored).toEqual(numbers)
   })
 
   test('a push alone is the request that it is without', async () => {

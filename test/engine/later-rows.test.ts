@@ -296,3 +296,24 @@ it.each([1, 12])(
     expect(await drain(stage.engine(), queue)).toHaveLength(8 * lanes)
   },
 )
+
+it('A join whose time is up deletes the object that it wrote for nothing.', async () => {
+  const { stage, queues, queue } = onSimulated()
+  for (let n = 0; n < 30; n += 1) {
+    await push(queues, queue, [{ text: bulky(`${n}`, 800), delaySeconds: 5 }])
+  }
+  stage.clock.pass(6_000)
+  const deadlineMs = stage.clock.nowMs() + 1_000
+  let written = 0
+  const sweeper = stage.engine({
+    async after({ name }) {
+      if (name !== 'PutObjectCommand') return
+      written += 1
+      stage.clock.pass(1_000)
+    },
+  })
+  await sweeper.returnExpiredLocks({ deadlineMs })
+  expect(written).toBe(1)
+  expect(await stage.objects(queue)).toEqual([])
+  expect(await drain(stage.engine(), queue)).toHaveLength(30)
+})

@@ -88,6 +88,29 @@ describe('An item for later that can have no lane', () => {
     expect(await inLane(10)).toEqual(['"there"', '"due"'])
     expect(await drain(stage.engine(), queue)).toHaveLength(LANES_MAX + 1)
   })
+
+  it('gets a lane of its own if there is a place by now, whatever a process remembers.', async () => {
+    const { stage, queues, queue, inLane } = await scene([due('due', 12, 60)])
+    const others = stage.engine()
+    await drain(others, queue)
+    await push(others, queue, lanesOf(2))
+    await others.housekeep(queue)
+    expect((await stage.record(queue)).lanes.size).toBeLessThan(LANES_MAX)
+    stage.clock.pass(61_000)
+    await queues.pop(queue)
+    expect([await inLane(10), await inLane(12)]).toEqual([['"there"'], ['"due"']])
+  })
+
+  it('joins no other lane if others make its own first.', async () => {
+    const { stage, queue, inLane } = await scene([due('due', 12)])
+    stage.clock.pass(7_000)
+    await beforeItsJoin(stage, queue, async (other) => {
+      await other.purge(queue, { priority: 500 })
+      await push(other, queue, [{ text: '"mine"', priority: 12 }])
+      expect((await stage.record(queue)).lanes.size).toBe(LANES_MAX)
+    })
+    expect([await inLane(10), await inLane(12)]).toEqual([['"there"'], ['"mine"', '"due"']])
+  })
 })
 
 /** A sweep whose join comes after what others do. */

@@ -406,6 +406,21 @@ describe('The patterns', () => {
     expect(await queues.deployPatterns([tenant7], 'one')).toEqual({ revision: 3, patterns: [] })
     expect(await queues.deployPatterns([], 'two')).toMatchObject({ revision: 4 })
   })
+
+  it('of a deployment are replaced by one of two sweepers, and only this one says so.', async () => {
+    const stage = openSimulated()
+    const first = stage.engine()
+    let isDone = false
+    const second = stage.engine({
+      async before({ name }) {
+        if (isDone || name !== 'TransactWriteCommand') return
+        isDone = true
+        expect(await first.deployPatterns([tenant7], 'one')).toHaveProperty('replaced')
+      },
+    })
+    const { replaced, revision } = await second.deployPatterns([tenant7], 'one')
+    expect([isDone, revision, replaced]).toEqual([true, 1, undefined])
+  })
 })
 
 describe('What patterns cost:', () => {

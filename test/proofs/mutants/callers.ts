@@ -18,6 +18,9 @@ const sendTest = 'test/lambdas/inbox/send.test.ts'
 /** Those who call the engine: consumers, and the inbox. */
 // biome-ignore format: a mutant is a row
 export const callerMutants: readonly Mutant[] = [
+  mutant('linger-of-more-priorities-than-a-push-may-have', promise('a push has at most 100 priorities'), within('frontOf',
+    'widthOf(priorities, own) > PRIORITIES_PER_PUSH_MAX', 'own.size > PRIORITIES_PER_PUSH_MAX'),
+    test('test/client/linger.test.ts', 'none is refused')),
   mutant('inbox-batch-of-an-open-append-deleted', rule(5), within('appendGroup',
     'appended.inDoubt && (addition.notes?.size ?? 0) === 0', 'false'), simulation(500, 'inbox')),
   mutant('inbox-lost-answer-of-the-inbox-is-a-refusal', rule(5), within('send/sendOnce',

@@ -21,6 +21,15 @@ const schedulesTest = 'test/engine/schedules/schedules.test.ts'
 /** Items for later: scheduled, copied to rows, joined to their lanes; schedules. */
 // biome-ignore format: a mutant is a row
 export const laterMutants: readonly Mutant[] = [
+  mutant('later-joins-the-nearest-though-there-is-a-place', guarantee(3), within('joinUpdate',
+    'update.condition(`size(L)=${update.value(record.lanes.size)}`)', ''),
+    test('test/engine/later-without-lane.test.ts', 'a lane of its own')),
+  mutant('later-joins-the-nearest-though-its-own-is-there', guarantee(3), within('joinUpdate',
+    'update.condition(`n=${update.value(record.lanesMade)}`)', ''),
+    test('test/engine/later-without-lane.test.ts', 'make its own first')),
+  mutant('a-call-whose-time-is-up-leaves-its-object', promise('a refused write leaves nothing behind'), within('dropBatch',
+    'objects: engine.objects.cleaningUp()', 'objects: engine.objects'),
+    test('test/engine/later-rows.test.ts', 'time is up')),
   mutant('later-purge-in-doubt-says-nothing-changed', rule(5), within('ScheduledPurge.attempt',
     'return doubt(cause, () => this.#look(engine, record))', 'return this.#look(engine, record)'),
     test('test/engine/later-doubt.test.ts', 'its answer is lost and nobody can look')),
