@@ -119,7 +119,11 @@ function run(command) {
   // Start a separate process even on Node 24, so that a script sees itself as the main module.
   const child = spawn(nodeBinary, command, {
     stdio: 'inherit',
-    env: { ...process.env, PATH: withNode24First(process.env.PATH) },
+    env: {
+      ...process.env,
+      PATH: withNode24First(process.env.PATH),
+      PUSHPOP_BOOTSTRAP: String(process.pid),
+    },
   })
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
     process.on(signal, () => child.kill(signal))

@@ -67,7 +67,11 @@ export function refuseUnknown(
   if (unknown === undefined) return
   const known = Object.keys(names)
   const meant = nameMeant(unknown, known)
-  const instead = meant ? `it is ${meant}` : `there are ${known.join(', ')}`
+  const instead = meant
+    ? `it is ${meant}`
+    : known.length === 1
+      ? `there is only ${known[0]}`
+      : `there are ${known.join(', ')}`
   const where = within === undefined ? '' : ` in ${within}`
   throw new TypeError(`Unknown option ${JSON.stringify(unknown)}${where}: ${instead}`)
 }

@@ -129,7 +129,7 @@ export function checkGiven({ wire, is, given }: ItemField, value: unknown, at: s
       if (typeof value === 'string' && value.isWellFormed()) {
         if (value.length > 0 && value.length <= max) return
       }
-      throw refusal(wire, field, `${field} must be text of 1 to ${max} characters`)
+      throw refusal(wire, field, `${field} must be well-formed text of 1 to ${max} characters`)
     default:
       is satisfies never
   }

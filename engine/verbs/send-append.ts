@@ -1,9 +1,9 @@
 // One append until it is in, or refused. It names no version, so others may append at the same time: it fails only for
 // reasons that the record shows, and DynamoDB returns the record with the failure, so no attempt needs a read. What may
 // be in the way: no record, a missing lane, no room, a full tail or a full list of scheduled items (both wait for their
-// seal), or that its keys are new no longer. Once an answer is lost, we never send an append without keys again: a second copy could follow the first (rule
-// 5). One with keys, or of inbox messages, passes only while these are new, and once it is in they are not: so it may
-// be sent again.
+// seal), or that its keys are new no longer. Once an answer is lost, we never send an append without keys again: a
+// second copy could follow the first (rule 5). One with keys, or of inbox messages, passes only while these are new, and
+// once it is in they are not: so it may be sent again.
 
 import { QueueError } from '../../shared/errors.ts'
 import {

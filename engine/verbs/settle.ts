@@ -247,7 +247,7 @@ export async function deadLetter(
   if (reason.length > REASON_CHARACTERS_MAX || !reason.isWellFormed()) {
     throw new QueueError(
       'INVALID_PARAMETER',
-      `reason must be text of at most ${REASON_CHARACTERS_MAX} characters`,
+      `reason must be well-formed text of at most ${REASON_CHARACTERS_MAX} characters`,
       { field: 'reason' },
     )
   }

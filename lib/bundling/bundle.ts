@@ -3,7 +3,7 @@
 
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { basename, extname, join, relative, resolve, sep } from 'node:path'
+import { basename, extname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import type { BuildOptions, Metafile } from 'esbuild'
 import type { Bundling } from '../constructs/function-settings.ts'
 
@@ -49,8 +49,10 @@ export function bundle<Name extends string>(
 ): ReadonlyMap<Name, Bundle> {
   const names = Object.keys(entries) as Name[]
   for (const name of names) {
-    if (existsSync(entries[name])) continue
-    throw new Error(`Cannot bundle ${relative('', entries[name])} because there is no such file`)
+    const file = entries[name]
+    if (existsSync(file)) continue
+    const where = isAbsolute(file) ? '' : ` in ${process.cwd()}, where relative paths begin`
+    throw new Error(`Cannot bundle ${relative('', file)} because there is no such file${where}`)
   }
   const built = buildAll(entries, bundling, sourceMap && 'linked')
   return new Map(names.map((name) => [name, bundleOf(`${name}.mjs`, built)]))

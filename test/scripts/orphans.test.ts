@@ -8,7 +8,8 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { hasProc, isAlive } from '../support/processes.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-const bootstrap = join(import.meta.dirname, '../../scripts/bootstrap.mjs')
+const scripts = join(import.meta.dirname, '../../scripts')
+const bootstrap = join(scripts, 'bootstrap.mjs')
 
 const started: number[] = []
 afterEach(() => {
@@ -77,3 +78,27 @@ describe.skipIf(process.platform === 'win32')('npm killed outright takes along w
     expect(isAlive(script)).toBe(false)
   })
 })
+
+it.skipIf(process.platform === 'win32')(
+  'A server ends when bootstrap is killed outright.',
+  async () => {
+    const folder = temporaryFolder()
+    const script = join(folder, 'server.mjs')
+    writeFileSync(
+      script,
+      `import ${JSON.stringify(join(scripts, 'end-with-bootstrap.ts'))}
+     import { writeFileSync } from 'node:fs'
+     setInterval(() => {}, 1_000)
+     writeFileSync('${join(folder, 'pid')}', String(process.pid))`,
+    )
+    const child = spawn(process.execPath, [bootstrap, script], { stdio: 'ignore' })
+    const pidOf = () =>
+      Number(existsSync(join(folder, 'pid')) && readFileSync(join(folder, 'pid'), 'utf8'))
+    await until(() => pidOf() > 0)
+    started.push(pidOf())
+    expect(isAlive(pidOf())).toBe(true)
+    child.kill('SIGKILL')
+    await until(() => !isAlive(pidOf()))
+    expect(isAlive(pidOf())).toBe(false)
+  },
+)

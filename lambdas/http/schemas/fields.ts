@@ -36,7 +36,7 @@ export const choice = <const C extends readonly string[]>(of: C) =>
 export const flag = () => v.boolean('must be true or false')
 
 export const text = (min: number, max: number) => {
-  const sentence = `must be text of ${min} to ${max} characters`
+  const sentence = `must be well-formed text of ${min} to ${max} characters`
   return v.pipe(v.string(sentence), v.minLength(min, sentence), v.maxLength(max, sentence))
 }
 

@@ -91,7 +91,7 @@ describe('The table of an item’s fields', () => {
     const field = { wire: 'note', is: 'text', given: { max: 3, hashed: false } } as const
     for (const text of [1, '', 'four', '\ud800']) {
       expect(() => checkGiven(field, text, 'items[2].')).toThrow(
-        'items[2].note must be text of 1 to 3 characters',
+        'items[2].note must be well-formed text of 1 to 3 characters',
       )
     }
     expect(() => checkGiven(field, 'abc', '')).not.toThrow()
