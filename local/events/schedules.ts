@@ -3,6 +3,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { Cron } from 'croner'
+import { MARCH, nextRunOf } from '../../shared/next-run.ts'
 import { StartError } from '../start-error.ts'
 import { ACCOUNT, REGION } from '../template/identities.ts'
 import type { SchedulePlan } from '../template/plan-sources.ts'
@@ -96,11 +97,13 @@ export function parseSchedule(expression: string): Schedule {
   if (everyMs > 0) return (afterMs) => afterMs + everyMs
   const [, fields] = /^cron\((.*)\)$/.exec(expression) ?? []
   const cron = fields === undefined ? undefined : parseCron(fields)
-  if (cron) return (afterMs) => cron.nextRun(new Date(afterMs))?.getTime()
+  if (cron) return (afterMs) => nextRunOf(cron, { march, afterMs })
   throw new StartError(
     `Cannot run the schedule ${expression} because the local stack does not understand it`,
   )
 }
+
+const march = new Cron(MARCH, { timezone: 'UTC', mode: '5-part' })
 
 /**
  * Six fields: minute, hour, day of the month, month, day of the week (1 is Sunday), year. `undefined` if EventBridge
@@ -128,6 +131,6 @@ function parseCron(text: string): Cron | undefined {
 
 /** `20-2`, which EventBridge knows, as `20-23,0-2`. */
 const overMidnight = (hours: string): string =>
-  hours.replace(/^(\d+)-(\d+)$/, (range, from, to) =>
+  hours.replace(/(?<=^|,)(\d+)-(\d+)(?=$|,)/g, (range, from, to) =>
     Number(from) > Number(to) ? `${from}-23,0-${to}` : range,
   )

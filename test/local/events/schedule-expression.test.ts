@@ -47,6 +47,17 @@ describe('a schedule', () => {
     expect(schedule(at('2026-11-19T02:30:00'))).toBe(at('2026-11-19T20:00:00'))
   })
 
+  test('goes over midnight beside other hours', () => {
+    const schedule = parseSchedule('cron(0 22-1,8 * * ? *)')
+    expect(schedule(at('2026-11-19T01:00:00'))).toBe(at('2026-11-19T08:00:00'))
+    expect(schedule(at('2026-11-19T23:00:00'))).toBe(at('2026-11-20T00:00:00'))
+  })
+
+  test('comes on the first of March although February has no 30th', () => {
+    const schedule = parseSchedule('cron(0 9 1,15,30 * ? *)')
+    expect(schedule(at('2027-02-15T10:00:00'))).toBe(at('2027-03-01T09:00:00'))
+  })
+
   test('a time that has passed for good never comes', () => {
     expect(parseSchedule('cron(0 0 1 1 ? 2020)')(now)).toBeUndefined()
     expect(parseSchedule('cron(0 0 31 2 ? *)')(now)).toBeUndefined()
