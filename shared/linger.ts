@@ -7,7 +7,7 @@
 // with only some of its calls, we send it again in halves, in order, until every call has its own answer. The first
 // outcome of a call counts. The decisions take the time as an argument. The client bundles this file.
 
-import { ITEMS_PER_PUSH_MAX, PUSH_BYTES_MAX } from './bounds.ts'
+import { ITEMS_PER_PUSH_MAX, PRIORITIES_PER_PUSH_MAX, PUSH_BYTES_MAX } from './bounds.ts'
 import { type Names, refuseUnknown } from './options.ts'
 
 export type LingerOptions = {
@@ -216,6 +216,8 @@ export type Load = {
   readonly bytes: number
   /** How many of the items certainly take up room at once, and not only when they are due. Default: all. */
   readonly itemsNow?: number | undefined
+  /** Those of its items. Default: it does not matter how many a batch has. */
+  readonly priorities?: ReadonlySet<number>
   /** It must be sent alone. */
   readonly alone?: boolean | undefined
 }
@@ -277,8 +279,13 @@ function frontOf(
   let calls = 0
   let items = 0
   let bytes = 0
+  const priorities = new Set<number>()
   for (const { load } of waiting) {
-    const isTooMuch = items + load.items > itemsMax || bytes + load.bytes > bytesMax
+    for (const priority of load.priorities ?? []) priorities.add(priority)
+    const isTooMuch =
+      items + load.items > itemsMax ||
+      bytes + load.bytes > bytesMax ||
+      priorities.size > PRIORITIES_PER_PUSH_MAX
     if (calls > 0 && (load.alone || isTooMuch)) return { calls, isClosed: true }
     calls += 1
     items += load.items
