@@ -110,12 +110,15 @@ const march = new Cron(MARCH, { timezone: 'UTC', mode: '5-part' })
  * refuses it, or if it is not understood.
  */
 function parseCron(text: string): Cron | undefined {
-  const [minute, hour = '', day, month, weekday, year, ...more] = text.trim().split(/\s+/)
+  const [minute, hour = '', day, month, weekday = '', year, ...more] = text.trim().split(/\s+/)
   if (year === undefined || more.length > 0) return undefined
   // One of the two kinds of days is to be `?`, and no other field may.
   const isOpen = day === '?' || weekday === '?'
   if (!isOpen || [minute, hour, month, year].includes('?')) return undefined
-  const pattern = `0 ${minute} ${overMidnight(hour)} ${day} ${month} ${weekday} ${year}`
+  // Croner takes 8 for a Sunday as well.
+  if (/(?:^|[,-])8/.test(weekday)) return undefined
+  const weekdays = weekday === 'L' ? 'SAT' : weekday
+  const pattern = `0 ${minute} ${overMidnight(hour)} ${day} ${month} ${weekdays} ${year}`
   try {
     return new Cron(pattern, {
       timezone: 'UTC',
