@@ -62,4 +62,7 @@ export const lingerMutants: readonly Mutant[] = [
   mutant('linger-batch-too-large', '1,000 items and 2.5 MiB a push',
     [line, 'if (calls > 0 && (load.alone || isTooMuch))', 'if (calls > 0 && load.alone)'],
     test(lineTest)),
+  mutant('linger-batch-of-too-many-priorities', '100 priorities a push',
+    [line, 'priorities.size > PRIORITIES_PER_PUSH_MAX', 'priorities.size > 10_000'],
+    test(clientTest, 'more priorities')),
 ]
