@@ -2,7 +2,12 @@
 // share out. A call that the service would refuse, that has its own key, or that goes to the inbox never shares a
 // request.
 
-import { ITEM_BYTES_MAX, ITEMS_PER_PUSH_MAX, PUSH_BYTES_MAX } from '../shared/bounds.ts'
+import {
+  ITEM_BYTES_MAX,
+  ITEMS_PER_PUSH_MAX,
+  PRIORITIES_PER_PUSH_MAX,
+  PUSH_BYTES_MAX,
+} from '../shared/bounds.ts'
 import { type Batching, blameOf, Lingering, type Load } from '../shared/linger.ts'
 import { present } from '../shared/wire.ts'
 import type { PushAnswer } from './api-types.ts'
@@ -157,10 +162,12 @@ async function sendPushes(
 function loadOf({ texts, key, respondAsync }: TextCall, { items }: PushCall): Load {
   const sizes = texts.map((text) => new TextEncoder().encode(text).length + 1)
   const bytes = sizes.reduce((sum, size) => sum + size, 0)
+  const priorities = new Set(items.map(({ priority = 0 }) => priority))
   const isFit =
     texts.length > 0 &&
     texts.length <= ITEMS_PER_PUSH_MAX &&
     bytes < PUSH_BYTES_MAX &&
+    priorities.size <= PRIORITIES_PER_PUSH_MAX &&
     sizes.every((size) => size <= ITEM_BYTES_MAX) &&
     items.every(isAsServiceTakesIt)
   // Only the service's clock tells whether a time is still ahead.
@@ -168,10 +175,8 @@ function loadOf({ texts, key, respondAsync }: TextCall, { items }: PushCall): Lo
     ({ delaySeconds = 0, deliverAt }) => delaySeconds === 0 && deliverAt === undefined,
   ).length
   const alone = key !== undefined || respondAsync || !isFit
-  const load = { items: texts.length, bytes, itemsNow, alone }
-  return items.every(({ priority = 0 }) => priority === 0)
-    ? load
-    : { ...load, priorities: new Set(items.map(({ priority = 0 }) => priority)) }
+  const isPlain = priorities.size === 1 && priorities.has(0)
+  return { items: texts.length, bytes, itemsNow, alone, ...(!isPlain && { priorities }) }
 }
 
 /** Whether the service would accept what was given with the item, as far as we can tell. */

@@ -194,7 +194,7 @@ export interface Queue<T = Json> {
     item: T | RawJson,
     options?: PushOptions,
   ): Promise<Repeated & InInbox & { readonly id?: string }>
-  /** 1–1,000 items and 2.5 MiB: all of them, or none. */
+  /** 1–1,000 items of up to 100 priorities and 2.5 MiB: all of them, or none. */
   pushMany(
     items: readonly PushItem<T>[],
     options?: CallOptions & KeyOptions & AsyncOptions,

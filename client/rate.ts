@@ -271,7 +271,12 @@ export async function waitInLine(
     if (waitedMs() + leftMs > maxWaitMs) break
     await delay(Math.min(leftMs, TIMER_MS_MAX), signal)
     if (signal?.aborted) throw await leave(ticket, signal)
-    const { state, ...turn } = (await verify(ticket, { signal })).body
+    const { state, ...turn } = await verify(ticket, { signal }).then(
+      ({ body }) => body,
+      async (error) => {
+        throw signal?.aborted ? await leave(ticket, signal) : error
+      },
+    )
     if (state === 'ready') {
       return {
         body,

@@ -279,23 +279,24 @@ function frontOf(
   let calls = 0
   let items = 0
   let bytes = 0
-  // The most common one counts always: so calls that have no other cost nothing here.
-  const priorities = new Set([0])
+  const priorities = new Set<number>()
   for (const { load } of waiting) {
-    const own = load.priorities
+    const own = load.priorities ?? plain
     const isTooMuch =
       items + load.items > itemsMax ||
       bytes + load.bytes > bytesMax ||
-      (own !== undefined && widthOf(priorities, own) > PRIORITIES_PER_PUSH_MAX)
+      widthOf(priorities, own) > PRIORITIES_PER_PUSH_MAX
     if (calls > 0 && (load.alone || isTooMuch)) return { calls, isClosed: true }
     calls += 1
-    if (own !== undefined) for (const priority of own) priorities.add(priority)
+    for (const priority of own) priorities.add(priority)
     items += load.items
     bytes += load.bytes
     if (load.alone || items >= itemsMax || bytes >= bytesMax) return { calls, isClosed: true }
   }
   return { calls, isClosed: false }
 }
+
+const plain: ReadonlySet<number> = new Set([0])
 
 function widthOf(priorities: ReadonlySet<number>, more: ReadonlySet<number>): number {
   let width = priorities.size

@@ -76,14 +76,20 @@ export function refuseUnknown(
   throw new TypeError(`Unknown option ${JSON.stringify(unknown)}${where}: ${instead}`)
 }
 
-/** The known name that was probably meant by this one: mistyped, or cut short. */
+/**
+ * The known name that was probably meant by this one: mistyped, or cut short. `ack` may be the end of one name and the
+ * beginning of another; then nobody knows.
+ */
 export function nameMeant(given: string, known: readonly string[]): string | undefined {
   const [near] = known
     .map((name) => ({ name, unlike: lettersApart(given, name) }))
     .filter(({ name, unlike }) => unlike <= name.length / 3 && beginsAlike(given, name))
     .sort((one, other) => one.unlike - other.unlike)
-  const longer = known.filter((name) => name.startsWith(given))
-  return near?.name ?? (longer.length === 1 ? longer[0] : undefined)
+  const [longer, ...others] = known.filter((name) =>
+    name.toLowerCase().includes(given.toLowerCase()),
+  )
+  const isCutShort = others.length === 0 && longer?.startsWith(given)
+  return near?.name ?? (isCutShort ? longer : undefined)
 }
 
 /** People seldom mistype the first letter; without this rule, `region` would be close to `linger`. */

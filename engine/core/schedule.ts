@@ -6,6 +6,7 @@
 
 import type { Cron } from 'croner'
 import { invalid, type QueueError } from '../../shared/errors.ts'
+import { MARCH, nextRunOf } from '../../shared/next-run.ts'
 import { checkMs, checkPush } from './check-requests.ts'
 import { CRON_CHARACTERS_MAX, EVERY_SECONDS_MAX, EVERY_SECONDS_MIN } from './limits.ts'
 
@@ -253,8 +254,9 @@ export function cronTimes(Calendar: typeof Cron, timing: CronTiming): Times {
   checkCron(timing.cron)
   checkTimeZone(timing.timeZone)
   const cron = readCron(Calendar, timing)
+  const march = readCron(Calendar, { ...timing, cron: MARCH })
   return {
-    from: (ms) => cron.nextRun(new Date(ms - 1))?.getTime(),
+    from: (ms) => nextRunOf(cron, { march, afterMs: ms - 1 }),
     // The calendar looks back from whole seconds only.
     before: (ms, count) =>
       cron.previousRuns(count, new Date(Math.ceil(ms / 1000) * 1000)).map((date) => date.getTime()),

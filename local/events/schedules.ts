@@ -3,6 +3,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { Cron } from 'croner'
+import { MARCH, nextRunOf } from '../../shared/next-run.ts'
 import { StartError } from '../start-error.ts'
 import { ACCOUNT, REGION } from '../template/identities.ts'
 import type { SchedulePlan } from '../template/plan-sources.ts'
@@ -96,23 +97,28 @@ export function parseSchedule(expression: string): Schedule {
   if (everyMs > 0) return (afterMs) => afterMs + everyMs
   const [, fields] = /^cron\((.*)\)$/.exec(expression) ?? []
   const cron = fields === undefined ? undefined : parseCron(fields)
-  if (cron) return (afterMs) => cron.nextRun(new Date(afterMs))?.getTime()
+  if (cron) return (afterMs) => nextRunOf(cron, { march, afterMs })
   throw new StartError(
     `Cannot run the schedule ${expression} because the local stack does not understand it`,
   )
 }
+
+const march = new Cron(MARCH, { timezone: 'UTC', mode: '5-part' })
 
 /**
  * Six fields: minute, hour, day of the month, month, day of the week (1 is Sunday), year. `undefined` if EventBridge
  * refuses it, or if it is not understood.
  */
 function parseCron(text: string): Cron | undefined {
-  const [minute, hour = '', day, month, weekday, year, ...more] = text.trim().split(/\s+/)
+  const [minute, hour = '', day, month, weekday = '', year, ...more] = text.trim().split(/\s+/)
   if (year === undefined || more.length > 0) return undefined
   // One of the two kinds of days is to be `?`, and no other field may.
   const isOpen = day === '?' || weekday === '?'
   if (!isOpen || [minute, hour, month, year].includes('?')) return undefined
-  const pattern = `0 ${minute} ${overMidnight(hour)} ${day} ${month} ${weekday} ${year}`
+  // Croner takes 8 for a Sunday as well.
+  if (/(?:^|[,-])8/.test(weekday)) return undefined
+  const weekdays = weekday === 'L' ? 'SAT' : weekday
+  const pattern = `0 ${minute} ${overMidnight(hour)} ${day} ${month} ${weekdays} ${year}`
   try {
     return new Cron(pattern, {
       timezone: 'UTC',
@@ -128,6 +134,6 @@ function parseCron(text: string): Cron | undefined {
 
 /** `20-2`, which EventBridge knows, as `20-23,0-2`. */
 const overMidnight = (hours: string): string =>
-  hours.replace(/^(\d+)-(\d+)$/, (range, from, to) =>
+  hours.replace(/(?<=^|,)(\d+)-(\d+)(?=$|,)/g, (range, from, to) =>
     Number(from) > Number(to) ? `${from}-23,0-${to}` : range,
   )

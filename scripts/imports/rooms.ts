@@ -58,6 +58,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   lib: data.stack,
   bin: ['lib'],
   local: [
+    'shared/next-run.ts',
     'shared/options.ts',
     'aws/signing.ts',
     'lib/constructs/function-settings.ts',

@@ -207,7 +207,7 @@ export async function settle(run: Run, lot: Lot, { done, dead, back }: Verdicts)
     })
   }
   try {
-    for (const step of steps) await insist(edge, step, run.timeOver)
+    for (const step of steps) await insist(run, step)
     if (back.length === 0) lot.lock.letGo()
     return true
   } catch (error) {

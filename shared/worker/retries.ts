@@ -4,7 +4,7 @@
 import { RELEASE_DELAY_SECONDS_MAX } from '../bounds.ts'
 import { type HeldLock, holdLock, lostLockCodes } from '../hold-lock.ts'
 import { checkOptions, type Names } from '../options.ts'
-import type { Edge, Retry } from './run.ts'
+import type { Edge, Retry, Run } from './run.ts'
 
 /** The error with which the service refused: from the engine, or from the client, whose errors say the same. */
 type Refusal = Error & {
@@ -77,19 +77,18 @@ export function troublePauseMs(failures: number, random: () => number): number {
 
 /**
  * Repeats a request that settles a lock, even if its answer was lost: an id names one lock, which ends only
- * once, so a second copy finds it ended and changes nothing. Once the time is over, we stop repeating.
+ * once, so a second copy finds it ended and changes nothing. Once the work is to end, we stop repeating.
  */
 export async function insist<T>(
-  { clock, random }: Pick<Edge, 'clock' | 'random'>,
+  { edge: { clock, random }, hurry }: Pick<Run, 'edge' | 'hurry'>,
   work: () => Promise<T>,
-  timeOver: AbortSignal,
 ): Promise<T> {
   for (let failures = 1; ; failures += 1) {
     try {
       return await work()
     } catch (error) {
-      if (!isPassing(error) || failures > TROUBLES_MAX || timeOver.aborted) throw error
-      await clock.sleep(troublePauseMs(failures, random), timeOver)
+      if (!isPassing(error) || failures > TROUBLES_MAX || hurry.aborted) throw error
+      await clock.sleep(troublePauseMs(failures, random), hurry)
     }
   }
 }

@@ -205,7 +205,7 @@ export type Run = {
   readonly counts: Counts
   /** Until the platform stops the process. */
   remainingMs(): number
-  /** Ends the pauses between pops. */
+  /** Ends the pauses between pops, and the repetitions of requests that settle. */
   readonly hurry: AbortSignal
   /** Aborted when handlers should come to their end. */
   readonly timeOver: AbortSignal

@@ -205,7 +205,7 @@ async function comeAgain(
   const delaySeconds = Math.ceil(delayMs / 1_000)
   const later = delaySeconds === 0 ? {} : { delaySeconds, overtake }
   const release = (how: object) =>
-    insist(edge, () => queues.release(queue, { lockId: lock.id, ...how }), run.timeOver)
+    insist(run, () => queues.release(queue, { lockId: lock.id, ...how }))
   try {
     if (overtake && 0 < failed.length && failed.length < back.length) {
       // Other items should not overtake those that were not tried.

@@ -9,7 +9,7 @@ import {
   PushPopError,
 } from '../../client/index.ts'
 import { type FakeQueue, fakeQueue, lostAnswer } from './fake-queue.ts'
-import { clientOf, useFakeTime } from './scripted.ts'
+import { breaks, clientOf, pops, useFakeTime } from './scripted.ts'
 
 useFakeTime()
 
@@ -534,6 +534,16 @@ describe('a stop', () => {
     expect(await run.over).toMatchObject({ released: 1 })
     expect(seen).toEqual([])
     expect(queue.locks.size).toBe(0)
+  })
+
+  test('while the service is away asks as often as one call does, to acknowledge and to give back', async () => {
+    const lock = { locked: true, lock_id: 'AAAAAAAAAAA', lock_expires_at: 9e9, ttl_seconds: 30 }
+    const { queue, asked } = clientOf([pops('1', lock), breaks])
+    const stop = new AbortController()
+    const running = queue.consume(() => stop.abort(), { signal: stop.signal, onError: () => {} })
+    await pass(5_000)
+    expect(await running).toEqual(counts(0))
+    expect(asked).toHaveLength(11)
   })
 
   test('that came before takes nothing', async () => {

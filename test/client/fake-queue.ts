@@ -33,6 +33,7 @@ export function fakeQueue(...values: string[]): FakeQueue {
   const calls: FakeQueue['calls'] = []
   const acknowledged: string[] = []
   const ended = new Map<string, number>()
+  const settled = new Set<string>()
   const dead: FakeQueue['dead'] = []
   const failures: { verb: Verb; error: Error; when: 'before' | 'after' }[] = []
   let lockNumber = 0
@@ -73,10 +74,16 @@ export function fakeQueue(...values: string[]): FakeQueue {
   const end = (id: string, ids: readonly string[] | undefined): string[] => {
     const lock = lockOf(id)
     const some = [...(ids ?? lock.ids)]
+    if (!some.every((one) => lock.ids.includes(one))) {
+      throw new PushPopError('INVALID_PARAMETER', 'not of this lock', { status: 400 })
+    }
     lock.ids = lock.ids.filter((it) => !some.includes(it))
     if (lock.ids.length === 0) locks.delete(id)
     return some
   }
+  /** Some items of a lock, acknowledged once more. */
+  const isRepeated = (id: string, ids: readonly string[]): boolean =>
+    ids.every((one) => settled.has(`${id} ${one}`))
   const remove = (ids: readonly string[]): string[] =>
     ids.map((id) => {
       const at = items.findIndex(({ item }) => item.id === id)
@@ -85,7 +92,9 @@ export function fakeQueue(...values: string[]): FakeQueue {
   const acknowledge = (id: string, ids?: readonly string[]): number => {
     const before = ended.get(id)
     if (before !== undefined && !locks.has(id)) return before
+    if (ids !== undefined && isRepeated(id, ids)) return ids.length
     const some = end(id, ids)
+    for (const one of some) settled.add(`${id} ${one}`)
     ended.set(id, some.length)
     acknowledged.push(...remove(some))
     return some.length

@@ -60,7 +60,7 @@ describe('With linger', () => {
       return new Set(items.map(({ priority }) => priority)).size
     })
     expect(Math.max(...priorities)).toBe(PRIORITIES_PER_PUSH_MAX)
-    expect(asked.length).toBe(Math.ceil(1_000 / (PRIORITIES_PER_PUSH_MAX - 1)))
+    expect(asked.length).toBe(1_000 / PRIORITIES_PER_PUSH_MAX)
     expect(stored).toEqual(numbers)
   })
 
@@ -148,6 +148,19 @@ describe('With linger', () => {
     const numbers = Array.from({ length: 200 }, (_, n) => n)
     await passed(Promise.all(numbers.map((n) => queue.push(n, { delaySeconds: n + 1 }))))
     expect(stored).toEqual(numbers)
+  })
+
+  test('more priorities than one push may have go in several, in order; a call that has them goes alone', async () => {
+    const { stored, reply } = aService()
+    const { queue, asked } = lingering([reply])
+    const numbers = Array.from({ length: 1_000 }, (_, n) => n)
+    const calls = numbers.map((n) => queue.push(n, { priority: Math.floor(n / 4) }))
+    calls.push(queue.push('alike', { priority: 249 }))
+    const wide = numbers.slice(0, 101).map((n) => ({ item: n, priority: n }))
+    const refused = queue.pushMany(wide)
+    await passed(Promise.all([...calls, refused]))
+    expect(asked.map((one) => itemsOf(one).length)).toEqual([400, 400, 201, 101])
+    expect(stored.slice(0, 1_001)).toEqual([...numbers, 'alike'])
   })
 
   test('a key of your own goes alone, behind what came before and ahead of what came after', async () => {

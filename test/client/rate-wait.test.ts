@@ -155,15 +155,15 @@ describe('wait', () => {
     await vi.runAllTimersAsync()
   })
 
-  test('that is aborted while its ticket is verified ends as well', async () => {
+  test('that is aborted while its ticket is verified ends as well, and gives its place up', async () => {
     const stop = new AbortController()
-    const { limit, asked } = rateOf(later(9_000), hangs)
+    const { limit, asked } = rateOf(later(9_000), hangs, answers(200, { given_up: true }))
     const outcome = limit.wait({ signal: stop.signal }).catch((error: unknown) => error)
     await vi.advanceTimersByTimeAsync(9_000)
     expect(asked()).toHaveLength(2)
     stop.abort()
-    expect(await outcome).toMatchObject({ code: 'ABORTED' })
-    expect(asked()).toHaveLength(2)
+    expect(await outcome).toMatchObject({ code: 'ABORTED', outcome: 'unknown' })
+    expect(asked().slice(2)).toEqual(['DELETE /stage/rate/k/tickets/a.b'])
   })
 
   test('that was aborted before takes no place', async () => {

@@ -173,7 +173,7 @@ test.each([
 test.each([
   [{ kind: 'iam', credential: {} }, 'Unknown option "credential" in auth: it is credentials'],
   [{ kind: 'token', tokn: 'x' }, 'Unknown option "tokn" in auth: it is token'],
-  [{ kind: 'none', region: 'eu' }, 'Unknown option "region" in auth: there are kind'],
+  [{ kind: 'none', region: 'eu' }, 'Unknown option "region" in auth: there is only kind'],
   [{ kind: 'token' }, "auth.token is missing, which auth.kind 'token' needs"],
   [{ kind: 'iam', region: 'eu' }, "auth.credentials is missing, which auth.kind 'iam' needs"],
   [{ kind: 'basic' }, "auth.kind must be 'iam', 'token' or 'none', and is \"basic\""],

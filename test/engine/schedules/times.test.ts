@@ -36,6 +36,18 @@ describe('A schedule by the calendar', () => {
   })
 
   it.each([
+    ['0 9 1,15,30 * *', 'UTC', '2027-02-15T10:00Z', ['2027-03-01T09:00', '2027-03-15T09:00']],
+    ['0 9 */5 * *', 'UTC', '2027-02-26T10:00Z', ['2027-03-01T09:00', '2027-03-06T09:00']],
+    ['0 9 */15 * *', 'UTC', '2028-02-16T10:00Z', ['2028-03-01T09:00', '2028-03-16T09:00']],
+    ['0 0 1,2,31 * *', 'Asia/Tokyo', '2027-02-02T00:00Z', ['2027-02-28T15:00', '2027-03-01T15:00']],
+  ])(
+    'comes on the first of March although %s names a day that February has not.',
+    async (cron, timeZone, from, times) => {
+      expect(await first({ cron, timeZone }, from, 2)).toEqual(times)
+    },
+  )
+
+  it.each([
     ['Europe/Berlin', '30 2 * * *', '2027-03-27T12:00Z', ['2027-03-28T01:00', '2027-03-29T00:30']],
     [
       'America/New_York',

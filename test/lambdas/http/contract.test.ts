@@ -38,9 +38,13 @@ describe('The sentences by which `pushpop verify` judges a deployed service', ()
     return answer
   }
   const audience = { onOpen() {}, onStep() {}, async onEnd() {} }
+  /** No caller of the handlers sees these. */
+  const unseen = ['authorisation', 'events']
 
   it.concurrent.each(
-    allChecks.filter(({ waits }) => !waits).map((check) => [check.name, check] as const),
+    allChecks
+      .filter(({ name, waits }) => !waits && !unseen.includes(name))
+      .map((check) => [check.name, check] as const),
   )('hold: %s.', async (_, check) => {
     const interrupt = new AbortController().signal
     const settings = { url, auth: { kind: 'none' }, atOnce: 6, interrupt } as const
@@ -48,7 +52,7 @@ describe('The sentences by which `pushpop verify` judges a deployed service', ()
     const verdicts = results
       .flatMap(({ steps }) => steps)
       .map(({ name, verdict }) => ({ name, ...verdict }))
-    expect(verdicts.filter(({ kind }) => kind === 'broken' || kind === 'undecided')).toEqual([])
+    expect(verdicts.filter(({ kind }) => kind !== 'holds')).toEqual([])
   })
 })
 

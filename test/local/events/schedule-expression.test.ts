@@ -28,6 +28,7 @@ describe('a schedule', () => {
     ['cron(0/30 20-2 ? * MON-FRI *)', '2026-11-18T20:00:00'],
     ['cron(0 9 ? * 2#1 *)', '2026-12-07T09:00:00'],
     ['cron(0 9 ? * 6L *)', '2026-11-27T09:00:00'],
+    ['cron(0 9 ? * L *)', '2026-11-21T09:00:00'],
     ['cron(0 9 L * ? *)', '2026-11-30T09:00:00'],
     ['cron(0 9 LW * ? *)', '2026-11-30T09:00:00'],
     ['cron(0 9 15W * ? *)', '2026-12-15T09:00:00'],
@@ -47,6 +48,17 @@ describe('a schedule', () => {
     expect(schedule(at('2026-11-19T02:30:00'))).toBe(at('2026-11-19T20:00:00'))
   })
 
+  test('goes over midnight beside other hours', () => {
+    const schedule = parseSchedule('cron(0 22-1,8 * * ? *)')
+    expect(schedule(at('2026-11-19T01:00:00'))).toBe(at('2026-11-19T08:00:00'))
+    expect(schedule(at('2026-11-19T23:00:00'))).toBe(at('2026-11-20T00:00:00'))
+  })
+
+  test('comes on the first of March although February has no 30th', () => {
+    const schedule = parseSchedule('cron(0 9 1,15,30 * ? *)')
+    expect(schedule(at('2027-02-15T10:00:00'))).toBe(at('2027-03-01T09:00:00'))
+  })
+
   test('a time that has passed for good never comes', () => {
     expect(parseSchedule('cron(0 0 1 1 ? 2020)')(now)).toBeUndefined()
     expect(parseSchedule('cron(0 0 31 2 ? *)')(now)).toBeUndefined()
@@ -63,6 +75,7 @@ describe('a schedule', () => {
     'rate(x minutes)',
     'cron(* * * * *)',
     'cron(60 * * * ? *)',
+    'cron(0 9 ? * 8 *)',
     'cron(5-1 * * * ? *)',
     'cron(0 0 X * ? *)',
     'cron(0 0 1 * ? * *)',

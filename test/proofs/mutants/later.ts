@@ -21,6 +21,8 @@ const schedulesTest = 'test/engine/schedules/schedules.test.ts'
 /** Items for later: scheduled, copied to rows, joined to their lanes; schedules. */
 // biome-ignore format: a mutant is a row
 export const laterMutants: readonly Mutant[] = [
+  mutant('schedule-passes-over-the-first-of-march', promise('each time that the expression names'), within('nextRunOf',
+    '|| nextMs <= marchMs', '|| nextMs > 0'), test('test/engine/schedules/times.test.ts', 'first of March')),
   mutant('later-joins-the-nearest-though-there-is-a-place', guarantee(3), within('joinUpdate',
     'update.condition(`size(L)=${update.value(record.lanes.size)}`)', ''),
     test('test/engine/later-without-lane.test.ts', 'a lane of its own')),

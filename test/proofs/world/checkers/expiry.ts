@@ -15,7 +15,8 @@ import type { LaneChange, Write } from './snapshot.ts'
 /** When nobody may get an item any more, thought out anew. */
 export function expiryMsOf(item: Item, itemTtlSeconds = Number.POSITIVE_INFINITY): number {
   const { pushedAtMs, dueMs = 0, redrivenMs = 0 } = item
-  const sinceMs = item.deadLetteredAtMs ?? Math.max(pushedAtMs, dueMs, redrivenMs)
+  // A dead letter that was put off begins to age when it is due.
+  const sinceMs = Math.max(item.deadLetteredAtMs ?? pushedAtMs, dueMs, redrivenMs)
   const own = item.expiresAtMs ?? Number.POSITIVE_INFINITY
   return Math.min(own, sinceMs + 1_000 * itemTtlSeconds)
 }
