@@ -251,7 +251,7 @@ const noting = (network: DocumentSender, rows: RateRows, known: Map<string, numb
       const answer = await network.send(command as never)
       const own = states.findIndex(({ by }, at) => at >= before && by === operation)
       known.set(pk, own < 0 ? before : own + 1)
-      if (sk === patternsKey.sk) known.set(sk, patterns)
+      if (sk === patternsKey.sk && rows.hears(operation)) known.set(sk, patterns)
       return answer as never
     } catch (error) {
       if ((error as Error).name === 'ConditionalCheckFailedException') known.set(pk, before)

@@ -160,6 +160,13 @@ export class RateRows {
     this.#calls.set(call.operation, call)
   }
 
+  /** What a change of patterns reads for itself, admissions of the same process do not hear of. */
+  hears(operation: Operation | undefined): boolean {
+    return (
+      operation === undefined || this.#calls.get(operation)?.command.verb !== 'configurePatterns'
+    )
+  }
+
   observe(change: Change): void {
     const { nowMs } = this.world.scheduler
     const { pk } = change
