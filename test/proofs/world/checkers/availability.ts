@@ -170,9 +170,7 @@ export function checkJoined(model: Model, its: QueueModel, joined: readonly Sche
 
 /** In the lane of its priority; or in the nearest, if the record holds as many lanes as it may and that one is missing. */
 function isPlaced({ current }: QueueModel, lane: number, priority: number): boolean {
-  if (lane === priority) return true
   const lanes = current?.record.lanes ?? new Map()
-  return (
-    lanes.size === LANES_MAX && !lanes.has(priority) && lane === nearestTo(priority, lanes.keys())
-  )
+  const isFull = lanes.size === LANES_MAX && !lanes.has(priority)
+  return lane === (isFull ? nearestTo(priority, lanes.keys()) : priority)
 }

@@ -2,9 +2,7 @@ type Known<K, V> = { get(key: K): V | undefined; set(key: K, value: V): unknown 
 
 /** What is known by this key, made when it is asked for first. */
 export function getOrMake<K, V>(known: Known<K, V>, key: K, make: () => V): V {
-  const found = known.get(key)
-  if (found !== undefined) return found
-  const made = make()
-  known.set(key, made)
-  return made
+  const value = known.get(key) ?? make()
+  known.set(key, value)
+  return value
 }

@@ -161,11 +161,8 @@ export class RateRows {
   }
 
   /** What a change of patterns reads for itself, admissions of the same process do not hear of. */
-  hears(operation: Operation | undefined): boolean {
-    return (
-      operation === undefined || this.#calls.get(operation)?.command.verb !== 'configurePatterns'
-    )
-  }
+  hears = (by: Operation | undefined): boolean =>
+    by === undefined || this.#calls.get(by)?.command.verb !== 'configurePatterns'
 
   observe(change: Change): void {
     const { nowMs } = this.world.scheduler
