@@ -251,6 +251,9 @@ type InLine = {
   leave(ticket: string, signal: AbortSignal): Promise<Error>
 }
 
+/** Between two looks at a ticket whose turn is said to be now, and has not come. */
+const AGAIN_MS_MIN = 20
+
 /**
  * Takes a place in line, sleeps until its turn, and has the ticket verified before it goes: a timer may be early,
  * and a machine that slept may be late. If it is too late, it asks again, because the place was kept only for its
@@ -284,8 +287,9 @@ export async function waitInLine(
         went: { allowed: true, ticket, ...turn, waited_ms: waitedMs() } as const,
       }
     }
-    if (state === 'waiting') body = { ...body, retry_after_ms: turn.retry_after_ms ?? 0 }
-    else ({ body, text } = await ask())
+    if (state === 'waiting') {
+      body = { ...body, retry_after_ms: Math.max(AGAIN_MS_MIN, turn.retry_after_ms ?? 0) }
+    } else ({ body, text } = await ask())
   }
   return { body, text, went: undefined }
 }

@@ -79,7 +79,7 @@ function checkPriorities(items: readonly PushItem[]): void {
   if (size <= PRIORITIES_PER_PUSH_MAX) return
   throw new QueueError(
     'INVALID_PRIORITY',
-    `Cannot push to ${size} priorities at once because it takes ${PRIORITIES_PER_PUSH_MAX}; push them in parts`,
+    `Cannot push items of ${size} priorities at once because a push has at most ${PRIORITIES_PER_PUSH_MAX}; send them in several pushes`,
     { field: 'items' },
   )
 }
