@@ -252,7 +252,7 @@ type InLine = {
 }
 
 /** Between two looks at a ticket whose turn is said to be now, and has not come. */
-const AGAIN_MS_MIN = 20
+const AGAIN_MS = 20
 
 /**
  * Takes a place in line, sleeps until its turn, and has the ticket verified before it goes: a timer may be early,
@@ -288,7 +288,7 @@ export async function waitInLine(
       }
     }
     if (state === 'waiting') {
-      body = { ...body, retry_after_ms: Math.max(AGAIN_MS_MIN, turn.retry_after_ms ?? 0) }
+      body = { ...body, retry_after_ms: turn.retry_after_ms || AGAIN_MS }
     } else ({ body, text } = await ask())
   }
   return { body, text, went: undefined }

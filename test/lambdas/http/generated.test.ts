@@ -8,7 +8,7 @@ import { anyRequest, CANARY, SOME_LOCK, SOME_TICKET } from './hostile/any-reques
 import { simulatedService } from './service.ts'
 
 /** A sample; `npm run nightly` makes many more. */
-const RUNS = Number(process.env.PUSHPOP_GENERATED ?? 15_000)
+const RUNS = Number(process.env.PUSHPOP_GENERATED ?? 10_000)
 
 describe('Generated requests', () => {
   it('never get a 5xx, and always an answer of a documented shape.', async () => {

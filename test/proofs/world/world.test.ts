@@ -3,7 +3,7 @@ import { type PoolResult, runSeeds } from './harness/pool.ts'
 import { missingCoverage } from './harness/statistics.ts'
 
 /** A sample; `npm run nightly` plays many more. */
-const seeds = 500
+const seeds = 300
 const operations = 100
 
 describe(`${seeds} seeds of ${operations} operations`, () => {

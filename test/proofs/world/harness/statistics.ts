@@ -55,14 +55,14 @@ const leastOf5000: Readonly<Record<string, number>> = {
   // Keys.
   'path note made': 9_500, 'path note got its number': 4_800, 'path note left': 7_200, 'path repeated push by key': 7_300,
   // Waiting.
-  'path all seats taken': 2_300, 'path seat taken': 1_800, 'path seat taken after it expired': 260,
+  'path all seats taken': 2_300, 'path seat taken': 1_800, 'path seat taken after it expired': 120,
   'path seat left': 1_700, 'path seat not left': 150, 'path wait cancelled': 350, 'path waited, then empty': 1_300,
   'path waited, then items': 1_000, 'path waited, then locked': 350, 'path acknowledged, then waited in vain': 150,
   // Settings.
   'path patterns applied': 9_000, 'path under a pattern': 8_300, 'path given back to its pattern': 200,
   'path under a popLimit': 1_800, 'path under a pushLimit': 3_800,
   // Others come between.
-  'path announced again': 23_000, 'path push with others': 6_000, 'path lost a race': 57_000,
+  'path announced again': 23_000, 'path push with others': 3_000, 'path lost a race': 57_000,
   'path met a transaction': 4_700, 'path heard late of a lost answer': 900,
   // Where an inspection says that items lie.
   'told of batch-rows': 7_000, 'told of batch-s3': 1_300, 'told of recalled': 330, 'told of record': 7_000,
