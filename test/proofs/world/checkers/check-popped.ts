@@ -40,7 +40,7 @@ export function checkPopped(answer: Popped): void {
     if (settled > 0) say('a definite error changed nothing', 'locked, and a lock was settled')
     checkLocked(answer)
   } else if (!outcome.more) checkEmpty(answer)
-  else if (effects.passedOver === 0 && !isTurnedAway(answer)) {
+  else if (effects.passedOver === 0 && maybeTaken === undefined && !isTurnedAway(answer)) {
     say('a pop that says “more” has met some', queue)
   }
 }
