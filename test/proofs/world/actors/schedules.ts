@@ -6,7 +6,6 @@ import type { Random } from '../../../../testing/random.ts'
 import { type Account, newAccount, wrongWith } from '../checkers/check-schedules.ts'
 import type { Joining, Part } from '../harness/actor.ts'
 import type { Command, PlainCallVerb } from './callers/command.ts'
-import type { Outcome } from './callers/operation.ts'
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
@@ -42,15 +41,20 @@ export function schedules(joining: Joining): Part {
   /** Of a process that dies nobody hears: that is "unknown". */
   const call = (account: Account, verb: PlainCallVerb, ...rest: unknown[]): Promise<Told> =>
     new Promise((resolve) => {
-      const told = (outcome: Outcome | undefined): void => {
-        if (outcome?.kind === 'success') resolve('made')
-        else resolve(outcome?.kind === 'refused' ? 'refused' : 'unknown')
-      }
       const { queue, name } = account
       const command = { verb, queue, rest: [name, ...rest] } as Command
-      const operation = caller.run(command, ({ outcome }) => told(outcome))
-      caller.onCrash = () => told(operation.outcome)
+      const told = (): void => {
+        underWay.delete(told)
+        const kind = operation.outcome?.kind
+        resolve(kind === 'success' ? 'made' : kind === 'refused' ? kind : 'unknown')
+      }
+      const operation = caller.run(command, told)
+      underWay.add(told)
     })
+  const underWay = new Set<() => void>()
+  caller.onCrash = () => {
+    for (const told of underWay) told()
+  }
 
   const insist = async (account: Account, verb: PlainCallVerb, ...rest: unknown[]) => {
     const untilMs = (account.input.startsAtMs ?? 0) - 10_000
@@ -82,8 +86,7 @@ export function schedules(joining: Joining): Part {
     mayPush(input.text)
     if ((await insist(account, 'putSchedule', input)) === 'too late') {
       // Nobody knows whether it was put in time to be due.
-      world.history.add('planner', () => `${name} may be there or not`)
-      return
+      return world.history.add('planner', () => `${name} may be there or not`)
     }
     accounts.push(account)
     const touch = random.pick(touches)

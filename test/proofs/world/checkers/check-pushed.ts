@@ -19,10 +19,8 @@ export function checkPushed(answer: Answer<'push'>): void {
     const scheduled = queueModel.scheduled.byId.get(ids[i] ?? '')
     if (scheduled?.item.text === text && scheduled.priority === priority) continue
     const place = model.place(command.queue, ids[i])
-    if (place?.item.text !== text) {
-      say('an id leads to its item', `${ids[i]} is not ${text}`)
-      return
-    }
+    if (place?.item.text !== text)
+      return void say('an id leads to its item', `${ids[i]} is not ${text}`)
     const { log, sequence } = place
     if (log.priority !== priority) say('an item keeps its priority', `${text} at ${ids[i]}`)
     const lane = `${log.epoch} ${priority}`

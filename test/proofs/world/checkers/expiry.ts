@@ -8,6 +8,7 @@ import {
   subtract,
   union,
 } from '../../../../engine/core/ranges.ts'
+import { isRetry } from '../../../../engine/core/settling.ts'
 import type { Operation } from '../actors/callers/operation.ts'
 import type { World } from '../harness/world.ts'
 import type { LaneChange, Write } from './snapshot.ts'
@@ -69,12 +70,15 @@ export function passedOver(write: Write, { priority, ...change }: LaneChange): R
   const { command, clockMinMs } = operation
   const takes = command.verb === 'pop' && command.request.requireAck !== true
   const named = command.verb === 'pop' ? command.request.acknowledge : undefined
-  let settled = change.settledFree
+  let [settled, waiting] = [change.settledFree, none]
   for (const [lockId, numbers] of change.settledLocked) {
-    if (lockId !== named) settled = union(settled, numbers)
+    const lock = write.before.record.locks.get(lockId)
+    // No pop takes what waits for its retry: it can only have expired.
+    if (lock !== undefined && isRetry(lock)) waiting = union(waiting, numbers)
+    else if (lockId !== named) settled = union(settled, numbers)
   }
-  if (!takes) return mayBeOver(write, priority, settled)
-  return overAt(write, priority, settled, clockMinMs)
+  if (!takes) return mayBeOver(write, priority, union(settled, waiting))
+  return union(overAt(write, priority, settled, clockMinMs), mayBeOver(write, priority, waiting))
 }
 
 /** A claim takes blindly: what it finds to be over it takes out of its lock again, before it answers. */

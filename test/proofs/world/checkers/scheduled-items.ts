@@ -65,8 +65,10 @@ export function groupOf(model: Model, queue: string, text: string, row: string |
     model.violated('every pointer has its object', `a scheduled batch is not there: ${text}`)
     return undefined
   }
-  const { command, startedAtCommit = 0 } = model.operation ?? {}
-  const behindCommit = command?.verb === 'move' ? startedAtCommit : model.commits
+  const { command, startedAtCommit = 0, startedMs = 0 } = model.operation ?? {}
+  // A move may not see yet what a transaction wrote before it.
+  const behindMove = model.world.store.settledAtMs > startedMs ? 0 : startedAtCommit
+  const behindCommit = command?.verb === 'move' ? behindMove : model.commits
   const group: ScheduledGroup = { ...entry, items: new Map(), row, text }
   for (const index of indexesLeft(entry)) {
     const item = decodeItem(stored[index ?? 0] as string)

@@ -19,8 +19,6 @@ export class History {
   }
 }
 
-const TEXT_MAX = 600
-
 /** Short enough to read, long enough to tell: bytes as their length, long strings cut. */
 export function show(value: unknown): string {
   const text = JSON.stringify(value, (_key, part: unknown) => {
@@ -30,5 +28,5 @@ export function show(value: unknown): string {
     return part
   })
   if (text === undefined) return 'undefined'
-  return text.length > TEXT_MAX ? `${text.slice(0, TEXT_MAX)}…` : text
+  return text.length > 600 ? `${text.slice(0, 600)}…` : text
 }

@@ -112,8 +112,7 @@ export function learn(knowledge: Knowledge, { command, outcome }: Operation): vo
   if (outcome?.kind !== 'success') {
     // A lock that is refused for good is of no more use.
     const isOver = outcome?.kind === 'refused' && !outcome.error.retryable
-    if (isOver && command.verb !== 'pop' && command.verb !== 'extend')
-      forgetNamed(knowledge, command)
+    if (isOver && !/^(pop|extend)$/.test(command.verb)) forgetNamed(knowledge, command)
     return
   }
   const { queue, verb } = command
