@@ -2,7 +2,7 @@
 
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { appendFileSync, cpSync, existsSync, readFileSync } from 'node:fs'
+import { appendFileSync, chmodSync, cpSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** A user without rights. */
@@ -22,6 +22,8 @@ export async function makeRoot(folder: string): Promise<void> {
   })
   const [code] = await once(child, 'close')
   if (code !== 0) throw new Error(`Cannot make a bare machine because debootstrap failed:\n${said}`)
+  // A temporary folder is its owner's alone; inside, it is the root of everybody.
+  chmodSync(folder, 0o755)
   for (const name of ['/etc/hosts', '/etc/resolv.conf']) {
     cpSync(name, join(folder, name), { dereference: true })
   }
