@@ -1,10 +1,10 @@
 // One way to change a row that a few processes share: read it, decide what it should be, and put that on condition that
 // it is as it was read. It hides
 //
-//   races          who comes second decides again, by the row that the first one left
+//   races          the second to come decides again, by the row that the first one left
 //   lost answers   the next look shows whether the write has landed; while it still may, another with the same condition
 //                  takes its place; and if others have written since, the error says that nobody knows
-//   the bound      of tries, after which the caller is told to come again
+//   the bound      of tries, after which an error asks the caller to come again
 //
 // Changes that are right however often they are made need no certainty about a lost one: they decide again.
 

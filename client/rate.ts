@@ -251,7 +251,7 @@ type InLine = {
   leave(ticket: string, signal: AbortSignal): Promise<Error>
 }
 
-/** Between two looks at a ticket whose turn is said to be now, and has not come. */
+/** So long we wait if the service says that the turn is now, and yet that it has not come. */
 const AGAIN_MS = 20
 
 /**

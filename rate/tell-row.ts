@@ -1,4 +1,4 @@
-// Puts a row under settings that are stored elsewhere, whoever else writes to it meanwhile: the write names the row
+// Puts a row under settings that are stored elsewhere, even while others write to it: the write names the row
 // that it was computed from, and if that has moved on, we compute it anew, after some tries with slack for what comes
 // meanwhile.
 

@@ -25,7 +25,7 @@ export type Joining = {
   /** What it has to do before it may answer that there is nothing, by this record. */
   readonly beforeEmpty: (record: QueueRecord, nowMs: number) => Decision<never> | undefined
   /** As much has joined as one pop lets, and more would. */
-  readonly isSpent: (record: QueueRecord, nowMs: number) => boolean
+  readonly leavesMore: (record: QueueRecord, nowMs: number) => boolean
 }
 
 /** Writes of one pop, some hundred items each. Items still left after that were due later than those. */
@@ -77,7 +77,7 @@ export function startJoining(engine: Engine): Joining {
       if (nowMs > insistsUntilMs) return refuse(error ?? QueueError.busy(record.queue))
       return act(() => tryToJoin(record, true, nowMs))
     },
-    isSpent: (record, nowMs) => joins === JOINS_MAX && !isHeldUp && mayJoin(record, nowMs),
+    leavesMore: (record, nowMs) => joins === JOINS_MAX && !isHeldUp && mayJoin(record, nowMs),
   }
 }
 

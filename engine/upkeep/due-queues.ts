@@ -1,7 +1,7 @@
 // Which timers of the table have come, shard by shard, and what their rows say now. We read the index eventually
 // consistently: it may be behind, show a timer that has moved, or show it twice. So each row comes as the table has
-// it, read strongly, and whoever visits it looks at its own timer again. What cannot be read is reported, and holds up
-// no others. Rows of kinds that we do not know are for newer engines: we leave them alone.
+// it, read strongly, and each visit looks at its own timer again. We report what we cannot read, and go on with the
+// others. Rows of kinds that we do not know are for newer engines: we leave them alone.
 
 import { BATCH_GET_KEYS_MAX, type Row } from '../../aws/dynamo.ts'
 import { CHECK_INDEX, type Key } from '../../aws/table.ts'

@@ -1,4 +1,4 @@
-// A claim: one blind write that takes the next items of one lane into a lock, whoever else takes some at the same time.
+// A claim: one blind write that takes the next items of one lane into a lock, while others may take some as well.
 // It writes first and reads then, which is safe because a lock keeps its items from being trimmed; a large claim reads
 // first, to take no more than fits an answer. If it loses, it tries again with the record that refused it, and after a
 // number of times leaves the pop to the fence. After a lost answer, its lock in the record says that it stands. It

@@ -283,16 +283,28 @@ function passAndTake(popping: Popping, { over, kept, entries }: FoundByPop): Dec
   return counting(engine, over, passFirst)
 }
 
-/** It has come far enough for one call: the next pop goes on from here. */
 function stopHere(
   { engine, record, plan, view: { nowMs } }: Popping,
   over: readonly Stretch[],
 ): Decision<PopOutcome> {
-  const { itemsAcknowledged } = plan
-  const answer: PopOutcome = { kind: 'empty', more: true, ...acknowledged(itemsAcknowledged) }
   const draft = passOver(plan.draft, over)
+  return counting(engine, over, leaveTheRest(engine, record, { ...plan, draft }, nowMs))
+}
+
+/** The call has come far enough: the next pop goes on from here. `draft`: what it still writes. */
+export function leaveTheRest(
+  engine: Engine,
+  record: QueueRecord,
+  {
+    draft,
+    itemsAcknowledged,
+  }: Pick<Extract<PopPlan, { kind: 'empty' }>, 'draft' | 'itemsAcknowledged'>,
+  nowMs: number,
+): Decision<PopOutcome> {
+  const outcome: PopOutcome = { kind: 'empty', more: true, ...acknowledged(itemsAcknowledged) }
+  if (draft === undefined) return answer(outcome)
   const change = engine.records.change(record, draft, { nowMs, setsDry: engine.events })
-  return counting(engine, over, { kind: 'write', change, landed: () => done(answer) })
+  return { kind: 'write', change, landed: () => done(outcome) }
 }
 
 function counting(

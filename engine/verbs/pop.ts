@@ -35,6 +35,7 @@ import {
   decideEmpty,
   decideTake,
   itemsOf,
+  leaveTheRest,
   lockOf,
   type Passing,
   passRetries,
@@ -161,8 +162,8 @@ function decideFenced(
       return decideRepeat(engine, record, plan, command, { nowMs, passing })
     case 'empty':
       // All that joined had expired, or went to others. The next pop goes on from here.
-      if (view.isCurrent && joining.isSpent(record, nowMs))
-        return endEmpty(engine, record, plan, nowMs)
+      if (view.isCurrent && joining.leavesMore(record, nowMs))
+        return leaveTheRest(engine, record, plan, nowMs)
       return (
         joining.beforeEmpty(record, nowMs) ??
         acknowledgeForRoom(engine, record, plan, view, passing) ??
@@ -200,19 +201,6 @@ function acknowledgeForRoom(
   return writeFirst(engine.records.change(record, draft, { nowMs, setsDry: engine.events }), () => {
     passing.itemsAcknowledged = itemsAcknowledged
   })
-}
-
-/** There is nothing by this record, but there may be more. */
-function endEmpty(
-  engine: Engine,
-  record: QueueRecord,
-  { draft, itemsAcknowledged }: Extract<PopPlan, { kind: 'empty' }>,
-  nowMs: number,
-): Decision<PopOutcome> {
-  const outcome: PopOutcome = { kind: 'empty', more: true, ...acknowledged(itemsAcknowledged) }
-  if (draft === undefined) return answer(outcome)
-  const change = engine.records.change(record, draft, { nowMs })
-  return { kind: 'write', change, landed: () => done(outcome) }
 }
 
 /** An earlier pop with this key still has its lock: return the same items. */

@@ -145,7 +145,7 @@ describe('A record of a format that this engine does not know', () => {
     await expectCode(stage.engine().redrive(dead), 'FORMAT_UNKNOWN')
   })
 
-  it('is told with its format.', async () => {
+  it('has its format in the error.', async () => {
     const { stage } = await newerRecord()
     await expect(stage.engine().inspect(QUEUE)).rejects.toThrow('format 2')
   })

@@ -110,7 +110,7 @@ export const housekeepingMutants: readonly Mutant[] = [
   mutant('no-timer-where-housekeeping-failed', promise('nothing is left over'), within('housekeepRecord',
     'await lookAgain(engine, queue)', ''),
     test('test/engine/housekeep.test.ts', 'that S3 refuses leaves a timer')),
-  mutant('a-seal-notes-nothing', promise('what is told of where items lie is true'), within('sealed',
+  mutant('a-seal-notes-nothing', promise('answers about where items lie are true'), within('sealed',
     'const runs = runsAfter(lane, entries, runsLeft(others))', 'const runs = lane.runs'),
     simulation(300, 'segments')),
   mutant('sweeper-takes-every-row-for-a-queue', promise('rows of later releases are left alone'),

@@ -90,7 +90,7 @@ export const laterMutants: readonly Mutant[] = [
   mutant('kept-room-is-never-given-back', guarantee(7), within('makeRoom', 'else if (current.keptRoom > 0)',
     'else if (current.keptRoom < 0)'), test(fullAndDueTest, 'goes to pushes again')),
   mutant('pop-insists-on-what-it-may-join-no-more', guarantee(7), within('decideFenced',
-    'if (view.isCurrent && joining.isSpent(record, nowMs)) return endEmpty(engine, record, plan, nowMs)', ''),
+    'if (view.isCurrent && joining.leavesMore(record, nowMs)) return leaveTheRest(engine, record, plan, nowMs)', ''),
     test(fullAndDueTest, 'more has expired than one call')),
   mutant('later-due-second-rounded-down', promise('never early'), within('dueSecondOf',
     'Math.ceil(dueMs / 1_000)', 'Math.floor(dueMs / 1_000)'), simulation(20, 'later')),

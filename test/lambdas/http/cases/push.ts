@@ -80,7 +80,7 @@ export const pushCases: Cases = {
     expectError(await send('{"item":1.0,"priority":1}'), 422, 'IDEMPOTENCY_CONFLICT')
     expect((await q.inspect()).count).toBe(1)
   },
-  'a push that can never fit is told so, and not to come again': async ({ q }) => {
+  'the error of a push that can never fit says so, and not to come again': async ({ q }) => {
     expectOk(await q.call('PUT', 'config', { body: '{"capacity":2}' }))
     await q.push({ item: 1 })
     const full = await q.post('push', { items: [{ item: 2 }, { item: 3 }] })

@@ -3,26 +3,24 @@ import { json } from '../call.ts'
 import { type Cases, expectError, expectOk, path } from './actions.ts'
 
 export const requestCases: Cases = {
-  'an address that is nearly right is told the right one, another method what is allowed': async ({
-    call,
-    id,
-  }) => {
-    const near = expectError(await call('POST', `/queue/${id}/ack`), 404, 'NOT_FOUND')
-    expect(near.message).toContain('/acknowledge')
-    const wrongMethods = [
-      ['GET', path(id, 'push'), 'POST'],
-      ['DELETE', path(id), 'GET'],
-      ['POST', path(id, 'config'), 'GET, PUT, DELETE'],
-      ['POST', '/queues', 'GET'],
-      ['PUT', '/healthz', 'GET, HEAD'],
-      ['PATCH', path(id, 'pop'), 'POST'],
-    ] as const
-    for (const [method, at, allow] of wrongMethods) {
-      const answer = await call(method, at)
-      expectError(answer, 405, 'METHOD_NOT_ALLOWED')
-      expect(answer.headers.allow).toBe(allow)
-    }
-  },
+  'an error names the right address for one that is nearly right, and the methods that are allowed':
+    async ({ call, id }) => {
+      const near = expectError(await call('POST', `/queue/${id}/ack`), 404, 'NOT_FOUND')
+      expect(near.message).toContain('/acknowledge')
+      const wrongMethods = [
+        ['GET', path(id, 'push'), 'POST'],
+        ['DELETE', path(id), 'GET'],
+        ['POST', path(id, 'config'), 'GET, PUT, DELETE'],
+        ['POST', '/queues', 'GET'],
+        ['PUT', '/healthz', 'GET, HEAD'],
+        ['PATCH', path(id, 'pop'), 'POST'],
+      ] as const
+      for (const [method, at, allow] of wrongMethods) {
+        const answer = await call(method, at)
+        expectError(answer, 405, 'METHOD_NOT_ALLOWED')
+        expect(answer.headers.allow).toBe(allow)
+      }
+    },
   'application/json may be spelled as HTTP allows': async ({ q }) => {
     for (const type of [
       'application/json',
